@@ -1,0 +1,193 @@
+/* sc.h - the objects that generated code, kernels and callers share.
+ *
+ * One call of a compiled entry owns one sc_ctx. Every object made during the call (tensor, storage, list) is
+ * reference counted and also stands in the context's live list, so an error unwinds everything at once and
+ * nothing can leak. Nothing here is global; a context belongs to one call on one thread at a time.
+ *
+ * Convention of every function that may fail: it returns NULL (objects) or -1 (int) after sc_raise() has filled
+ * ctx->error. A function that returns an object returns a reference that the caller owns; arguments are borrowed.
+ */
+#ifndef SC_H
+#define SC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define SC_ABI_VERSION 1
+#define SC_MAX_RANK 12    /* dimensions of a tensor */
+#define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
+#define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
+
+/* ORDER DTYPE: ir/dtypes.py, sc_dtype_size in sc_core.c */
+typedef enum sc_dtype {
+    SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
+} sc_dtype;
+
+typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED } sc_kind;
+
+/* Head of every counted object. prev/next link the live list of the context that made it. */
+typedef struct sc_obj {
+    struct sc_obj *prev, *next;
+    int32_t refs;
+    uint8_t kind; /* sc_kind */
+} sc_obj;
+
+enum { SC_EXTERNAL = 1, /* data belongs to `owner`; we neither free nor resize it */
+       SC_WRITTEN = 2,  /* some op wrote it during this call: the caller bumps the version of its owner */
+       SC_READONLY = 4  /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */ };
+
+typedef struct sc_storage {
+    sc_obj obj;
+    void *data;
+    size_t nbytes;   /* usable bytes at data */
+    size_t capacity; /* bytes of the block behind it (size class), 0 when external */
+    uint32_t flags;
+    int32_t index;   /* external: index that the caller gave, -1 otherwise */
+    void *owner;     /* external: whatever the caller put there */
+} sc_storage;
+
+/* A strided view of a storage. Strides count elements. Two tensor objects may share one storage. */
+typedef struct sc_tensor {
+    sc_obj obj;
+    uint8_t dtype; /* sc_dtype */
+    uint8_t rank;
+    sc_storage *storage; /* counted */
+    void *data;          /* storage->data + offset */
+    void *owner;         /* caller's object when this very tensor came in as an argument, else NULL */
+    int64_t numel;
+    int64_t size[SC_MAX_RANK];
+    int64_t stride[SC_MAX_RANK];
+} sc_tensor;
+
+struct sc_list;
+typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */
+    int64_t i;
+    double f;
+    bool b;
+    void *p;
+    sc_obj *o;
+    sc_tensor *t;
+    struct sc_list *l;
+} sc_value;
+
+typedef struct sc_list {
+    sc_obj obj;
+    bool counted; /* elements are sc_obj and are retained by the list */
+    bool written; /* mutated during this call */
+    void *owner;  /* caller's object when it came in as an argument, else NULL */
+    int64_t len, cap;
+    sc_value *items;
+} sc_list;
+
+/* Where an error arose: one row per raising statement of the user's source. */
+typedef struct sc_loc {
+    const char *file, *function, *text; /* text: the source line, stripped */
+    int line, inlined_at;               /* inlined_at: index of the caller's row in the same table, or -1 */
+} sc_loc;
+
+typedef struct sc_error {
+    char type[48];      /* Python exception name, "" = no error */
+    char message[1024]; /* eager's message */
+    int loc;            /* row of the program's location table, -1 unknown */
+} sc_error;
+
+#define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
+
+typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
+    void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
+    void *user;
+} sc_allocator;
+
+typedef struct sc_ctx {
+    sc_obj live;              /* sentinel of the live list */
+    sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
+    sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
+    sc_allocator alloc;
+    sc_error error;
+    size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
+    int64_t n_system;         /* calls of the system allocator, for tests that count */
+    int64_t depth;            /* Python calls on the stack, for RecursionError */
+    int num_threads;          /* at most this many threads; >= 1 */
+    uint32_t rng_reserved;    /* keeps the layout; random state comes with the random ops */
+    void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
+    void (*print)(void *user, const char *text);
+    void *user;
+    const sc_loc *locs;       /* table of the running program */
+} sc_ctx;
+
+/* ---- contexts and errors (sc_core.c) ---- */
+sc_ctx *sc_ctx_new(const sc_allocator *alloc); /* NULL alloc: the C library; NULL result: out of memory */
+void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cached, then cx */
+void sc_ctx_unwind(sc_ctx *cx);                /* frees all live objects, whatever their counts: after an error, or at the end */
+void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* gives cached blocks back until at most keep bytes are cached */
+int64_t sc_ctx_count_live(const sc_ctx *cx);
+int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
+int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
+void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
+
+/* ---- objects (sc_core.c) ---- */
+size_t sc_dtype_size(int dtype);
+const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
+void sc_retain(void *obj);            /* NULL is allowed, as in release */
+void sc_release(sc_ctx *cx, void *obj);
+/* Uninitialised, contiguous. Raises RuntimeError on negative sizes or overflow, MemoryError when memory ends. */
+sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
+sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride);
+/* A view of base's storage; offset in elements from base->data. */
+sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int rank, const int64_t *size, const int64_t *stride);
+/* Wraps memory that the caller keeps alive for the whole call. */
+sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
+                            const int64_t *stride, uint32_t flags, int32_t index, void *owner);
+bool sc_is_contiguous(const sc_tensor *t);
+/* Takes a storage out of the context; the caller frees it with sc_storage_free_detached. */
+void sc_storage_detach(sc_ctx *cx, sc_storage *s);
+void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
+
+sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
+int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v);             /* retains counted elements */
+int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at); /* Python index -> 0..len-1; IndexError */
+int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);     /* IndexError: "list assignment index out of range" */
+
+/* ---- pointwise iteration (sc_iter.c) ----
+ * Broadcasts the inputs, allocates the results in the strides that eager's TensorIterator gives, and coalesces
+ * dimensions. Generated code then runs:  do { inner loop over n with element steps } while (sc_iter_next(&it)); */
+typedef struct sc_iter {
+    int operands, rank;                 /* results first; rank of the outer odometer after coalescing */
+    int64_t n;                          /* length of the inner loop; 0 when there is nothing to do */
+    bool unit;                          /* every operand has step 1 in the inner loop */
+    void *p[SC_MAX_OPERANDS];           /* current row of each operand */
+    int64_t step[SC_MAX_OPERANDS];      /* inner step, in elements */
+    int64_t size[SC_MAX_RANK], at[SC_MAX_RANK]; /* outer dimensions, fastest first */
+    int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* outer strides, in bytes */
+} sc_iter;
+/* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast. */
+int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
+/* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element. */
+int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
+bool sc_iter_next(sc_iter *it);
+
+/* ---- a compiled program ---- */
+typedef struct sc_entry {
+    const char *name;
+    int (*call)(sc_ctx *cx, const sc_value *args, sc_value *results); /* results are owned by the caller */
+    int n_args, n_results;
+} sc_entry;
+
+typedef struct sc_program {
+    int abi;                   /* SC_ABI_VERSION */
+    const char *name, *level;  /* level: ISA level that it was compiled for */
+    int n_entries;
+    const sc_entry *entries;
+    const sc_loc *locs;
+    int n_locs;
+} sc_program;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,83 @@
+/* sc_ops.h - tensor operations that generated code calls. All return an owned tensor, or NULL after sc_raise();
+ * messages and exception types are eager PyTorch's. SC_KERNEL is `extern` when the runtime is a library of its own and
+ * `static` when one translation unit per ISA level holds runtime and program (see sc_all.c). */
+#ifndef SC_OPS_H
+#define SC_OPS_H
+#include "sc.h"
+
+#ifdef SC_UNITY
+#define SC_KERNEL static __attribute__((unused))
+#else
+#define SC_KERNEL __attribute__((visibility("hidden")))
+#endif
+
+/* ---- checks (sc_check.c): raise what the op of the same name would raise; 0 or -1 ---- */
+SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
+SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
+SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
+SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias /* or NULL */);
+SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
+SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* x.view(size) */
+SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
+SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
+
+/* ---- views (sc_view.c): share x's storage; dims may be negative ---- */
+SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x);
+SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index);
+SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step); /* Python's clamping; step >= 1 */
+SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length);
+SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1);
+SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank);
+SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim);
+SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim (known to be 1 by type) */
+SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* one -1 allowed */
+SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if it must */
+SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);  /* -1 keeps */
+SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
+SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
+SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim);
+
+/* ---- creation and copies (sc_copy.c) ---- */
+SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i); /* f for floating dtypes, i else */
+SC_KERNEL sc_tensor *sc_empty_like(sc_ctx *cx, const sc_tensor *x, int dtype); /* preserve_format strides */
+SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop, double step);
+SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
+SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x);      /* preserve_format */
+SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x);       /* x itself, retained, when it is contiguous */
+SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */
+SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
+SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
+SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
+SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
+
+/* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
+SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);
+SC_KERNEL int sc_item_i64(sc_ctx *cx, const sc_tensor *x, int64_t *out); /* int(t): truncates; NaN/inf raise as Python's int() */
+SC_KERNEL int sc_item_bool(sc_ctx *cx, const sc_tensor *x, bool *out);   /* bool(t), with its messages */
+
+/* ---- reductions (sc_reduce.c): dims[] of x, n == 0 means all; sums are pairwise or blocked ---- */
+typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, SC_ANY } sc_reduction;
+SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype);
+typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
+SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);     /* i64; first of equals */
+SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op);                            /* over the flattened tensor */
+
+/* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
+SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
+SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
+/* A weight [N, K] in the panel layout of this ISA level. Depends on w's values at the time of the call. */
+typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w);
+SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+
+/* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
+SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
+                               const int64_t *padding, const int64_t *dilation, int64_t groups);
+SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
+                                   const int64_t *padding, const int64_t *dilation, bool ceil_mode);
+SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
+                                   const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
+
+#endif
