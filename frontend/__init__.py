@@ -1,0 +1,1 @@
+"""From Python source to tensor IR, by partial evaluation over the AST."""

@@ -1,0 +1,1 @@
+"""The tensor IR: types, ops, builder, printer, parser, verifier and interpreter."""

@@ -1,0 +1,1 @@
+"""What each op means: one row per op, one file per family."""
