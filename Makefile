@@ -35,10 +35,10 @@ test-san: $(INSTALLED) ## run all tests on C built with ASan and UBSan (gcc)
 	LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
 	$(PYTEST) $(ARGS)
 
-# mypy wants the installed layout. build/lib is emptied because setuptools would install stale files from it.
+# mypy wants the installed layout. build is emptied because setuptools would install stale files from it.
 check: $(INSTALLED) ## ruff, mypy on a regular installation, and the layering test
 	$(PY) -m ruff check .
-	rm -rf build/lib build/check
+	rm -rf build
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --target build/check .
 	cd build/check && MYPYPATH=. ../../$(PY) -m mypy --config-file ../../pyproject.toml -p scriptc
 	$(PY) -m pytest -q tests/test_layering.py

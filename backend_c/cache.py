@@ -71,6 +71,7 @@ class Cache:
         path = self.root / key
         if self._use(path):
             return path
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # the user may have cleared it while we ran
         with self._locked(key):
             if self._use(path):  # another process was faster
                 return path
@@ -103,16 +104,23 @@ class Cache:
         for used, size, path in entries:
             if total <= limit or used > time.time() - grace:
                 break
-            with self._locked(path.name.removesuffix(".tmp"), wait=False) as mine:
-                if mine:
-                    doomed = path.with_name(path.name.removesuffix(".tmp") + ".tmp")
-                    if doomed != path:
-                        _remove(doomed)
-                        os.replace(path, doomed)  # from one moment to the next it is no entry any more
-                    _remove(doomed)
-                    total -= size
-                    dropped += 1
+            if self._drop(path):
+                total -= size
+                dropped += 1
         return dropped
+
+    def _drop(self, path: Path) -> bool:
+        """Removes an entry or what a dead builder left. False if somebody holds its lock or was faster."""
+        key = path.name.removesuffix(".tmp")
+        with self._locked(key, wait=False) as mine:
+            if not mine or not path.exists():
+                return False
+            doomed = path.with_name(f"{key}.tmp")
+            if doomed != path:
+                _remove(doomed)
+                os.replace(path, doomed)  # from one moment to the next it is no entry any more
+            _remove(doomed)
+        return True
 
     def _entries(self) -> Iterator[tuple[float, int, Path]]:
         """(last use, bytes, path) of entries, and of what dead builders left."""

@@ -6,7 +6,7 @@ from data_suite import Case, Kind
 
 
 def suite_upper(case: Case) -> list[str]:
-    """Tests the runner itself: upper-cases the source (option `keep`: does not; `quiet`: drops it), and marks `wrong`."""
+    """Tests the runner itself: upper-cases the source (unless `keep`, nor gives it when `quiet`), and marks `wrong`."""
     wrong = [n for n, line in enumerate(case.source, 1) if "wrong" in line]
     found = [f"main:{n}:{case.source[n - 1].index('wrong') + 1}: error: this is wrong" for n in wrong]
     text = case.source if "keep" in case.options else [line.upper() for line in case.source]

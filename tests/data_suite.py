@@ -191,15 +191,15 @@ class DataFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         from data_kinds import KINDS
 
-        kind = next((KINDS[prefix] for prefix in KINDS if self.path.name.startswith(prefix)), None)
-        if kind is None:
+        prefix = max((prefix for prefix in KINDS if self.path.name.startswith(prefix)), key=len, default=None)
+        if prefix is None:
             raise self.CollectError(f"{self.path.name}: a data file's name starts with one of {', '.join(KINDS)}")
         try:
             cases = parse_cases(self.path)
         except ValueError as error:
             raise self.CollectError(str(error)) from error
         for case in cases:
-            yield DataItem.from_parent(self, name=case.name, case=case, kind=kind)
+            yield DataItem.from_parent(self, name=case.name, case=case, kind=KINDS[prefix])
 
 
 class DataItem(pytest.Item):

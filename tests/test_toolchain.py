@@ -209,6 +209,13 @@ def test_full_disk_falls_back(root: Path, monkeypatch: pytest.MonkeyPatch, funct
     assert not leftovers(root)
 
 
+def test_cleared_directory_is_made_again(root: Path) -> None:
+    cache.cached("key", write("file"))
+    shutil.rmtree(root)
+    assert (cache.cached("key", write("file")) / "file").exists()
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
 def test_failing_build_leaves_nothing(root: Path) -> None:
     for error in (ValueError, KeyboardInterrupt):
 
