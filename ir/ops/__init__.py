@@ -1,1 +1,27 @@
-"""What each op means: one row per op, one file per family."""
+"""All operators: one row each, in families. `OPS` is the only table; every stage looks ops up in it."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef
+from scriptc.ir.ops import (
+    checks,
+    containers,
+    contractions,
+    creation,
+    images,
+    memory,
+    pointwise,
+    reductions,
+    scalars,
+    structure,
+    views,
+)
+
+OPS: dict[str, OpDef] = {}
+for _family in (
+    structure, scalars, containers, checks, memory, creation, pointwise, reductions, views, contractions, images,
+):  # fmt: skip
+    for _row in _family.ROWS:
+        if _row.name in OPS:
+            raise ValueError(f"op {_row.name} is declared twice")
+        OPS[_row.name] = _row

@@ -1,0 +1,75 @@
+"""Builds ops at an insertion point; used by the front end and by passes alike.
+
+`build` types the op through its row. An op whose row names a `check` gets that check in front of it unless the types
+prove that it holds, so that the op itself is pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from scriptc.ir.core import Attr, Block, Op, Value
+from scriptc.ir.loc import Loc
+from scriptc.ir.ops import OPS
+from scriptc.ir.ops.checks import is_proved
+from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, Type
+
+_CONST_TYPES: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT, str: STR, type(None): NONE}
+
+
+class Builder:
+    """Inserts ops at `index` of `block`, or at its end while `index` is None."""
+
+    def __init__(self, block: Block, index: int | None = None):
+        self.block = block
+        self.index = index
+
+    @classmethod
+    def before(cls, op: Op) -> Builder:
+        assert op.parent is not None
+        return cls(op.parent, op.parent.ops.index(op))
+
+    def insert(self, op: Op) -> Op:
+        if self.index is None:
+            return self.block.append(op)
+        self.block.insert(self.index, op)
+        self.index += 1
+        return op
+
+    @contextmanager
+    def at(self, block: Block) -> Iterator[Block]:
+        """Builds at the end of `block` for a while."""
+        saved = self.block, self.index
+        self.block, self.index = block, None
+        try:
+            yield block
+        finally:
+            self.block, self.index = saved
+
+    def build(self, name: str, operands: Sequence[Value], loc: Loc, *, hint: str = "", **attrs: Attr) -> Value:
+        """Builds an op with one result, checked first if it can fail."""
+        return self.op(name, operands, loc, names=[hint] if hint else [], **attrs).result
+
+    def op(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        loc: Loc,
+        *,
+        regions: Sequence[Block] = (),
+        names: Sequence[str] = (),
+        types: Sequence[Type] | None = None,
+        **attrs: Attr,
+    ) -> Op:
+        """Builds any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`)."""
+        defn = OPS[name]
+        result_types = defn.infer(operands, attrs) if types is None else types
+        if defn.check and not is_proved(defn.check, operands, attrs):
+            check = OPS["check"]
+            self.insert(Op(check, operands, (), {"of": name, **attrs}, loc))
+        return self.insert(Op(defn, operands, result_types, attrs, loc, regions, names))
+
+    def const(self, value: Attr, loc: Loc) -> Value:
+        """A Python constant: bool, int, float, str or None."""
+        return self.op("const", (), loc, types=[_CONST_TYPES[type(value)]], value=value).result

@@ -1,0 +1,73 @@
+"""Element types and PyTorch's promotion rules, without torch.
+
+The promotion lattice is that of torch.promote_types; `result_dtype` follows torch.result_type: dimensioned tensors
+outrank zero-dim tensors, which outrank Python numbers, unless the category (bool < int < float) of the lower is higher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+# ORDER DTYPE: runtime/include/sc.h
+DTYPES = ("bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")
+TORCH_NAMES = {
+    "bool": "bool", "u8": "uint8", "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64",
+    "f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64",
+}  # fmt: skip
+FROM_TORCH = {name: dtype for dtype, name in TORCH_NAMES.items()}
+SIZES = {"bool": 1, "u8": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+C_ENUM = {dtype: "SC_" + dtype.upper() for dtype in DTYPES}
+C_TYPES = {
+    "bool": "bool", "u8": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
+    "f16": "sc_f16", "bf16": "sc_bf16", "f32": "float", "f64": "double",
+}  # fmt: skip
+FLOATING = frozenset({"f16", "bf16", "f32", "f64"})
+INTEGRAL = frozenset({"u8", "i8", "i16", "i32", "i64"})
+_WIDTH = {"u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+
+
+def category(dtype: str) -> int:
+    """0 bool, 1 integer, 2 floating."""
+    return 2 if dtype in FLOATING else 1 if dtype in INTEGRAL else 0
+
+
+def promote(a: str, b: str) -> str:
+    """torch.promote_types(a, b)."""
+    if a == b:
+        return a
+    if category(a) != category(b):
+        return a if category(a) > category(b) else b
+    if a in FLOATING:
+        return "f64" if "f64" in (a, b) else "f32"  # f16 with bf16 is f32
+    if "u8" in (a, b):
+        other = b if a == "u8" else a
+        return "i16" if other == "i8" else other
+    return a if _WIDTH[a] > _WIDTH[b] else b
+
+
+def result_dtype(dimensioned: Iterable[str], zero_dim: Iterable[str], numbers: Iterable[str], default: str) -> str:
+    """torch.result_type over operands in three ranks.
+
+    `numbers` are the dtypes of Python scalars ("bool", "i64", "f64"); `default` is torch.get_default_dtype().
+    """
+
+    def fold(dtypes: Iterable[str]) -> str | None:
+        result: str | None = None
+        for dtype in dtypes:
+            result = dtype if result is None else promote(result, dtype)
+        return result
+
+    def combine(higher: str | None, lower: str | None) -> str | None:
+        if higher is None or lower is None:
+            return higher or lower
+        return promote(higher, lower) if category(lower) > category(higher) else higher
+
+    scalar = fold(default if n == "f64" else n for n in numbers)
+    result = combine(combine(fold(dimensioned), fold(zero_dim)), scalar)
+    assert result is not None, "result_dtype of no operands"
+    return result
+
+
+def compute_dtype(dtype: str) -> str:
+    """The dtype that an elementwise op computes in: half types in f32, as ATen's opmath_type."""
+    return "f32" if dtype in ("f16", "bf16") else dtype

@@ -1,0 +1,51 @@
+"""The one exception that users see at compile time, and the one that means a bug in scriptc."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scriptc.ir.loc import Loc
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One error: where, what, and (if known) what to write instead."""
+
+    loc: Loc
+    message: str
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        loc = self.loc
+        lines = [f"{loc}: error: {self.message}"]
+        if text := loc.text:
+            end = loc.end_col if loc.end_line == loc.line and loc.end_col > loc.col else len(text)
+            lines += [text, " " * loc.col + "^" + "~" * max(0, end - loc.col - 1)]
+        if self.hint:
+            lines.append(f"  hint: {self.hint}")
+        for site in list(loc.chain())[1:]:
+            call = site.text[site.col : site.end_col if site.end_line == site.line else None].strip()
+            lines.append(f"{site}: note: reached through {call or 'a call'} in {site.func or 'the entry'}")
+        return "\n".join(lines)
+
+
+class CompileError(Exception):
+    """The program cannot be compiled. `diagnostics` lists every error that was found, in source order."""
+
+    def __init__(self, diagnostics: Diagnostic | list[Diagnostic]):
+        found = [diagnostics] if isinstance(diagnostics, Diagnostic) else diagnostics
+        self.diagnostics: list[Diagnostic] = list(dict.fromkeys(found))
+        super().__init__(self.diagnostics)
+
+    def __str__(self) -> str:
+        count = len(self.diagnostics)
+        return "\n".join([*map(str, self.diagnostics), f"{count} error{'s' if count != 1 else ''}"])
+
+
+class InternalError(Exception):
+    """A bug in scriptc, shown with the user's line and a request to report it."""
+
+    def __init__(self, message: str, loc: Loc | None = None):
+        self.loc = loc
+        at = f" while compiling {loc}: {loc.text.strip()}" if loc else ""
+        super().__init__(f"internal scriptc error{at}: {message}\nThis is a bug in scriptc; please report it.")

@@ -1,0 +1,237 @@
+"""The interpreter: what the IR means, in terms of torch ops. It is the referee between eager, the front end and the C.
+
+torch is imported here alone, and only when something runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.dtypes import TORCH_NAMES
+
+Env = dict[Value, Any]
+
+
+class _Leave(Exception):
+    """A terminator on its way to the op that it leaves."""
+
+    def __init__(self, op: Op, values: list[Any]):
+        self.op = op
+        self.values = values
+
+
+@cache
+def resolve(name: str) -> Callable[..., Any]:
+    """The callable that a dotted name stands for; `Tensor.x` and `list.x` are methods called with the object first."""
+    import torch
+
+    head, _, rest = name.partition(".")
+    if head in ("Tensor", "list"):
+        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)  # type: ignore[no-any-return]
+    module, _, attr = name.rpartition(".")
+    return getattr(importlib.import_module(module), attr)  # type: ignore[no-any-return]
+
+
+def _own_refs() -> Mapping[str, Callable[..., Any]]:
+    """References that are no single torch function."""
+    import torch
+
+    def reduce(name: str) -> Callable[..., Any]:
+        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
+            f = getattr(torch, name)
+            if name in ("all", "any"):
+                x = x.bool()
+            if not dim:  # torch reads an empty tuple as all dims
+                return x.to(dtype, copy=True)
+            if name == "prod":
+                x = x.to(dtype)
+                for d in sorted(dim, reverse=True):
+                    x = torch.prod(x, d, keepdim)
+                return x
+            if name in ("sum", "mean"):
+                return f(x, dim, keepdim, dtype=dtype)
+            return f(x, dim, keepdim)
+
+        return run
+
+    def slice_(x: Any, dim: int, start: int, end: int, step: int) -> Any:
+        return x[(slice(None),) * dim + (slice(start, end, step),)]
+
+    def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
+        return torch.where(c, a, b).to(dtype)
+
+    def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
+        return torch.nn.functional.linear(x, w, bias)
+
+    own: dict[str, Callable[..., Any]] = {
+        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight: weight.clone(),
+        "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
+    }  # fmt: skip
+    own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
+    return own
+
+
+@cache
+def reference(op_name: str) -> Callable[..., Any]:
+    """What the interpreter calls for an op: the row's `ref`, by default the first of its torch names."""
+    from scriptc.ir.ops import OPS
+
+    defn = OPS[op_name]
+    name = defn.ref or defn.torch[0]
+    return _own_refs().get(name) or resolve(name)
+
+
+class Interpreter:
+    """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
+
+    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran.
+    """
+
+    def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
+        import torch
+
+        self.torch = torch
+        self.module = module
+        self.params = dict(params or {})
+        self.warnings: list[tuple[str, str]] = []
+
+    def run(self, name: str, *args: Any) -> tuple[Any, ...]:
+        """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
+        return self.call(self.module.funcs[name], list(args))
+
+    def call(self, func: Func, args: list[Any]) -> tuple[Any, ...]:
+        env: Env = dict(zip(func.body.args, args, strict=True))
+        try:
+            self.block(func.body, env)
+        except _Leave as leave:
+            return tuple(leave.values)
+        raise AssertionError("a function ends by return")
+
+    def block(self, block: Block, env: Env) -> list[Any]:
+        """Runs to the terminator: the values of a yield, or _Leave."""
+        for op in block.ops:
+            operands = [env[v] for v in op.operands]
+            if op.has("TERMINATOR"):
+                if op.name == "yield":
+                    return operands
+                if op.name == "raise":
+                    raise self.exception(op)
+                raise _Leave(op, operands)
+            special = getattr(self, "do_" + op.name.replace(".", "_"), None)
+            results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
+            env.update(zip(op.results, results, strict=True) if op.results else ())
+        raise AssertionError("a block ends in a terminator")
+
+    def exception(self, op: Op) -> Exception:
+        error = getattr(importlib.import_module("builtins"), op.attrs["type"])
+        return error(op.attrs["message"]) if op.attrs["message"] else error()  # type: ignore[no-any-return]
+
+    def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
+        """One op by its reference; attributes are passed by name, dtypes as torch dtypes."""
+        keywords = {k: self.attr(k, v) for k, v in attrs.items()}
+        return reference(name)(*operands, **keywords)
+
+    def attr(self, name: str, value: Any) -> Any:
+        return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
+
+    def do_const(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (op.attrs["value"],)
+
+    def do_param(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (self.params[op.attrs["name"]],)
+
+    def do_undef(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (None,)
+
+    def do_if(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        return self.block(op.regions[0 if operands[0] else 1], env)
+
+    def do_scope(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        try:
+            return self.block(op.regions[0], env)
+        except _Leave as leave:
+            return self.caught(leave, op)
+
+    def caught(self, leave: _Leave, op: Op) -> list[Any]:
+        if leave.op.attrs.get("to") != op.attrs["label"]:
+            raise leave
+        return leave.values
+
+    def do_loop(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        body, counted = op.regions[0], op.attrs["counted"]
+        carried = operands[3:] if counted else operands
+        counter = iter(range(*operands[:3])) if counted else None
+        while True:
+            args = list(carried)
+            if counter is not None:
+                try:
+                    args.insert(0, next(counter))
+                except StopIteration:
+                    return carried
+            env.update(zip(body.args, args, strict=True))
+            try:
+                carried = self.block(body, env)
+            except _Leave as leave:
+                values = self.caught(leave, op)
+                if leave.op.name == "break":
+                    return values
+                carried = values
+
+    def do_call(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return self.call(self.module.funcs[op.attrs["func"]], operands)
+
+    def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))
+
+    def do_check(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        attrs = {k: v for k, v in op.attrs.items() if k != "of"}
+        self.apply(op.attrs["of"], operands, attrs)
+        return ()
+
+    def do_check_bound(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        if not operands[0]:
+            name = op.attrs["name"]
+            raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
+        return ()
+
+    def do_check_unpack(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        length, count = operands[0], op.attrs["count"]
+        if length > count:
+            raise ValueError(f"too many values to unpack (expected {count})")
+        if length < count:
+            raise ValueError(f"not enough values to unpack (expected {count}, got {length})")
+        return ()
+
+    def do_check_step(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        range(0, 0, operands[0])
+        return ()
+
+    def do_check_store(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        dst, src = operands
+        if self.torch.broadcast_shapes(dst.shape, src.shape) != dst.shape:
+            shapes = [f"[{', '.join(map(str, t.shape))}]" for t in (dst, src)]
+            raise RuntimeError(f"output with shape {shapes[0]} doesn't match the broadcast shape {shapes[1]}")
+        return ()
+
+    def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (tuple(operands),)
+
+    def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0][op.attrs["index"]],)
+
+    def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands),)
+
+    def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0] is not None,)
+
+    def do_optional_unwrap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0],)
+
+    def do_warn(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.warnings.append((op.attrs["category"], op.attrs["message"]))
+        return ()

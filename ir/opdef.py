@@ -1,0 +1,143 @@
+"""The declaration of an operator: one row says all that every stage needs to know about it.
+
+A schema is written in ATen's schema language. Its types decide what is an operand and what is an attribute:
+`Tensor`, `Scalar`, `SymInt`, `float`-valued `SymFloat`, `Value` (anything) and lists `Tensor[]`, `SymInt[]` are
+operands (values that may be known only at run time); `int`, `bool`, `float`, `str`, `ScalarType` and lists of them are
+attributes (known when the op is built). `Operand` is a tensor or a Python number. A `?` admits None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scriptc.ir.core import Value
+    from scriptc.ir.types import Type
+
+OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "List"})
+
+# What a generic pass may ask. PURE: no effects and never raises. VIEW: results alias the first operand.
+# ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
+TRAITS = frozenset({"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL"})
+
+
+class TypeRuleError(Exception):
+    """Operands or attributes that the op does not take; the message is for users."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaArg:
+    """One parameter of a schema."""
+
+    name: str
+    type: str  # without `?` and `[]`
+    is_list: bool
+    optional: bool
+    keyword_only: bool
+    default: Any = ...  # ... where there is none
+
+    @property
+    def is_operand(self) -> bool:
+        return self.type in OPERAND_TYPES
+
+    @property
+    def required(self) -> bool:
+        return self.default is ...
+
+
+_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[\d*\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
+_DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf")}
+
+
+def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
+    """Reads the parameter list of an ATen schema such as "(Tensor self, SymInt[] size, *, bool pin=False)"."""
+    args: list[SchemaArg] = []
+    keyword_only = False
+    body = schema[schema.index("(") + 1 : schema.rindex(")")] if ") ->" not in schema else schema.split(") ->")[0].split("(", 1)[1]
+    for part in filter(None, (p.strip() for p in re.split(r",\s*(?![^\[]*\])", body))):
+        if part == "*":
+            keyword_only = True
+            continue
+        m = _ARG.match(part)
+        if m is None:
+            raise ValueError(f"bad schema argument {part!r} in {schema!r}")
+        default: Any = ...
+        if (text := m["default"]) is not None:
+            default = _DEFAULTS[text] if text in _DEFAULTS else _number(text)
+        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default))
+    return tuple(args)
+
+
+def _number(text: str) -> Any:
+    if text.startswith("["):
+        return tuple(int(x) for x in text[1:-1].split(","))
+    return float(text) if "." in text or "e" in text else int(text) if text.lstrip("-").isdigit() else text
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Inputs for the tests generated from a row: `shapes` per tensor operand, values drawn from [low, high].
+
+    `extra` gives further positional arguments (numbers, tuples), one tuple per variation.
+    """
+
+    shapes: tuple[tuple[tuple[int, ...], ...], ...] = ()
+    low: float = -3.0
+    high: float = 3.0
+    dtypes: tuple[str, ...] = ("f32", "f64")
+    extra: tuple[tuple[Any, ...], ...] = ((),)
+
+
+Infer = Callable[[Sequence["Value"], Mapping[str, Any]], Sequence["Type"]]
+
+
+@dataclass(frozen=True)
+class OpDef:
+    """An operator.
+
+    infer: operand values and attributes -> result types; raises TypeRuleError.
+    torch: dotted names of the callables that this row serves when a user calls them ("torch.tanh", "Tensor.tanh").
+    ref: dotted name of what the interpreter calls, by default the first of `torch`.
+    reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
+    raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
+    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the C type
+    and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of backend_c/emitters).
+    """
+
+    name: str
+    schema: str
+    infer: Infer
+    traits: frozenset[str] = frozenset()
+    torch: tuple[str, ...] = ()
+    ref: str | None = None
+    reads: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
+    raises: bool = False
+    check: str | None = None
+    c: str | Mapping[str, str] | None = None
+    kernel: str | None = None
+    emit: str | None = None
+    samples: Samples | None = None
+    tolerance_ulp: float = 0.0
+    args: tuple[SchemaArg, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "args", parse_schema(self.schema))
+        if bad := self.traits - TRAITS:
+            raise ValueError(f"{self.name}: unknown traits {sorted(bad)}")
+
+    @property
+    def operand_args(self) -> list[SchemaArg]:
+        return [a for a in self.args if a.is_operand]
+
+    @property
+    def attr_args(self) -> list[SchemaArg]:
+        return [a for a in self.args if not a.is_operand]
+
+    @property
+    def pure(self) -> bool:
+        """Whether the op may be moved, merged and dropped, memory permitting."""
+        return "PURE" in self.traits

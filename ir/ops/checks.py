@@ -1,0 +1,97 @@
+"""Checks: ops that only raise. `check {of = "op", ...}` raises what that op would raise; the op behind it is then pure.
+
+A row names its kind of check; `is_proved` says from types alone that the check cannot fail, so none is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scriptc.ir.opdef import OpDef
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, fixed, tensors_of, tuple_items
+from scriptc.ir.types import NONE, Dim, TensorType
+
+
+def _broadcast(operands: Operands, attrs: Attrs) -> bool:
+    """At every dim, all sizes are 1 or one and the same."""
+    shapes = [t.dims for t in tensors_of(operands)]
+    for i, a in enumerate(shapes):
+        for b in shapes[:i]:
+            if a is None or b is None:
+                return False
+            pairs = zip(reversed(a), reversed(b), strict=False)
+            if not all(x == 1 or y == 1 or (x is not None and x == y) for x, y in pairs):
+                return False
+    return True
+
+
+def _same(a: Dim, b: Dim) -> bool:
+    return a is not None and a == b
+
+
+def _matmul(operands: Operands, attrs: Attrs) -> bool:
+    a, b = (t.dims for t in tensors_of(operands))
+    if a is None or b is None or not 1 <= len(a) <= 2 or not 1 <= len(b) <= 2:
+        return False  # batch dims broadcast: left to run time
+    return _same(a[-1], b[0])
+
+
+def _linear(operands: Operands, attrs: Attrs) -> bool:
+    x, w, bias = operands
+    if not isinstance(x.type, TensorType) or not isinstance(w.type, TensorType):
+        return False
+    if not x.type.dims or w.type.dims is None or len(w.type.dims) != 2:
+        return False
+    fits = _same(x.type.dims[-1], w.type.dims[1])
+    if bias.type == NONE:
+        return fits
+    assert isinstance(bias.type, TensorType)
+    return fits and bias.type.dims is not None and len(bias.type.dims) == 1 and _same(bias.type.dims[0], w.type.dims[0])
+
+
+def _select(operands: Operands, attrs: Attrs) -> bool:
+    (x,) = tensors_of(operands)
+    size, index = (x.dims or ())[attrs["dim"]], as_dim(operands[1])
+    return isinstance(size, int) and isinstance(index, int) and index < size
+
+
+def _expand(operands: Operands, attrs: Attrs) -> bool:
+    (x,) = tensors_of(operands)
+    if x.dims is None:
+        return False
+    sizes = [as_dim(v) for v in tuple_items(operands[1])]
+    return len(sizes) >= len(x.dims) and all(
+        s is not None and (d == 1 or d == s) for d, s in zip(reversed(x.dims), reversed(sizes), strict=False)
+    )
+
+
+def _never(operands: Operands, attrs: Attrs) -> bool:
+    return False
+
+
+PROOFS: dict[str, Callable[[Operands, Attrs], bool]] = {
+    "broadcast": _broadcast,
+    "matmul": _matmul,
+    "linear": _linear,
+    "select": _select,
+    "expand": _expand,
+    "view": _never,
+    "reshape": _never,
+}
+
+
+def is_proved(kind: str, operands: Operands, attrs: Attrs) -> bool:
+    return PROOFS[kind](operands, attrs)
+
+
+ROWS = [
+    OpDef("check", "(Value[] operands, *, str of) -> ()", fixed(), raises=True, emit="check"),
+    # The flag says whether the local variable `name` is bound; UnboundLocalError otherwise.
+    OpDef("check.bound", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound"),
+    # A sequence of `length` is unpacked into `count` targets; ValueError with Python's messages.
+    OpDef("check.unpack", "(SymInt length, *, int count) -> ()", fixed(), raises=True, emit="check_unpack"),
+    # A step of range(): ValueError when it is 0.
+    OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step"),
+    # In-place writes: src broadcasts to dst; RuntimeError.
+    OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store"),
+]

@@ -1,0 +1,68 @@
+"""Lists (references with identity) and tuples (values)."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
+from scriptc.ir.types import BOOL, INT, NEVER, OptionalType, TupleType, Type, is_subtype, join, list_of
+
+_PURE = frozenset({"PURE"})
+_READS = frozenset({"list"})
+_WRITES = frozenset({"list"})
+
+
+def _new(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    elem: Type = NEVER
+    for v in operands:
+        elem = join(elem, v.type)
+    return (list_of(elem),)
+
+
+def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (elem_of(operands[0]),)
+
+
+def _store(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    elem, value = elem_of(operands[0]), operands[-1].type
+    if not is_subtype(value, elem):
+        raise TypeRuleError(f"a list of {elem} cannot hold {value}")
+    return ()
+
+
+def _tuple(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TupleType(tuple(v.type for v in operands)),)
+
+
+def _item(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (items_of(operands[0])[attrs["index"]],)
+
+
+def _present(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (BOOL,)
+
+
+def _unwrap(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = operands[0].type
+    if not isinstance(t, OptionalType):
+        raise TypeRuleError(f"expected an optional value, not {t}")
+    return (t.item,)
+
+
+ROWS = [
+    OpDef("tuple", "(Value[] items) -> Value", _tuple, _PURE, emit="tuple_"),
+    OpDef("tuple.get", "(Value self, int index) -> Value", _item, _PURE, emit="tuple_get"),
+    OpDef("list.new", "(Value[] items) -> Value", _new, frozenset({"ALLOCATES"}), emit="list_new"),
+    OpDef("list.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_READS, emit="list_len"),
+    # index: Python's, from either end; IndexError
+    OpDef("list.get", "(Value self, SymInt index) -> Value", _get, _PURE, ref="operator.getitem", reads=_READS,
+          raises=True, emit="list_get"),
+    # index: proved to lie in 0..len-1 (the counter of a loop over the list)
+    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _PURE, ref="operator.getitem", reads=_READS,
+          emit="list_at"),
+    OpDef("list.set", "(Value self, SymInt index, Value value) -> ()", _store, ref="operator.setitem", writes=_WRITES,
+          raises=True, emit="list_set"),
+    OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
+          emit="list_append"),
+    OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
+    OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _PURE, emit="optional_unwrap"),
+]  # fmt: skip

@@ -1,0 +1,64 @@
+"""Matrix products, and weights prepared for them."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
+from scriptc.ir.types import PACKED, Dim, TensorType, Type
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_LINEAR = Samples((((3, 5), (4, 5), (4,)), ((5,), (4, 5), (4,)), ((2, 3, 17), (33, 17), (33,)), ((0, 5), (4, 5), (4,))),
+                  dtypes=("f32", "f64"))  # fmt: skip
+
+
+def _same_dtype(a: TensorType, b: TensorType) -> str:
+    if a.dtype != b.dtype:
+        from scriptc.ir.dtypes import TORCH_NAMES
+
+        names = {"f32": "float", "f64": "double", "f16": "c10::Half", "bf16": "c10::BFloat16", "i64": "long int"}
+        left, right = (names.get(t.dtype, TORCH_NAMES[t.dtype]) for t in (a, b))
+        raise TypeRuleError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
+    return a.dtype
+
+
+def _matmul(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    a, b = tensor(operands[0]), tensor(operands[1])
+    dtype = _same_dtype(a, b)
+    if not a.dims or not b.dims:
+        raise TypeRuleError("both arguments to matmul need to be at least 1D, but they are " f"{a} and {b}")
+    rows: tuple[Dim, ...] = a.dims[-2:-1]
+    cols: tuple[Dim, ...] = b.dims[-1:] if len(b.dims) > 1 else ()
+    batch = broadcast_dims([a.dims[:-2], b.dims[:-2]])
+    assert batch is not None
+    return (TensorType(dtype, (*batch, *rows, *cols)),)
+
+
+def _linear(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, w = tensor(operands[0]), tensor(operands[1])
+    if not x.dims or w.dims is None or len(w.dims) not in (1, 2):
+        raise TypeRuleError(f"linear needs an input of at least 1 dim and a weight of 1 or 2, not {x} and {w}")
+    return (TensorType(_same_dtype(x, w), (*x.dims[:-1], *w.dims[:-1])),)
+
+
+def _linear_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, packed = tensor(operands[0]), operands[1].op
+    assert x.dims is not None
+    return (TensorType(x.dtype, (*x.dims[:-1], attrs["features"] if packed is None or attrs["features"] else None)),)
+
+
+ROWS = [
+    OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PURE, torch=("torch.matmul", "Tensor.matmul"),
+          reads=_TENSOR, check="matmul", kernel="sc_matmul", tolerance_ulp=64,
+          samples=Samples((((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
+                           ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2))), dtypes=("f32", "f64", "i64", "bf16"))),
+    OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PURE,
+          ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
+          tolerance_ulp=64),
+    # The weight [N, K] of a linear in the panel layout of the kernels.
+    OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack", kernel="sc_pack_linear",
+          samples=Samples((((4, 5),),))),
+    # `features` is N where it is known, else 0.
+    OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed, _PURE,
+          ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
+]  # fmt: skip

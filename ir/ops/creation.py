@@ -1,0 +1,30 @@
+"""Tensors made from nothing. Sizes are a tuple of i64 values."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, tuple_items
+from scriptc.ir.types import TensorType, Type
+
+_FRESH = frozenset({"PURE", "ALLOCATES"})
+
+
+def _sized(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType(attrs["dtype"], tuple(as_dim(v) for v in tuple_items(operands[0]))),)
+
+
+def _arange(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType(attrs["dtype"], (None,)),)
+
+
+ROWS = [
+    # Negative sizes raise, so `full` is not movable.
+    OpDef("full", "(SymInt[] size, Scalar value, *, ScalarType dtype) -> Tensor", _sized, _FRESH, ref="torch.full",
+          raises=True, emit="full",
+          samples=Samples(extra=(((2, 3), 1.5), ((), 2), ((0, 4), True)), dtypes=("f32", "i64", "bool", "bf16"))),
+    OpDef("empty", "(SymInt[] size, *, ScalarType dtype) -> Tensor", _sized, _FRESH, ref="torch.zeros",
+          raises=True, emit="empty", samples=Samples(extra=(((0, 4),),), dtypes=("f32",))),
+    OpDef("arange", "(Scalar start, Scalar end, Scalar step, *, ScalarType dtype) -> Tensor", _arange, _FRESH,
+          ref="torch.arange", raises=True, emit="arange",
+          samples=Samples(extra=((0, 5, 1), (5, 0, -2), (0.5, 2.0, 0.25)), dtypes=("f32", "f64"))),
+]  # fmt: skip

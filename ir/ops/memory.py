@@ -1,0 +1,39 @@
+"""Reading single elements, copying, and writing through a tensor."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.rules import fixed, same_type, with_dtype
+from scriptc.ir.types import BOOL, FLOAT, INT
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_SHAPES = Samples(shapes=(((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool", "bf16"))
+_ONE = Samples(shapes=(((),), ((1, 1),)), dtypes=("f32", "f64", "i64", "bool"))
+
+ROWS = [
+    OpDef("size", "(Tensor self, int dim) -> SymInt", fixed(INT), _PURE, emit="size", ref="Tensor.size",
+          samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
+    OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE, torch=("Tensor.numel", "torch.numel", "Tensor.nelement"),
+          c="{0}->numel", samples=Samples(shapes=(((3, 4),), ((),)))),
+    OpDef("item.float", "(Tensor self) -> Scalar", fixed(FLOAT), _PURE, ref="float_item", reads=_TENSOR, raises=True,
+          kernel="sc_item_f64", samples=_ONE),
+    OpDef("item.int", "(Tensor self) -> Scalar", fixed(INT), _PURE, ref="int_item", reads=_TENSOR, raises=True,
+          kernel="sc_item_i64", samples=_ONE),
+    OpDef("item.bool", "(Tensor self) -> Scalar", fixed(BOOL), _PURE, ref="builtins.bool", reads=_TENSOR, raises=True,
+          kernel="sc_item_bool", samples=_ONE),
+    OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}), reads=_TENSOR,
+          torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
+    # The same tensor where it already is contiguous, so the result may alias.
+    OpDef("contiguous", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW"}), reads=_TENSOR,
+          torch=("Tensor.contiguous",), kernel="sc_contiguous", samples=_SHAPES),
+    # Always a new tensor; a conversion to the dtype that the tensor has is not built.
+    OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}),
+          reads=_TENSOR, ref="Tensor.to", c="cast",
+          samples=Samples(shapes=(((3, 4),), ((),)), dtypes=("f32", "f64", "i64", "u8", "bool", "bf16"), low=0.0, high=3.0,
+                          extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",)))),
+    # dst.copy_(src): broadcasts, converts. Eager's result is dst itself.
+    OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), reads=_TENSOR, writes=_TENSOR, raises=True,
+          ref="Tensor.copy_", kernel="sc_copy_into",
+          samples=Samples(shapes=(((3, 4), (4,)), ((), ())), dtypes=("f32", "i64"))),
+]  # fmt: skip

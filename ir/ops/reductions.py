@@ -1,0 +1,58 @@
+"""Reductions over dims. `dim` is the tuple of reduced dims, counted from the front; `dtype` the result's element type."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.rules import Attrs, Operands, tensor
+from scriptc.ir.types import Dim, TensorType, Type
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_FLOATS = ("f32", "f64", "f16", "bf16")
+_DIMS = (((0,), False), ((1,), True), ((0, 1), False), ((0, 1), True))
+
+
+def _dims(dims: tuple[Dim, ...], reduced: tuple[int, ...], keepdim: bool) -> tuple[Dim, ...]:
+    return tuple(1 if i in reduced else d for i, d in enumerate(dims) if keepdim or i not in reduced)
+
+
+def _reduce(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x = tensor(operands[0])
+    assert x.dims is not None
+    return (TensorType(attrs["dtype"], _dims(x.dims, attrs["dim"], attrs["keepdim"])),)
+
+
+def _arg(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x = tensor(operands[0])
+    assert x.dims is not None
+    reduced = tuple(range(x.rank)) if attrs["dim"] is None else (attrs["dim"],)
+    return (TensorType("i64", _dims(x.dims, reduced, attrs["keepdim"])),)
+
+
+def _row(name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0) -> OpDef:
+    """`raises`: there is no value to give for an empty reduction."""
+    schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
+    samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
+    return OpDef(
+        name, schema, _reduce, _PURE, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce", samples=samples,
+        tolerance_ulp=ulp,
+    )  # fmt: skip
+
+
+def _arg_row(name: str) -> OpDef:
+    schema = "(Tensor self, int? dim, bool keepdim) -> Tensor"
+    samples = Samples((((3, 5),),), dtypes=("f32", "f64", "i64"), extra=((0, False), (1, True), (None, False)))
+    return OpDef(name, schema, _arg, _PURE, ref=f"torch.{name}", reads=_TENSOR, raises=True, emit="arg_reduce", samples=samples)
+
+
+ROWS = [
+    _row("sum", (*_FLOATS, "i64"), ulp=64),
+    _row("mean", _FLOATS, ulp=64),
+    _row("prod", ("f32", "f64", "i64"), ulp=64),
+    _row("amax", (*_FLOATS, "i64", "u8"), raises=True),
+    _row("amin", (*_FLOATS, "i64", "u8"), raises=True),
+    _row("all", ("bool",)),
+    _row("any", ("bool",)),
+    _arg_row("argmax"),
+    _arg_row("argmin"),
+]

@@ -1,0 +1,67 @@
+"""Python numbers: 64-bit ints that raise OverflowError, floats, bools; Python's results, not C's.
+
+`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import Infer, OpDef
+from scriptc.ir.ops.rules import Attrs, Operands, numbers
+from scriptc.ir.types import BOOL, FLOAT, INT, Type
+
+_PURE = frozenset({"PURE"})
+
+
+def _rule(result: Type) -> Infer:
+    def infer(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+        numbers(operands)
+        return (result,)
+
+    return infer
+
+
+def _row(name: str, arity: int, result: Type, ref: str, *, c: str | None = None, kernel: str | None = None) -> OpDef:
+    schema = "(" + ", ".join(f"Scalar {x}" for x in "abc"[:arity]) + ") -> Scalar"
+    return OpDef(name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, raises=kernel is not None)
+
+
+def _binary(names: str, result: Type, prefix: str, c: str) -> list[OpDef]:
+    """Rows for `name=C operator` pairs."""
+    pairs = (pair.split("=", 1) for pair in names.split())
+    return [_row(f"{prefix}.{n}", 2, result, f"operator.{n}", c=c.replace("@", sign)) for n, sign in pairs]
+
+
+_COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
+
+ROWS = [
+    *(_row(f"int.{n}", 2, INT, f"operator.{n}", kernel=f"sc_int_{n}")
+      for n in ("add", "sub", "mul", "floordiv", "mod", "lshift", "rshift")),
+    _row("int.pow", 2, INT, "operator.pow", kernel="sc_int_pow"),
+    _row("int.neg", 1, INT, "operator.neg", kernel="sc_int_neg"),
+    _row("int.abs", 1, INT, "operator.abs", kernel="sc_int_abs"),
+    _row("int.truediv", 2, FLOAT, "operator.truediv", kernel="sc_int_truediv"),
+    _row("int.invert", 1, INT, "operator.invert", c="~{0}"),
+    *_binary("and_=& or_=| xor=^", INT, "int", "({0} @ {1})"),
+    *_binary(_COMPARE, BOOL, "int", "({0} @ {1})"),
+    _row("int.min", 2, INT, "builtins.min", c="({1} < {0} ? {1} : {0})"),
+    _row("int.max", 2, INT, "builtins.max", c="({1} > {0} ? {1} : {0})"),
+    _row("int.to_float", 1, FLOAT, "builtins.float", c="(double){0}"),
+    _row("int.to_bool", 1, BOOL, "builtins.bool", c="({0} != 0)"),
+    *_binary("add=+ sub=- mul=*", FLOAT, "float", "({0} @ {1})"),
+    *(_row(f"float.{n}", 2, FLOAT, f"operator.{n}", kernel=f"sc_float_{n}") for n in ("truediv", "floordiv", "mod")),
+    _row("float.pow", 2, FLOAT, "operator.pow", kernel="sc_float_pow"),
+    _row("float.neg", 1, FLOAT, "operator.neg", c="-{0}"),
+    _row("float.abs", 1, FLOAT, "operator.abs", c="__builtin_fabs({0})"),
+    *_binary(_COMPARE, BOOL, "float", "({0} @ {1})"),
+    _row("float.min", 2, FLOAT, "builtins.min", c="({1} < {0} ? {1} : {0})"),
+    _row("float.max", 2, FLOAT, "builtins.max", c="({1} > {0} ? {1} : {0})"),
+    _row("float.to_int", 1, INT, "builtins.int", kernel="sc_float_to_int"),
+    _row("float.to_bool", 1, BOOL, "builtins.bool", c="({0} != 0)"),
+    _row("bool.not", 1, BOOL, "operator.not_", c="!{0}"),
+    *_binary("and_=& or_=| xor=!= eq=== ne=!=", BOOL, "bool", "({0} @ {1})"),
+    _row("bool.to_int", 1, INT, "builtins.int", c="(int64_t){0}"),
+    _row("bool.to_float", 1, FLOAT, "builtins.float", c="(double){0}"),
+    *(_row(f"math.{n}", 1, FLOAT, f"math.{n}", kernel=f"sc_math_{n}")
+      for n in ("sqrt", "exp", "log", "sin", "cos", "tanh")),
+    *(_row(f"math.{n}", 1, INT, f"math.{n}", kernel=f"sc_math_{n}") for n in ("floor", "ceil")),
+]  # fmt: skip

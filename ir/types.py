@@ -1,0 +1,218 @@
+"""Types of IR values.
+
+A dim is an int (known), a str (a symbol: the same symbol in one function is the same size) or None (printed `?`).
+Types are immutable but for the element of a list made in the function, which is found as the function is read:
+such a `ListType` holds an `Elem` cell shared by all values of that list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Dim = int | str | None
+
+
+class Type:
+    """Base of all types; compare with ==."""
+
+    __slots__ = ()
+    counted = False  # values are references that generated C retains and releases
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType(Type):
+    """A strided tensor; `dims` is None where the rank is known only at run time."""
+
+    dtype: str
+    dims: tuple[Dim, ...] | None
+
+    @property
+    def rank(self) -> int:
+        assert self.dims is not None, "rank of a tensor whose rank is dynamic"
+        return len(self.dims)
+
+    def __str__(self) -> str:
+        if self.dims is None:
+            return f"{self.dtype}[*]"
+        return f"{self.dtype}[{', '.join('?' if d is None else str(d) for d in self.dims)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarType(Type):
+    """`i64`, `f64`, `bool`, `str` or `none`: a Python value held unboxed."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+INT, FLOAT, BOOL, STR, NONE = map(ScalarType, ("i64", "f64", "bool", "str", "none"))
+
+
+@dataclass(frozen=True, slots=True)
+class NeverType(Type):
+    """The type of nothing: the element of a list to which nothing was appended."""
+
+    def __str__(self) -> str:
+        return "never"
+
+
+NEVER = NeverType()
+
+
+@dataclass(eq=False, slots=True)
+class Elem:
+    """The element type of a list while it is being found; cells of lists that meet at a join are united."""
+
+    type: Type
+    observed: bool = False  # some op was typed by it, so that widening it needs another reading of the function
+    fixed: bool = False  # given by the signature
+    link: Elem | None = None
+
+    def find(self) -> Elem:
+        cell = self
+        while cell.link is not None:
+            cell = cell.link
+        return cell
+
+
+@dataclass(eq=False, slots=True)
+class ListType(Type):
+    """A reference to a Python list with elements of one type."""
+
+    cell: Elem
+
+    @property
+    def elem(self) -> Type:
+        return self.cell.find().type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListType) and (self.cell.find() is other.cell.find() or self.elem == other.elem)
+
+    def __hash__(self) -> int:
+        return hash(ListType)
+
+    def __str__(self) -> str:
+        return f"list<{self.elem}>"
+
+
+def list_of(elem: Type) -> ListType:
+    """A list type whose element type is settled."""
+    return ListType(Elem(elem, fixed=True))
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType(Type):
+    items: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return f"tuple<{', '.join(map(str, self.items))}>"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionalType(Type):
+    item: Type
+
+    def __str__(self) -> str:
+        return f"optional<{self.item}>"
+
+
+@dataclass(frozen=True, slots=True)
+class OpaqueType(Type):
+    """`packed`: a weight in the layout of the kernels; `iter`: a running pointwise iteration."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PACKED, ITER = OpaqueType("packed"), OpaqueType("iter")
+
+
+@dataclass(frozen=True, slots=True)
+class ElemType(Type):
+    """One element of a tensor in a C variable (loop IR only)."""
+
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"elem<{self.dtype}>"
+
+
+@dataclass(frozen=True, slots=True)
+class PtrType(Type):
+    """A pointer to elements (loop IR only)."""
+
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"ptr<{self.dtype}>"
+
+
+def is_counted(t: Type) -> bool:
+    """Whether values of this type are reference-counted objects in C."""
+    if isinstance(t, OptionalType):
+        return is_counted(t.item)
+    return isinstance(t, (TensorType, ListType)) or t == PACKED
+
+
+def join_dim(a: Dim, b: Dim) -> Dim:
+    return a if a == b else None
+
+
+class JoinError(Exception):
+    """The two types have no common type."""
+
+
+def join(a: Type, b: Type) -> Type:
+    """The least type that holds values of both; JoinError where there is none."""
+    if a is b or a == b:
+        return a
+    if isinstance(a, NeverType):
+        return b
+    if isinstance(b, NeverType):
+        return a
+    if isinstance(a, TensorType) and isinstance(b, TensorType) and a.dtype == b.dtype:
+        if a.dims is None or b.dims is None or len(a.dims) != len(b.dims):
+            return TensorType(a.dtype, None)
+        return TensorType(a.dtype, tuple(map(join_dim, a.dims, b.dims)))
+    if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.items) == len(b.items):
+        return TupleType(tuple(map(join, a.items, b.items)))
+    if isinstance(a, ListType) and isinstance(b, ListType):
+        return list_of(join(a.elem, b.elem))
+    if NONE in (a, b):
+        other = b if a == NONE else a
+        return other if isinstance(other, OptionalType) else OptionalType(other)
+    if isinstance(a, OptionalType) or isinstance(b, OptionalType):
+        return OptionalType(join(*(t.item if isinstance(t, OptionalType) else t for t in (a, b))))
+    raise JoinError(f"{a} and {b}")
+
+
+def is_subtype(a: Type, b: Type) -> bool:
+    """Whether a value of type `a` may stand where `b` is expected, with the same representation."""
+    try:
+        return join(a, b) == b
+    except JoinError:
+        return False
+
+
+@dataclass(slots=True)
+class Names:
+    """Gives out names that are unique among those it has seen, keeping the wanted one where it can."""
+
+    used: dict[str, int] = field(default_factory=dict)
+
+    def fresh(self, wanted: str) -> str:
+        count = self.used.get(wanted)
+        if count is None:
+            self.used[wanted] = 1
+            return wanted
+        while True:
+            name = f"{wanted}{count}"
+            count += 1
+            if name not in self.used:
+                self.used[wanted] = count
+                self.used[name] = 1
+                return name

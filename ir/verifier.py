@@ -1,0 +1,186 @@
+"""The verifier: what every stage may rely on. Messages stand under the op they are about, in the printed function."""
+
+from __future__ import annotations
+
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.printer import print_func
+from scriptc.ir.types import BOOL, INT, JoinError, Type, is_subtype, join
+
+
+class VerifyError(Exception):
+    """The IR breaks a rule. The text is the function with each message under its op."""
+
+
+class _Checker:
+    def __init__(self, func: Func, module: Module | None):
+        self.func = func
+        self.module = module
+        self.notes: dict[int, list[str]] = {}
+        self.visible: set[Value] = set()
+
+    def note(self, op: Op, message: str) -> None:
+        self.notes.setdefault(id(op), []).append(message)
+
+    def block(self, block: Block) -> None:
+        defined: list[Value] = list(block.args)
+        self.visible.update(block.args)
+        for i, op in enumerate(block.ops):
+            if op.parent is not block:
+                self.note(op, "the op's parent is not the block that holds it")
+            for v in op.operands:
+                if v not in self.visible:
+                    self.note(op, f"operand {v!r} does not dominate this use")
+            if op.has("TERMINATOR") != (i == len(block.ops) - 1):
+                self.note(op, "a terminator stands at the end of its block, and nothing else does")
+            self.op(op)
+            for region in op.regions:
+                self.block(region)
+            defined += op.results
+            self.visible.update(op.results)
+        self.visible.difference_update(defined)
+
+    def op(self, op: Op) -> None:
+        check = getattr(self, "check_" + op.name.replace(".", "_"), None)
+        if check is not None:
+            check(op)
+            return
+        if op.defn.check or op.name in ("const", "param", "undef", "call", "fuse"):
+            self.schema(op)
+        try:
+            expected = None if op.name in ("const", "param", "undef", "fuse") else op.defn.infer(op.operands, op.attrs)
+        except TypeRuleError as e:
+            self.note(op, str(e))
+            return
+        except (KeyError, IndexError, ValueError, AssertionError) as e:
+            self.note(op, f"operands or attributes do not fit the row of {op.name}: {e!r}")
+            return
+        if expected is not None:
+            self.results(op, list(expected))
+
+    def schema(self, op: Op) -> None:
+        """Attributes of the row that have no default must be there."""
+        for arg in op.defn.attr_args:
+            if arg.required and arg.name not in op.attrs:
+                self.note(op, f"attribute {arg.name} is missing")
+
+    def results(self, op: Op, expected: list[Type]) -> None:
+        if len(expected) != len(op.results):
+            self.note(op, f"has {len(op.results)} results where its row gives {len(expected)}")
+            return
+        for value, t in zip(op.results, expected, strict=True):
+            try:  # a written type may know more or less about sizes, but not disagree
+                join(value.type, t)
+            except JoinError:
+                self.note(op, f"result is {value.type} where its row gives {t}")
+
+    def values(self, op: Op, values: tuple[Value, ...], types: list[Type], what: str) -> None:
+        if len(values) != len(types):
+            self.note(op, f"{what}: {len(values)} values for {len(types)}")
+            return
+        for value, t in zip(values, types, strict=True):
+            if not is_subtype(value.type, t):
+                self.note(op, f"{what}: {value.type} where {t} is expected")
+
+    def check_if(self, op: Op) -> None:
+        if op.operands[0].type != BOOL:
+            self.note(op, "the condition of an if must be a bool")
+        if len(op.regions) != 2:
+            self.note(op, "an if has two regions")
+        for region in op.regions:
+            self.yields(op, region)
+
+    def yields(self, op: Op, region: Block) -> None:
+        last = region.terminator
+        if last is None:
+            self.note(op, "a region must end in a terminator")
+        elif last.name == "yield":
+            self.values(last, last.operands, [r.type for r in op.results], "yield must match the results of its op")
+
+    def check_scope(self, op: Op) -> None:
+        self.yields(op, op.regions[0])
+
+    def check_loop(self, op: Op) -> None:
+        counted, body = op.attrs["counted"], op.regions[0]
+        n = 3 if counted else 0
+        if any(v.type != INT for v in op.operands[:n]):
+            self.note(op, "start, stop and step of a counted loop must be i64")
+        carried = [a.type for a in body.args[1 if counted else 0 :]]
+        self.values(op, op.operands[n:], carried, "initial values must match the carried arguments")
+        last = body.terminator
+        if last is None:
+            self.note(op, "a region must end in a terminator")
+        elif last.name == "yield":
+            self.values(last, last.operands, carried, "yield must match the carried arguments")
+        if counted:  # the loop may end by itself, with what is carried
+            for arg, result in zip(carried, op.results, strict=False):
+                if not is_subtype(arg, result.type):
+                    self.note(op, f"carried {arg} leaves the loop as {result.type}")
+        if len(carried) != len(op.results):
+            self.note(op, f"the loop carries {len(carried)} values but has {len(op.results)} results")
+
+    def check_yield(self, op: Op) -> None:
+        if op.parent is None or op.parent.parent is None:
+            self.note(op, "yield outside a region")
+
+    def target(self, op: Op, kinds: tuple[str, ...]) -> Op | None:
+        target = op.enclosing(lambda o: o.name in kinds and o.attrs["label"] == op.attrs["to"])
+        if target is None:
+            self.note(op, f"{op.name} to {op.attrs['to']}, which does not enclose it")
+        return target
+
+    def check_break(self, op: Op) -> None:
+        if (target := self.target(op, ("loop", "scope"))) is not None:
+            self.values(op, op.operands, [r.type for r in target.results], "break must match the results of its target")
+
+    def check_continue(self, op: Op) -> None:
+        if (target := self.target(op, ("loop",))) is not None:
+            args = target.regions[0].args[1 if target.attrs["counted"] else 0 :]
+            self.values(op, op.operands, [a.type for a in args], "continue must match the carried arguments")
+
+    def check_return(self, op: Op) -> None:
+        self.values(op, op.operands, self.func.results, "return must match the results of the function")
+
+    def check_param(self, op: Op) -> None:
+        self.schema(op)
+        if self.module is not None and op.attrs.get("name") not in self.module.params:
+            self.note(op, f"the module has no param {op.attrs.get('name')!r}")
+
+    def check_call(self, op: Op) -> None:
+        if self.module is None:
+            return
+        func = self.module.funcs.get(op.attrs["func"])
+        if func is None:
+            self.note(op, f"there is no function @{op.attrs['func']}")
+            return
+        self.values(op, op.operands, [a.type for a in func.body.args], "arguments must match the function")
+        self.results(op, func.results)
+
+    def check_fuse(self, op: Op) -> None:
+        body = op.regions[0]
+        self.values(op, op.operands, [a.type for a in body.args], "inputs of fuse must match its arguments")
+        self.yields(op, body)
+        for inner in body.ops[:-1]:
+            if not inner.has("ELEMENTWISE"):
+                self.note(inner, "only elementwise ops stand in a fuse")
+            if any(v.block is not body for v in inner.operands):
+                self.note(inner, "a fuse takes what it uses as inputs")
+
+
+def verify_func(func: Func, module: Module | None = None) -> None:
+    """VerifyError where the function breaks a rule."""
+    checker = _Checker(func, module)
+    if func.body.terminator is None:
+        raise VerifyError(f"@{func.name} does not end in a terminator\n{print_func(func)}")
+    checker.block(func.body)
+    if checker.notes:
+        raise VerifyError(print_func(func, notes=checker.notes))
+
+
+def verify(module: Module) -> None:
+    """VerifyError where any function breaks a rule, or an entry is missing."""
+    for entry in module.entries:
+        if entry not in module.funcs:
+            raise VerifyError(f"entry @{entry} is not a function of the module")
+    for func in module.funcs.values():
+        verify_func(func, module)
