@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from scriptc import runtime
 from scriptc.backend_c import build, cache, doctor, toolchain
 
 PROGRAM = '__attribute__((visibility("default"))) int answer(void) { return %d; }\n'
@@ -25,6 +26,18 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "cache"
     monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(path))
     return path
+
+
+@pytest.fixture
+def small_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the real runtime, whose compilation into each test's own cache would take most of the time."""
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.c").write_text(f'#include "sc.h"\nint {name}(void);\nint {name}(void) {{ return 20; }}\n')
+    monkeypatch.setattr(runtime, "SOURCE_DIR", folder)
+    monkeypatch.setattr(runtime, "kernel_sources", lambda: sorted(folder.glob("*.c")))
+    return folder
 
 
 def write(name: str, text: str = "data"):  # type: ignore[no-untyped-def]
@@ -90,7 +103,7 @@ def test_flags(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 # ---- libraries ----
 
 
-def test_builds_once_and_keeps_the_c(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_builds_once_and_keeps_the_c(root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = build.build_library(PROGRAM % 42, "Net.forward", optimize=0, debug=True)
     assert ctypes.CDLL(str(library)).answer() == 42
     assert (library.parent / "Net_forward.c").read_text() == PROGRAM % 42
@@ -101,15 +114,29 @@ def test_builds_once_and_keeps_the_c(root: Path, monkeypatch: pytest.MonkeyPatch
     assert build.build_library(PROGRAM % 42, "Net.forward", optimize=0, debug=True) == library
 
 
-def test_what_matters_changes_the_entry(root: Path) -> None:
+def test_what_matters_changes_the_entry(root: Path, small_runtime: Path) -> None:
     one = build.build_library(PROGRAM % 1, "p", optimize=0, debug=False)
     two = build.build_library(PROGRAM % 2, "p", optimize=0, debug=False)
     three = build.build_library(PROGRAM % 1, "p", optimize=1, debug=False)
     assert len({one, two, three}) == 3
 
 
+def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> None:
+    program = "int one(void);\nint two(void);\n" + PROGRAM.replace("%d", "one() + two() + 2")
+    first = build.build_library(program, "program", optimize=0, debug=False)
+    library = ctypes.CDLL(str(first))
+    assert library.answer() == 42 and not hasattr(library, "one")
+    (small_runtime / "one.c").write_text("int one(void);\nint one(void) { return 21; }\n")
+    second = build.build_library(program, "program", optimize=0, debug=False)
+    assert ctypes.CDLL(str(second)).answer() == 43
+
+
+def test_real_runtime_compiles(root: Path) -> None:
+    assert len(build.runtime_objects(0, False)) == len(runtime.kernel_sources())
+
+
 @pytest.mark.parametrize("source", ["int broken( {\n", "int missing(void);\n" + PROGRAM.replace("%d", "missing()")])
-def test_refused_c_is_an_internal_error_that_keeps_the_c(root: Path, source: str) -> None:
+def test_refused_c_is_an_internal_error_that_keeps_the_c(root: Path, small_runtime: Path, source: str) -> None:
     with pytest.raises(toolchain.BuildError, match="internal scriptc error") as caught:
         build.build_library(source, "program", optimize=0, debug=False)
     error = caught.value
@@ -119,7 +146,9 @@ def test_refused_c_is_an_internal_error_that_keeps_the_c(root: Path, source: str
     shutil.rmtree(error.source.parent)
 
 
-def test_compiler_out_of_disk_space_goes_elsewhere(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_compiler_out_of_disk_space_goes_elsewhere(
+    root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """The compiler, not we, meets the full disk: only its message says so."""
     script = tmp_path / "fullcc"
     message = os.strerror(errno.ENOSPC)
