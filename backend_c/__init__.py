@@ -1,0 +1,1 @@
+"""From tensor IR to C, and from C to a shared library."""
