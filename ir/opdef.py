@@ -21,7 +21,8 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 
 # What a generic pass may ask. PURE: no effects and never raises. VIEW: results alias the first operand.
 # ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
-TRAITS = frozenset({"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL"})
+# FLOATING: integral tensors are cast to the default dtype first.
+TRAITS = frozenset({"FLOATING", "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL"})
 
 
 class TypeRuleError(Exception):
