@@ -12,7 +12,7 @@ from collections.abc import Callable as Function
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import lru_cache
+from functools import cache
 from types import CellType
 from typing import Any, NamedTuple
 from weakref import WeakSet
@@ -193,7 +193,7 @@ def _interned(key: object) -> object:
     return sys.intern(key) if type(key) is str else key
 
 
-def _container_type(kind: Guard) -> type | tuple[type, ...]:
+def _container_type(kind: Guard) -> Any:
     if kind in (Guard.CELL_IS, Guard.CELL_EQ):
         return CellType
     if kind in (Guard.DEFAULT_DTYPE_IS, Guard.GRAD_MODE_IS):
@@ -214,7 +214,7 @@ def _lower_live(live: Live) -> tuple:
     return live.container, _interned(live.key), _lower(live.spec)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _open(path: str) -> int:
     """Address of a library's program. Libraries stay for the life of the process."""
     error = ffi.new("char[]", 1024)
@@ -232,9 +232,8 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     positional = len(params) if spec.positional is None else spec.positional
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
-    program = _open(os.fspath(spec.library))
-    result = _lower(spec.result)
-    return program, spec.entry, params, positional, live, guards, result, spec.bind, spec.grad_call, dict(spec.exceptions)
+    head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
+    return *head, spec.bind, spec.grad_call, dict(spec.exceptions)
 
 
 # ---- calling ----

@@ -1,4 +1,4 @@
-"""Builds scriptc.runtime._bridge, the extension module behind bridge.py; setup.py names `ffibuilder` in cffi_modules."""
+"""Builds scriptc.runtime._bridge, the C side of bridge.py; setup.py names `ffibuilder` in cffi_modules."""
 
 import os
 

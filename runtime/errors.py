@@ -34,8 +34,7 @@ def _raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
         call()
     except BaseException as raised:
         traceback = raised.__traceback__
-        assert traceback is not None
-        return raised.with_traceback(traceback.tb_next)  # our own frame is of no interest
+    return exception.with_traceback(traceback.tb_next if traceback else None)  # our own frame is of no interest
 
 
 def _described(message: str, rows: Sequence[Row]) -> str:

@@ -153,6 +153,7 @@ PyObject *execute(frame *f, variant *v)
     }
     size_t peak = f->cx->bytes_peak;
     frame_reset(f, false);
-    sc_ctx_trim(f->cx, peak);
+    if (f->cx->bytes_cached > peak)
+        sc_ctx_trim(f->cx, peak);
     return result;
 }
