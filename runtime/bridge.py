@@ -180,6 +180,8 @@ def _lower(spec: Spec) -> _Lowered:
         case Tuple(items):
             return _Kind.TUPLE, None, tuple(map(_lower, items))
         case NamedTuple_(cls, items):
+            if not issubclass(cls, tuple):
+                raise ValueError(f"{cls} is no named tuple")
             return _Kind.NAMEDTUPLE, cls, tuple(map(_lower, items))
         case Dict(pairs):
             return _Kind.DICT, tuple(key for key, _ in pairs), tuple(_lower(item) for _, item in pairs)
@@ -229,7 +231,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
         (_interned(p.name), _lower(p.spec), p.default is not MISSING, None if p.default is MISSING else p.default)
         for p in spec.params
     )
-    positional = len(params) if spec.positional is None else spec.positional
+    positional = len(params) if spec.positional is None else min(spec.positional, len(params))
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
     head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))

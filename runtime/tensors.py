@@ -37,11 +37,13 @@ def why_refused(tensor: torch.Tensor) -> str | None:
         return f"a tensor on device {tensor.device}"
     if tensor.dtype not in _TORCH_DTYPES:
         return f"a tensor of dtype {tensor.dtype}"
+    if any(getattr(tensor, "names", ())):  # torch 2.13 has no named tensors any more
+        return "a tensor with named dimensions"
     if tensor.is_neg():
         return "a lazily negated view (call resolve_neg() on it)"
     if tensor.dim() > MAX_RANK:
         return f"a tensor of {tensor.dim()} dimensions (at most {MAX_RANK})"
-    if torch._C._is_zerotensor(tensor) if hasattr(torch._C, "_is_zerotensor") else tensor._is_zerotensor():
+    if tensor._is_zerotensor():
         return "a zero tensor of autograd"
     if tensor.numel() and tensor.data_ptr() == 0:
         return "a tensor whose storage has no data"
@@ -102,12 +104,12 @@ def bump(written: list[torch.Tensor]) -> None:
 
 
 @lru_cache(maxsize=1)
-def neg_bit() -> tuple[int, int, int]:
-    """Where a tensor keeps the mark of a lazily negated view: offset of the implementation's address in the object,
-    offset of a word in the implementation, mask; (0, 0, 0) when that cannot be told.
+def usual_keys() -> tuple[int, int, int]:
+    """Where a tensor keeps its dispatch keys, and which ones plain tensors have: offset of the implementation's address
+    in the object, offset of the keys in the implementation, mask; (0, 0, 0) when that cannot be told.
 
-    is_neg() costs more than the exchange of a tensor, and DLPack drops the mark. The place is learnt from samples
-    rather than from torch's headers: the one bit that all negated views have and no other tensor has.
+    Any other key means something that DLPack drops. Asking torch costs more than the exchange of a tensor, so the
+    place is learnt from samples: it is that of the one bit that all negated views have and no plain tensor has.
     """
     words = 22  # within c10::TensorImpl
     plain: list[torch.Tensor] = []
@@ -118,21 +120,25 @@ def neg_bit() -> tuple[int, int, int]:
             plain += [t.clone().requires_grad_() * 2]
     negated = [torch._neg_view(t.detach().clone()) for t in plain] + [torch._neg_view(t) for t in plain]
     negated += [t.detach() for t in negated]
+    with torch.inference_mode():
+        plain += [torch.ones(2), torch.ones(2)[1:]]
+    plain += [torch.ones(2, dtype=dtype) for dtype in _TORCH_DTYPES]
     try:
         pointers = range(object.__basicsize__, torch.Tensor.__basicsize__, ctypes.sizeof(ctypes.c_void_p))
         (at,) = (at for at in pointers if all(_word(id(t) + at) == t._cdata for t in plain + negated))
-        bits = []
+        found = []
         for k in range(words):
-            mask = (1 << 64) - 1
-            for t in negated:
-                mask &= _word(t._cdata + 8 * k)
+            usual, marked = 0, (1 << 64) - 1
             for t in plain:
-                mask &= ~_word(t._cdata + 8 * k)
-            bits += [(at, 8 * k, 1 << bit) for bit in range(64) if mask >> bit & 1]
-        (found,) = bits
+                usual |= _word(t._cdata + 8 * k)
+            for t in negated:
+                marked &= _word(t._cdata + 8 * k)
+            if (marked & ~usual).bit_count() == 1:
+                found.append((at, 8 * k, usual))
+        (place,) = found
     except (AttributeError, ValueError):
         return 0, 0, 0
-    return found
+    return place
 
 
 def _word(address: int) -> int:
@@ -155,7 +161,7 @@ def host(exchange: bool) -> SimpleNamespace:
         forward_ad=vars(forward_ad),
         forward_ad_key="_current_level",
         requires_grad_key="requires_grad",
-        is_neg=torch.Tensor.is_neg,
+        why_refused=why_refused,
         refuse_tensor=refuse_tensor,
         refuse_mode=refuse_mode,
         view=view,
@@ -166,5 +172,5 @@ def host(exchange: bool) -> SimpleNamespace:
         warn=errors.warn,
         print=errors.emit,
         api=api,
-        neg_bit=neg_bit(),
+        keys=usual_keys(),
     )

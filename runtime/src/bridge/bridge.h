@@ -93,21 +93,21 @@ typedef struct frame {
     seen *lists;
     PyObject **made;               /* objects made for results, kept until the context is unwound */
     int *buckets;                  /* hash table over lists: index + 1 */
-    int n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     PyThreadState *saved;          /* not NULL while the GIL is released */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
-typedef struct host { /* what the bridge uses of torch and of its own Python side; all but `api` and `neg_*` are strong */
+typedef struct host { /* what the bridge uses of torch and of its own Python side; objects are strong */
     PyObject *tensor_type, *parameter_type;
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
-    uint64_t neg_mask;              /* bit of a negated view there; 0: not known */
-    PyObject *is_neg;
+    uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    PyObject *why_refused;
 } host;
 
 typedef struct bridge {

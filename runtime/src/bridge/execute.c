@@ -70,6 +70,7 @@ static int run_entry(frame *f, variant *v)
     PyObject *threads = PyObject_CallNoArgs(f->owner->host.num_threads);
     cx->num_threads = threads ? (int)PyLong_AsLong(threads) : 1;
     Py_XDECREF(threads);
+    PyErr_Clear();
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
     cx->bytes_peak = cx->bytes_live;
     cx->depth = 0;

@@ -8,7 +8,7 @@ static const struct { const char *name; size_t at; } fields[] = {
     FIELD(tensor_type), FIELD(parameter_type), FIELD(function_modes), FIELD(dispatch_modes), FIELD(autocast),
     FIELD(grad_enabled), FIELD(num_threads), FIELD(default_dtype), FIELD(forward_ad), FIELD(forward_ad_key),
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
-    FIELD(bump), FIELD(make_exception), FIELD(warn), FIELD(print), FIELD(is_neg),
+    FIELD(bump), FIELD(make_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
@@ -20,14 +20,16 @@ int host_load(host *h, PyObject *namespace)
     for (int i = 0; i < N_FIELDS; i++)
         if (!(*field(h, i) = PyObject_GetAttrString(namespace, fields[i].name)))
             return -1;
-    PyObject *api = PyObject_GetAttrString(namespace, "api"), *neg = PyObject_GetAttrString(namespace, "neg_bit");
-    int ok = api && neg && PyArg_ParseTuple(neg, "nnK", &h->impl_at, &h->keys_at, &h->neg_mask);
+    PyObject *api = PyObject_GetAttrString(namespace, "api"), *keys = PyObject_GetAttrString(namespace, "keys");
+    unsigned long long usual = 0;
+    int ok = api && keys && PyArg_ParseTuple(keys, "nnK", &h->impl_at, &h->keys_at, &usual);
+    h->usual_keys = usual;
     if (ok && api != Py_None)
         ok = (h->api = PyCapsule_GetPointer(api, "dlpack_exchange_api")) != NULL;
     while (h->api && h->api->version.major > SC_DL_MAJOR)
         h->api = h->api->older;
     Py_XDECREF(api); /* the table lives as long as the process */
-    Py_XDECREF(neg);
+    Py_XDECREF(keys);
     return ok ? 0 : -1;
 }
 

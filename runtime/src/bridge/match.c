@@ -261,6 +261,7 @@ static int take(frame *f, const node *n, PyObject *o)
 
 int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
+    f->n_slots = v->n_params;
     int r = frame_fit(f, v) < 0 ? -1 : bind(f, v, args, nargs, kwnames);
     for (int i = 0; r > 0 && i < v->n_params; i++) {
         f->naming = v->params[i].name;

@@ -64,7 +64,10 @@ static PyObject *give(frame *f, const node *n, sc_value v)
 
 static PyObject *argument_at(const frame *f, PyObject *path)
 {
-    PyObject *at = Py_NewRef(f->slot[PyLong_AsLong(PyTuple_GET_ITEM(path, 0))]);
+    Py_ssize_t index = PyLong_AsSsize_t(PyTuple_GET_ITEM(path, 0));
+    if (index < 0 || index >= f->n_slots)
+        return PyErr_Format(PyExc_IndexError, "internal scriptc error: no parameter %zd", index);
+    PyObject *at = Py_NewRef(f->slot[index]);
     for (Py_ssize_t i = 1; at && i < PyTuple_GET_SIZE(path); i++)
         Py_SETREF(at, PyObject_GetItem(at, PyTuple_GET_ITEM(path, i)));
     return at;

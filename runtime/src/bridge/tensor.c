@@ -47,20 +47,21 @@ done:
     return m ? 0 : -1;
 }
 
-/* DLPack loses the bit that marks a lazily negated view, and asking torch costs more than the whole exchange of a
- * tensor. So the bit is read where host.py found it, and torch has the last word when it is set. */
-static bool maybe_negated(const host *h, PyObject *o)
+/* DLPack loses marks that change what a tensor means (a lazily negated view, names of dimensions), and asking torch for
+ * one of them costs more than the whole exchange of a tensor. So the dispatch keys are read where tensors.py found
+ * them, and only an unusual key makes us ask. */
+static bool is_usual(const host *h, PyObject *o)
 {
-    if (h->neg_mask) {
+    if (h->usual_keys) {
         const char *impl = *(const char *const *)((const char *)o + h->impl_at);
         uint64_t keys;
         memcpy(&keys, impl + h->keys_at, sizeof keys);
-        if (!(keys & h->neg_mask))
-            return false;
+        if (!(keys & ~h->usual_keys))
+            return true;
     }
-    PyObject *answer = PyObject_CallOneArg(h->is_neg, o);
-    Py_XDECREF(answer);
-    return answer != Py_False;
+    PyObject *reason = PyObject_CallOneArg(h->why_refused, o);
+    Py_XDECREF(reason);
+    return reason == Py_None;
 }
 
 static int refuse(const frame *f, PyObject *o)
@@ -130,7 +131,7 @@ int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out)
         return -1;
     const sc_dl_tensor *d = &row->managed->tensor;
     int dtype = dtype_of(d->dtype);
-    if (dtype < 0 || d->device.type != SC_DL_CPU || d->ndim > SC_MAX_RANK || maybe_negated(h, o))
+    if (dtype < 0 || d->device.type != SC_DL_CPU || d->ndim > SC_MAX_RANK || !is_usual(h, o))
         return refuse(f, o);
     if (!(stride = d->strides)) {
         int64_t step = 1;
