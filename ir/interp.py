@@ -131,9 +131,20 @@ class Interpreter:
         return error(op.attrs["message"]) if op.attrs["message"] else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """One op by its reference; attributes are passed by name, dtypes as torch dtypes."""
-        keywords = {k: self.attr(k, v) for k, v in attrs.items()}
-        return reference(name)(*operands, **keywords)
+        """One op by its reference: operands and attributes in the order of its schema, dtypes as torch dtypes."""
+        from scriptc.ir.ops import OPS
+
+        given = iter(operands)
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for arg in OPS[name].args:
+            if arg.is_operand:
+                positional.append(next(given))
+            elif arg.keyword_only and arg.name in attrs:
+                keywords[arg.name] = self.attr(arg.name, attrs[arg.name])
+            elif arg.name in attrs:
+                positional.append(self.attr(arg.name, attrs[arg.name]))
+        return reference(name)(*positional, **keywords)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
