@@ -23,7 +23,7 @@ def known_int(value: Value) -> int | None:
 
 
 def upper_bounds(index: Value) -> Iterator[Value]:
-    """Values that `index` is below, if it is a counter from 0 or more: the loop's stop, and what that is the least of."""
+    """Values that `index` is below, if it counts up from 0 or more: the loop's stop, and what that is the least of."""
     loop = loop_of_counter(index)
     if loop is None:
         return

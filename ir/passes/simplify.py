@@ -165,7 +165,7 @@ def read_unbind(op: Op, rw: Rewriter) -> bool:
 
 
 def _part_size(op: Op) -> tuple[int, int] | None:
-    """The size of the dim that `chunk` or `split` divides and of its parts; None where not known, or where it raises."""
+    """The size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
     if op.name not in ("chunk", "split") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
         return None
     size, number = t.dims[op.attrs["dim"]], known_int(op.operands[1])
