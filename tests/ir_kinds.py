@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from data_suite import Case, Kind
+
 from scriptc.ir.core import Module
 from scriptc.ir.errors import CompileError
 from scriptc.ir.parser import parse_module
