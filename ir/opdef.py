@@ -38,6 +38,7 @@ class SchemaArg:
     optional: bool
     keyword_only: bool
     default: Any = ...  # ... where there is none
+    size: int | None = None  # of a list whose length is fixed
 
     @property
     def is_operand(self) -> bool:
@@ -48,7 +49,7 @@ class SchemaArg:
         return self.default is ...
 
 
-_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[\d*\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
+_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[(?P<size>\d*)\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
 _DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf")}
 
 
@@ -67,7 +68,7 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
         default: Any = ...
         if (text := m["default"]) is not None:
             default = _DEFAULTS[text] if text in _DEFAULTS else _number(text)
-        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default))
+        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default, int(m["size"] or 0) or None))
     return tuple(args)
 
 
