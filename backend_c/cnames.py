@@ -20,10 +20,12 @@ def identifier(text: str) -> str:
 
 
 class CNames:
-    """Names of one scope. Reserved ones get an underscore, later ones of the same wish a number."""
+    """Names of one scope. Reserved ones get a prefix or an underscore, later ones of the same wish a number."""
 
-    def __init__(self) -> None:
-        self.names = Names({name: 1 for name in (*_KEYWORDS, *_TAKEN)})
+    def __init__(self, outer: CNames | None = None) -> None:
+        known = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
+        self.names = Names(dict(known))
+        self.everywhere: set[str] = outer.everywhere if outer else set()
 
     def fresh(self, wish: str) -> str:
         name = identifier(wish)
@@ -31,4 +33,14 @@ class CNames:
             name = f"v_{name.lstrip('_')}"  # where macros and the runtime's names live
         elif name in _KEYWORDS or name in _TAKEN:
             name += "_"
-        return self.names.fresh(name)
+        name = self.names.fresh(name)
+        self.everywhere.add(name)
+        return name
+
+    def unseen(self, wish: str) -> str:
+        """A name that no scope inside this one has either."""
+        taken = set(self.everywhere)
+        name = self.fresh(wish)
+        while name in taken:
+            name = self.fresh(wish)
+        return name

@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.types import ElemType, ScalarType
+from scriptc.ir.types import ElemType, ScalarType, is_counted
 
 MAX_LENGTH = 64
 _SLOT = re.compile(r"\{(\d+)\}")
 _LITERALS = frozenset({"const", "undef", "c.weight"})
-_EXPRESSIONS = frozenset({"c.expr", "c.load"})
+_EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
 
 
 def fill(template: str, value: Callable[[int], str]) -> str:
@@ -72,6 +72,11 @@ def _slot_count(user: Op, value: Value) -> int:
     return str(template).count(f"{{{user.operands.index(value)}}}")
 
 
+def _may_move(op: Op, user: Op) -> bool:
+    """Objects that are read are retained first; loops would read their bounds again and again."""
+    return op.name != "c.read" or not (is_counted(op.result.type) or user.name in ("loop", "c.for"))
+
+
 def is_literal(op: Op) -> bool:
     return op.name in _LITERALS or (op.name == "c.expr" and not op.operands)
 
@@ -89,7 +94,7 @@ def inlined(block: Block) -> set[Op]:
         lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
-        if fits and lengths[op] <= MAX_LENGTH:
+        if fits and lengths[op] <= MAX_LENGTH and _may_move(op, users[0]):
             candidates[op] = users[0]
             pure = op.name == "c.expr" and not _reads_object(op)
             if pure and all(m in moving for m in makers if m in candidates):

@@ -88,9 +88,8 @@ class Lowerer:
 
     # ---- building ----
 
-    def build(self, name: str, operands: Sequence[Value], types: Sequence[Type], loc: Loc, **attrs: Any) -> Op:
-        names = attrs.pop("names", ())
-        return self.builder.op(name, operands, loc, types=types, names=names, **attrs)
+    def build(self, name: str, operands: Sequence[Value], types: Sequence[Type], loc: Loc, /, **attrs: Any) -> Op:
+        return self.builder.op(name, operands, loc, types=types, **attrs)
 
     def const(self, value: Any, loc: Loc) -> Value:
         return self.builder.const(value, loc)

@@ -197,7 +197,7 @@ class Kernel:
         for i, v in enumerate(self.outputs):
             pointer = pointers[i]
             assert pointer is not None
-            low.build("c.store", [pointer, index(i), element(v)], (), self.at.loc)
+            low.build("c.store", [pointer, index(i), element(v)], (), v.op.loc if v.op else self.at.loc)
 
     def compute(self, op: Op, operands: list[Value]) -> Value:
         """One element of an op's result, in the form in which it is stored."""
