@@ -1,0 +1,1 @@
+"""Compiles the Python source of a PyTorch forward to C that needs no LibTorch."""

@@ -1,0 +1,263 @@
+"""The disk cache of builds: entries are directories, keyed by a hash of everything that matters.
+
+An entry is made in a temporary directory and renamed into place under a lock, so that processes that want the same
+thing build it once, and a build that dies leaves nothing that anybody would take for an entry. Cached files are
+executed, so a directory that others can write is not used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import errno
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import stat
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+META = "meta.json"
+PRUNE_EVERY = 64  # new entries between two looks at the total size
+GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
+# A cache that meets one of these is replaced by a private directory; other errors are the caller's.
+STORAGE_ERRORS = {
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOLCK, errno.EOPNOTSUPP
+}  # fmt: skip
+
+
+class CacheRefused(Exception):
+    """The directory exists, but using it would not be safe."""
+
+
+def cache_key(*parts: object) -> str:
+    """A hash of strings, bytes, numbers, None and nested sequences of those; lengths keep the parts apart."""
+    digest = hashlib.sha256()
+
+    def add(part: object) -> None:
+        if isinstance(part, (list, tuple)):
+            digest.update(b"[%d]" % len(part))
+            for item in part:
+                add(item)
+        else:
+            data = part if isinstance(part, bytes) else str(part).encode()
+            digest.update(b"%s:%d:" % (type(part).__name__.encode(), len(data)))
+            digest.update(data)
+
+    add(parts)
+    return digest.hexdigest()
+
+
+class Cache:
+    """One directory of entries."""
+
+    def __init__(self, root: Path, *, private: bool = False) -> None:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_safe(root)
+        if not os.access(root, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, "not writable", str(root))
+        self.root = root
+        self.private = private
+        self._built = 0
+
+    def entry(self, key: str, produce: Callable[[Path], None]) -> Path:
+        """The directory of `key`; `produce` fills it if there is none. An exception of `produce` leaves no trace."""
+        path = self.root / key
+        if self._use(path):
+            return path
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # the user may have cleared it while we ran
+        with self._locked(key):
+            if self._use(path):  # another process was faster
+                return path
+            _remove(path)
+            temporary = self.root / f"{key}.tmp"
+            _remove(temporary)  # of a builder that was killed: the lock is ours now
+            try:
+                temporary.mkdir(mode=0o700)
+                produce(temporary)
+                _write_meta(temporary)
+                os.replace(temporary, path)
+            except BaseException:
+                _remove(temporary)
+                raise
+        if self._built % PRUNE_EVERY == 0:
+            self.prune()
+        self._built += 1
+        return path
+
+    def size(self) -> int:
+        """Bytes in all entries."""
+        return sum(size for _, size, _ in self._entries())
+
+    def prune(self, max_bytes: int | None = None, *, grace: float = GRACE_SECONDS) -> int:
+        """Drops the least recently used entries until at most `max_bytes` are left; returns how many went."""
+        limit = max_bytes if max_bytes is not None else _max_bytes()
+        entries = sorted(self._entries())
+        total = sum(size for _, size, _ in entries)
+        dropped = 0
+        for used, size, path in entries:
+            if total <= limit or used > time.time() - grace:
+                break
+            if self._drop(path):
+                total -= size
+                dropped += 1
+        return dropped
+
+    def _drop(self, path: Path) -> bool:
+        """Removes an entry or what a dead builder left. False if somebody holds its lock or was faster."""
+        key = path.name.removesuffix(".tmp")
+        with self._locked(key, wait=False) as mine:
+            if not mine or not path.exists():
+                return False
+            doomed = path.with_name(f"{key}.tmp")
+            if doomed != path:
+                _remove(doomed)
+                os.replace(path, doomed)  # from one moment to the next it is no entry any more
+            _remove(doomed)
+        return True
+
+    def _entries(self) -> Iterator[tuple[float, int, Path]]:
+        """(last use, bytes, path) of entries, and of what dead builders left."""
+        for path in self.root.iterdir():
+            try:
+                if path.is_dir():
+                    meta = path / META
+                    used = (meta if meta.exists() else path).stat().st_mtime
+                    yield used, sum(item.stat().st_size for item in path.rglob("*") if item.is_file()), path
+            except FileNotFoundError:  # another process removes or renames it
+                continue
+
+    def _use(self, path: Path) -> bool:
+        """Is there a whole entry at `path`? Notes that it was used."""
+        try:
+            sizes = json.loads((path / META).read_text())["files"]
+            if any((path / name).stat().st_size != size for name, size in sizes.items()):
+                return False
+        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            return False
+        try:
+            os.utime(path / META)
+        except OSError:  # a read-only cache still serves what it has
+            pass
+        return True
+
+    @contextmanager
+    def _locked(self, key: str, *, wait: bool = True) -> Iterator[bool]:
+        """Holds the lock of `key`, which ends with the process that holds it. Yields False if it must not wait."""
+        path = self.root / f"{key}.lock"
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                yield False
+                return
+            except BaseException:
+                os.close(descriptor)
+                raise
+            # The last holder unlinks the file: who waited on that one holds nothing, and tries again.
+            if _same_file(descriptor, path):
+                break
+            os.close(descriptor)
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+_caches: dict[str, Cache] = {}  # by configured directory: what is used for it
+_caches_lock = threading.RLock()
+
+
+def cache_directory() -> Path:
+    """Where the user wants builds to be kept."""
+    chosen = os.environ.get("SCRIPTC_CACHE_DIR")
+    if chosen:
+        return Path(chosen).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return Path(base, "scriptc").absolute()
+
+
+def current() -> Cache:
+    """The cache of this process: the configured one, or a private temporary one where that cannot be used."""
+    root = cache_directory()
+    with _caches_lock:
+        if str(root) not in _caches:
+            try:
+                _caches[str(root)] = Cache(root)
+            except (OSError, CacheRefused) as error:
+                return _fall_back(root, error)
+        return _caches[str(root)]
+
+
+def cached(key: str, produce: Callable[[Path], None]) -> Path:
+    """`entry` of the current cache; goes on in a private directory when the disk is full or turns read-only."""
+    cache = current()
+    try:
+        return cache.entry(key, produce)
+    except OSError as error:
+        if cache.private or error.errno not in STORAGE_ERRORS:
+            raise
+        return _fall_back(cache.root, error).entry(key, produce)
+
+
+def _fall_back(root: Path, reason: Exception) -> Cache:
+    with _caches_lock:
+        known = _caches.get(str(root))
+        if known is None or not known.private:
+            warnings.warn(
+                f"scriptc does not use the cache directory {root} ({reason}); builds of this process go to a temporary "
+                "directory. Set SCRIPTC_CACHE_DIR to a directory that only you can write.",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+            directory = tempfile.mkdtemp(prefix="scriptc-")
+            atexit.register(_remove_if_ours, directory, os.getpid())
+            known = _caches[str(root)] = Cache(Path(directory), private=True)
+        return known
+
+
+def _remove_if_ours(directory: str, owner: int) -> None:
+    if os.getpid() == owner:  # a forked child must not take the directory from its parent
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _require_safe(root: Path) -> None:
+    info = root.stat()
+    if not stat.S_ISDIR(info.st_mode):
+        raise CacheRefused("it is not a directory")
+    if info.st_uid != os.geteuid():
+        raise CacheRefused(f"it belongs to user {info.st_uid}")
+    if info.st_mode & 0o022:
+        raise CacheRefused(f"others can write it, its mode is {stat.S_IMODE(info.st_mode):04o}; chmod go-w helps")
+
+
+def _max_bytes() -> int:
+    return int(float(os.environ.get("SCRIPTC_CACHE_MAX_MB", "2048")) * 2**20)
+
+
+def _write_meta(directory: Path) -> None:
+    sizes = {str(p.relative_to(directory)): p.stat().st_size for p in directory.rglob("*") if p.is_file()}
+    (directory / META).write_text(json.dumps({"files": sizes}))
+
+
+def _same_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,184 @@
+"""The C compiler: finding it, its flags, and running it."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from .cache import cache_key, cached
+
+CANDIDATES = ("cc", "gcc", "clang")
+JOBS = 2
+BASE_FLAGS = (
+    "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-fPIC",
+    "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra",
+)  # fmt: skip
+NATIVE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
+SANITIZE_FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
+# Sections that nothing refers to are dropped: a library keeps only the kernels that it calls.
+LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,-z,defs") if sys.platform == "linux" else ()
+INSTALL_ADVICE = "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install)"
+
+
+class ToolchainError(RuntimeError):
+    """The machine lacks what building needs; the message says what to install."""
+
+
+class BuildError(RuntimeError):
+    """The compiler refused C that we wrote: a bug of scriptc, not of its user."""
+
+    def __init__(self, command: Sequence[str], stderr: str, source: Path) -> None:
+        super().__init__(
+            f"internal scriptc error: the C compiler failed\n  C kept at: {source}\n  command: {shlex.join(command)}\n"
+            + stderr.strip()
+        )
+        self.command = tuple(command)
+        self.stderr = stderr
+        self.source = source
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler that was asked what it is."""
+
+    command: tuple[str, ...]
+    version: str  # first line of --version
+    target: str  # triple, as in x86_64-linux-gnu
+    native: tuple[str, ...]  # those of NATIVE_FLAGS that it accepts here
+
+    @property
+    def identity(self) -> str:
+        return "\n".join((*self.command, self.version, self.target))
+
+
+def find_compiler() -> Compiler:
+    """The compiler that CC names, else the first of cc, gcc and clang on the path."""
+    chosen = os.environ.get("CC", "").strip()
+    if chosen:
+        command = shlex.split(chosen)
+        path = shutil.which(command[0])
+        if path is None:
+            raise ToolchainError(f"CC names a compiler that does not exist, {chosen!r}: unset CC, or {INSTALL_ADVICE}")
+        return _identify(path, tuple(command[1:]), cpu_identity())
+    for name in CANDIDATES:
+        path = shutil.which(name)
+        if path is not None:
+            return _identify(path, (), cpu_identity())
+    raise ToolchainError(f"no C compiler found (looked for {', '.join(CANDIDATES)}): {INSTALL_ADVICE}")
+
+
+def compile_flags(optimize: int, debug: bool) -> list[str]:
+    """The flags for generated code and runtime alike. SCRIPTC_SANITIZE=1 adds the sanitizers."""
+    flags = [*BASE_FLAGS, f"-O{optimize}"]
+    if optimize == 3:
+        flags += find_compiler().native
+    if debug:
+        flags.append("-g")
+    if sanitizing():
+        flags += SANITIZE_FLAGS
+    return flags
+
+
+def sanitizing() -> bool:
+    return os.environ.get("SCRIPTC_SANITIZE", "") not in ("", "0")
+
+
+def compile_objects(sources: Iterable[Path], flags: Sequence[str], out_dir: Path) -> list[Path]:
+    """Compiles each source to `<stem>.o` in `out_dir`, two at a time."""
+    compiler = find_compiler()
+
+    def compile_one(source: Path) -> Path:
+        out = out_dir / f"{source.stem}.o"
+        _run([*compiler.command, *flags, "-c", str(source), "-o", str(out)], source)
+        return out
+
+    with ThreadPoolExecutor(JOBS) as pool:
+        return list(pool.map(compile_one, sources))
+
+
+def link_shared(objects: Sequence[Path], out: Path) -> Path:
+    """Links a shared library; symbols that nobody defines are an error here, not at load."""
+    sanitize = SANITIZE_FLAGS if sanitizing() else ()
+    command = [*find_compiler().command, "-shared", *sanitize, *LINK_FLAGS, *map(str, objects), "-o", str(out)]
+    _run([*command, "-lm", "-pthread"], out)
+    return out
+
+
+@lru_cache(maxsize=1)
+def cpu_identity() -> str:
+    """What -march=native depends on: vendor, model and flags of the first CPU."""
+    wanted = {"vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part"}
+    lines = [platform.machine()]
+    try:
+        with open("/proc/cpuinfo") as info:
+            for line in info:
+                if not line.strip():
+                    break  # the end of the first CPU
+                if line.partition(":")[0].strip() in wanted:
+                    lines.append(line.strip())
+    except OSError:
+        lines.append(platform.processor())
+    return "\n".join(lines)
+
+
+def _identify(path: str, arguments: tuple[str, ...], cpu: str) -> Compiler:
+    info = os.stat(path)
+    return _probe((path, *arguments), info.st_size, info.st_mtime_ns, cpu)
+
+
+@lru_cache(maxsize=8)
+def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Compiler:
+    """Asks the compiler once per machine, not once per process: four runs of it cost as much as a warm start."""
+
+    def ask(directory: Path) -> None:
+        version = (_ask([*command, "--version"]).splitlines() or ["unknown"])[0]
+        target = _ask([*command, "-dumpmachine"]).strip()
+        x86 = target.startswith(("x86_64", "i686", "i386", "amd64"))
+        native = tuple(flag for flag in NATIVE_FLAGS if x86 and _accepts(command, flag))
+        (directory / "probe.json").write_text(json.dumps(asdict(Compiler(command, version, target, native))))
+
+    found = cached(cache_key("probe 1", command, size, modified, cpu), ask) / "probe.json"
+    fields = json.loads(found.read_text())
+    return Compiler(tuple(fields["command"]), fields["version"], fields["target"], tuple(fields["native"]))
+
+
+def _ask(command: Sequence[str]) -> str:
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True, env=_environment()).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ToolchainError(f"{shlex.join(command)} does not work ({error}): {INSTALL_ADVICE}") from error
+
+
+def _accepts(command: Sequence[str], flag: str) -> bool:
+    # -c to a file: clang diagnoses some -m flags only when it generates code.
+    arguments = [*command, "-Werror", flag, "-x", "c", "-c", "-o", os.devnull, "-"]
+    done = subprocess.run(arguments, input="int scriptc_probe;\n", capture_output=True, text=True, env=_environment())
+    return done.returncode == 0
+
+
+def _run(command: Sequence[str], source: Path) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=_environment())
+    except FileNotFoundError as error:
+        raise ToolchainError(f"{command[0]} has gone: {INSTALL_ADVICE}") from error
+    if done.returncode == 0:
+        return
+    if os.strerror(errno.ENOSPC) in done.stderr:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+    raise BuildError(command, done.stderr, source)
+
+
+def _environment() -> dict[str, str]:
+    # Messages are read (see _run), so they are in English; a preloaded libasan is meant for us, not for the compiler.
+    return {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"} | {"LC_ALL": "C"}

@@ -1,0 +1,143 @@
+"""Which names a statement assigns, and which are live after it: a backward pass over the AST of one function.
+
+The front end carries a name through a loop, or joins it after an `if`, only if it is assigned there and live.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+Names = frozenset[str]
+_NONE: Names = frozenset()
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+
+
+def assigned(nodes: Iterable[ast.AST]) -> Names:
+    """Names that the statements bind, not counting those of functions and comprehensions inside."""
+    return frozenset(_assigned(nodes))
+
+
+def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Lambda):
+            continue
+        elif isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                yield node.id
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from ((a.asname or a.name.split(".")[0]) for a in node.names)
+        elif isinstance(node, _COMPREHENSIONS):
+            yield from (n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
+        else:
+            yield from _assigned(ast.iter_child_nodes(node))
+
+
+def used(node: ast.AST | None) -> Names:
+    """Names that an expression or simple statement reads, its comprehensions and lambdas included."""
+    if node is None:
+        return _NONE
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+
+
+@dataclass
+class Liveness:
+    """`after[stmt]`: names live after a statement. `header[loop]`: names live when an iteration of a loop begins."""
+
+    after: dict[ast.stmt, Names] = field(default_factory=dict)
+    header: dict[ast.stmt, Names] = field(default_factory=dict)
+
+
+class _Pass:
+    def __init__(self, captured: Names):
+        self.result = Liveness()
+        self.captured = captured  # names that inner functions read: live to the end
+
+    def block(self, stmts: list[ast.stmt], out: Names, brk: Names, cont: Names) -> Names:
+        for stmt in reversed(stmts):
+            out = self.stmt(stmt, out | self.captured, brk, cont)
+        return out
+
+    def stmt(self, stmt: ast.stmt, out: Names, brk: Names, cont: Names) -> Names:
+        self.result.after[stmt] = self.result.after.get(stmt, _NONE) | out
+        match stmt:
+            case ast.Return() | ast.Raise():
+                return used(stmt)
+            case ast.Break():
+                return brk
+            case ast.Continue():
+                return cont
+            case ast.If():
+                then = self.block(stmt.body, out, brk, cont)
+                orelse = self.block(stmt.orelse, out, brk, cont)
+                return used(stmt.test) | then | orelse
+            case ast.For() | ast.While():
+                return self.loop(stmt, out, brk, cont)
+            case ast.With():
+                inner = self.block(stmt.body, out, brk, cont)
+                for item in stmt.items:
+                    inner = (inner - assigned([item])) | used(item.context_expr)
+                return inner
+            case ast.Try():
+                # anything in the body may be where an exception leaves it
+                final = self.block(stmt.finalbody, out, brk, cont)
+                handlers = frozenset().union(*(self.block(h.body, final, brk, cont) for h in stmt.handlers))
+                orelse = self.block(stmt.orelse, final, brk, cont)
+                return self.block(stmt.body, orelse, brk, cont) | handlers | final
+            case ast.AugAssign():
+                return out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
+            case ast.Match():
+                cases = [self.block(c.body, out, brk, cont) | used(c.guard) for c in stmt.cases]
+                return used(stmt.subject) | out.union(*cases)
+            case _:
+                return (out - assigned([stmt])) | used(stmt)
+
+    def loop(self, stmt: ast.For | ast.While, out: Names, brk: Names, cont: Names) -> Names:
+        after = self.block(stmt.orelse, out, brk, cont) if stmt.orelse else out
+        header = after | out
+        targets = assigned([stmt.target]) if isinstance(stmt, ast.For) else _NONE
+        test = used(stmt.test) if isinstance(stmt, ast.While) else _NONE
+        while True:
+            body = self.block(stmt.body, header | test, out, header | test)
+            new = header | (body - targets) | test
+            if new == header:
+                break
+            header = new
+        self.result.header[stmt] = header
+        return header | (used(stmt.iter) if isinstance(stmt, ast.For) else _NONE)
+
+
+@lru_cache(maxsize=4096)
+def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
+    """Liveness of the statements of a function."""
+    if isinstance(node, ast.Lambda):
+        return Liveness()
+    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
+    run = _Pass(frozenset().union(*map(used, inner)))
+    run.block(node.body, _NONE, _NONE, _NONE)
+    return run.result
+
+
+def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:
+    """Whether a `break` or `continue` in the statements belongs to the loop whose body they are."""
+    for stmt in stmts:
+        if isinstance(stmt, kind):
+            return True
+        if isinstance(stmt, (ast.For, ast.While)):
+            if has_leave(stmt.orelse, kind):
+                return True
+            continue
+        if isinstance(stmt, _FUNCTIONS):
+            continue
+        for name in ("body", "orelse", "finalbody"):
+            if has_leave(getattr(stmt, name, []), kind):
+                return True
+        for handler in getattr(stmt, "handlers", []) or getattr(stmt, "cases", []):
+            if has_leave(handler.body, kind):
+                return True
+    return False

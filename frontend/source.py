@@ -1,0 +1,97 @@
+"""Finding the AST of a Python function, with positions that are absolute in its file."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import textwrap
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from scriptc.ir.loc import Loc
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+
+
+class SourceError(Exception):
+    """The source of a function cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed function: nodes carry absolute lines and columns."""
+
+    node: FunctionNode
+    file: str
+    name: str
+
+    def loc(self, node: ast.AST, inlined_at: Loc | None) -> Loc:
+        line = getattr(node, "lineno", self.node.lineno)
+        col = getattr(node, "col_offset", 0)
+        end_line, end_col = getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0
+        return Loc(self.file, line, col, end_line, end_col, self.name, inlined_at)
+
+
+@lru_cache(maxsize=4096)
+def _of_code(code: CodeType, name: str) -> Source:
+    linecache.checkcache(code.co_filename)
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError) as e:
+        raise SourceError(
+            f"the source of {name} is not available ({e}); define it in a file rather than in exec() or the -c option"
+        ) from e
+    text = "".join(lines)
+    dedented = textwrap.dedent(text)
+    removed = len(lines[0]) - len(lines[0].lstrip())
+    try:
+        tree = ast.parse(dedented)
+    except SyntaxError as e:
+        if code.co_name != "<lambda>":
+            raise SourceError(f"the source of {name} could not be parsed: {e}") from e
+        tree = _around(code)  # a lambda inside an expression that its first line does not hold whole
+        first, removed = 1, 0
+    for node in ast.walk(tree):
+        if hasattr(node, "lineno"):
+            node.lineno += first - 1
+            node.col_offset += removed
+            node.end_lineno += first - 1
+            node.end_col_offset += removed
+    return Source(_find(tree, code, name), code.co_filename, name)
+
+
+def _around(code: CodeType) -> ast.Module:
+    return ast.parse("".join(linecache.getlines(code.co_filename)))
+
+
+def _find(tree: ast.Module, code: CodeType, name: str) -> FunctionNode:
+    """The node of a code object: by name and line; lambdas on one line by their argument names and bytecode."""
+    if code.co_name != "<lambda>":
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                return node
+            if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
+                raise SourceError(f"{name} is an async function, which is not supported")
+        raise SourceError(f"the source of {name} was not found where its code says it is")
+    found = [
+        n for n in ast.walk(tree)
+        if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno
+        and [a.arg for a in n.args.args] == list(code.co_varnames[: code.co_argcount])
+    ]  # fmt: skip
+    same = [n for n in found if _compiles_to(n, code)] if len(found) > 1 else found
+    if len(same) != 1 and len({ast.dump(n) for n in same}) != 1:
+        raise SourceError(f"{len(found)} lambdas stand on line {code.co_firstlineno}; put each on a line of its own")
+    return same[0]
+
+
+def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
+    compiled = compile(ast.Expression(node), code.co_filename, "eval")
+    inner = next(c for c in compiled.co_consts if isinstance(c, CodeType))
+    return inner.co_code == code.co_code and inner.co_names == code.co_names
+
+
+def source_of(func: FunctionType) -> Source:
+    """The parsed source of a function, read once; SourceError where it is not available."""
+    return _of_code(func.__code__, func.__qualname__)

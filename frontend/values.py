@@ -1,0 +1,160 @@
+"""Abstract values: what the front end knows of a Python value while it reads a function.
+
+A value is *known* (a Python object at compile time) or *dynamic* (an SSA value with a type), or a container whose
+structure is known and whose items are either.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from scriptc.ir.core import Value
+from scriptc.ir.types import ListType, NeverType, TensorType, Type
+
+if TYPE_CHECKING:
+    from scriptc.frontend.frame import Frame
+
+
+class AV:
+    """Base of abstract values."""
+
+    __slots__ = ()
+
+
+@dataclass(eq=False, slots=True)
+class Known(AV):
+    """A Python object known at compile time."""
+
+    obj: Any
+
+
+@dataclass(eq=False, slots=True)
+class Dyn(AV):
+    """A value that the compiled code computes: a tensor or a number."""
+
+    value: Value
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+
+@dataclass(eq=False, slots=True)
+class Tup(AV):
+    """A tuple of known length; `cls` is its class (tuple, torch.Size, a NamedTuple)."""
+
+    items: Sequence[AV]
+    cls: type = tuple
+
+
+@dataclass(eq=False, slots=True)
+class ListV(AV):
+    """A list. `value` is the run-time list (None where its items have no common type); `items` its content while that is
+    known: nobody has changed it since the display that made it."""
+
+    value: Value | None
+    items: list[AV] | None = None
+    site: Any = None
+    observed: bool = False  # something was decided by `items`
+
+
+@dataclass(eq=False, slots=True)
+class DictV(AV):
+    """A dict display or **kwargs: known keys in order."""
+
+    items: dict[Any, AV] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class RangeV(AV):
+    start: AV
+    stop: AV
+    step: AV
+
+
+@dataclass(eq=False, slots=True)
+class ZipV(AV):
+    """zip(...) or enumerate(...): several sequences walked in step. `offset` numbers the items of the first for enumerate."""
+
+    parts: Sequence[AV]
+    offset: AV | None = None
+
+
+@dataclass(eq=False, slots=True)
+class ReversedV(AV):
+    part: AV
+
+
+@dataclass(eq=False, slots=True)
+class Closure(AV):
+    """A `def` or `lambda` inside compiled code."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: Sequence[AV]
+    kw_defaults: Sequence[AV | None]
+
+
+@dataclass(eq=False, slots=True)
+class Bound(AV):
+    """`self.name` where it is callable: a method of a dynamic value, or of a known object whose class defines it."""
+
+    owner: AV
+    name: str
+    func: Any = None  # the function behind a method of a known object
+
+
+@dataclass(eq=False, slots=True)
+class Maybe(AV):
+    """A name that some path leaves unbound; `flag` says whether it is bound."""
+
+    flag: AV
+    av: AV
+
+
+@dataclass(eq=False, slots=True)
+class Unbound(AV):
+    """A name that no path so far has bound."""
+
+
+@dataclass(eq=False, slots=True)
+class Poison(AV):
+    """The value of an expression in error: never reported again."""
+
+
+def is_tensor(av: AV) -> bool:
+    return isinstance(av, Dyn) and isinstance(av.type, TensorType)
+
+
+def tensor_type(av: AV) -> TensorType:
+    assert isinstance(av, Dyn) and isinstance(av.type, TensorType)
+    return av.type
+
+
+def is_empty_list(av: AV) -> bool:
+    """A list of which the signature says that it is empty."""
+    return isinstance(av, ListV) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
+        av.value.type.elem, NeverType
+    ) and av.value.type.cell.find().fixed  # fmt: skip
+
+
+def describe(av: AV) -> str:
+    """The value in words, for messages."""
+    match av:
+        case Known(obj):
+            return f"{obj!r}" if isinstance(obj, (int, float, str, type(None))) else f"{type(obj).__name__}"
+        case Dyn():
+            return "a tensor" if isinstance(av.type, TensorType) else f"{av.type}"
+        case Tup():
+            return f"a {av.cls.__name__} of {len(av.items)}"
+        case ListV():
+            return "a list"
+        case DictV():
+            return "a dict"
+        case Closure() | Bound():
+            return "a function"
+        case _:
+            return f"a {type(av).__name__.removesuffix('V').lower()}"

@@ -1,0 +1,34 @@
+"""Maps the stage folders at the repository's root to one installed name, `scriptc`. Metadata is in pyproject.toml."""
+
+import os
+
+from setuptools import find_packages, setup
+
+FOLDERS = {
+    "scriptc": "scriptc",
+    "scriptc.frontend": "frontend",
+    "scriptc.ir": "ir",
+    "scriptc.backend_c": "backend_c",
+    "scriptc.runtime": "runtime",
+}
+PACKAGE_DATA = {
+    "scriptc": ["py.typed"],
+    "scriptc.ir": ["grammar.lark"],
+    "scriptc.backend_c": ["templates/*"],
+    "scriptc.runtime": ["include/*.h", "src/**/*.c", "src/**/*.h", "src/**/*.inc"],
+}
+BRIDGE = "runtime/build_bridge.py"
+
+packages = [
+    name
+    for package, folder in FOLDERS.items()
+    for name in [package, *(f"{package}.{sub}" for sub in find_packages(folder))]
+]
+
+setup(
+    packages=packages,
+    package_dir=FOLDERS,
+    package_data=PACKAGE_DATA,
+    include_package_data=False,
+    cffi_modules=[f"{BRIDGE}:ffibuilder"] if os.path.exists(BRIDGE) else [],
+)

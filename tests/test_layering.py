@@ -1,0 +1,130 @@
+"""Who imports whom: the table of the design, kept true. Also the size of files, and honest locations in passes."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {
+    "scriptc": "scriptc",
+    "frontend": "scriptc.frontend",
+    "ir": "scriptc.ir",
+    "backend_c": "scriptc.backend_c",
+    "runtime": "scriptc.runtime",
+}
+MAY_IMPORT = {  # by folder: folders of ours beside itself
+    "ir": set(),
+    "runtime": set(),
+    "frontend": {"ir"},
+    "backend_c": {"ir", "runtime"},
+    "scriptc": set(PACKAGES),
+}
+CODE = {".py", ".c", ".h", ".hpp", ".inc", ".lark"}
+CODE_FOLDERS = [*PACKAGES, "tests", "benchmarks", "examples"]
+MAX_LINES = 600
+
+
+def python_files(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
+
+
+def module_of(path: Path) -> str:
+    """The dotted name under which the file is imported; a package's __init__ keeps that part, as its own child."""
+    relative = path.relative_to(ROOT).with_suffix("")
+    return ".".join([PACKAGES[relative.parts[0]], *relative.parts[1:]])
+
+
+def imports(path: Path, *, top_level: bool = False) -> Iterator[tuple[str, int]]:
+    """(dotted name, line) of what a file imports: all of it, or what merely importing the file imports."""
+    pending: list[ast.AST] = [ast.parse(path.read_text(), str(path))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = module_of(path).split(".")[: -node.level] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((f"{source}.{alias.name}", node.lineno) for alias in node.names)
+        elif top_level and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        elif top_level and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            pending.extend(node.orelse)
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+
+
+def folder_of(imported: str) -> str | None:
+    """The folder of ours that an imported name lives in."""
+    parts = imported.split(".")
+    if parts[0] != "scriptc":
+        return None
+    return parts[1] if len(parts) > 1 and parts[1] in PACKAGES and parts[1] != "scriptc" else "scriptc"
+
+
+def is_from(imported: str, package: str) -> bool:
+    return imported == package or imported.startswith(package + ".")
+
+
+@pytest.mark.parametrize("folder", PACKAGES)
+def test_folder_imports_only_what_the_table_allows(folder: str) -> None:
+    allowed = MAY_IMPORT[folder] | {folder}
+    leaks = [
+        f"{path.relative_to(ROOT)}:{line}: imports {name}"
+        for path in python_files(folder)
+        for name, line in imports(path)
+        if folder_of(name) not in allowed | {None}
+    ]
+    assert not leaks, "\n".join(leaks)
+
+
+def test_only_the_interpreter_and_lazily_imports_torch_in_ir() -> None:
+    users = {path for path in python_files("ir") if any(is_from(name, "torch") for name, _ in imports(path))}
+    assert users <= {ROOT / "ir" / "interp.py"}
+
+
+@pytest.mark.parametrize("folder", ["ir", "backend_c", "runtime"])
+def test_importing_a_folder_imports_no_torch(folder: str) -> None:
+    eager = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in python_files(folder)
+        for name, line in imports(path, top_level=True)
+        if is_from(name, "torch")
+    ]
+    assert not eager, "torch is imported where the module is: " + ", ".join(eager)
+
+
+def test_only_the_parser_imports_lark() -> None:
+    files = [path for folder in PACKAGES for path in python_files(folder)]
+    users = {path for path in files if any(is_from(name, "lark") for name, _ in imports(path))}
+    assert users <= {ROOT / "ir" / "parser.py"}
+
+
+def test_import_scriptc_loads_neither_torch_nor_lark() -> None:
+    code = "import scriptc, sys; print([name for name in ('torch', 'lark') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_source_file_is_too_long() -> None:
+    files = [path for folder in CODE_FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in CODE]
+    lengths = {str(path.relative_to(ROOT)): len(path.read_bytes().splitlines()) for path in files}
+    long = {name: length for name, length in lengths.items() if length > MAX_LINES}
+    assert not long, f"more than {MAX_LINES} lines: {long}"
+
+
+def test_no_pass_invents_a_location() -> None:
+    """A rewrite takes the location of the op it replaces; otherwise errors point nowhere."""
+    invented = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in python_files("ir/passes")
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if re.search(r"\bLoc\.unknown\b|\bUNKNOWN_LOC\b", line)
+    ]
+    assert not invented, ", ".join(invented)

@@ -1,0 +1,368 @@
+"""Finding the compiler, building libraries, and the disk cache under everything that can go wrong with a disk."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+
+from scriptc import runtime
+from scriptc.backend_c import build, cache, doctor, toolchain
+
+PROGRAM = '__attribute__((visibility("default"))) int answer(void) { return %d; }\n'
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache directory of the test's own; it does not exist yet."""
+    path = tmp_path / "cache"
+    monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(path))
+    return path
+
+
+@pytest.fixture
+def small_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands for the real runtime, whose compilation into each test's own cache would take most of the time."""
+    folder = tmp_path / "runtime"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / f"{name}.c").write_text(f'#include "sc.h"\nint {name}(void);\nint {name}(void) {{ return 20; }}\n')
+    monkeypatch.setattr(runtime, "SOURCE_DIR", folder)
+    monkeypatch.setattr(runtime, "kernel_sources", lambda: sorted(folder.glob("*.c")))
+    return folder
+
+
+def write(name: str, text: str = "data"):  # type: ignore[no-untyped-def]
+    return lambda directory: (directory / name).write_text(text)
+
+
+def fail(directory: Path) -> None:
+    raise AssertionError("built again")
+
+
+def leftovers(root: Path) -> list[str]:
+    return [path.name for path in root.iterdir() if path.suffix in (".tmp", ".lock")]
+
+
+# ---- the compiler ----
+
+
+def test_finds_a_compiler_and_asks_it_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    toolchain._probe.cache_clear()
+    first = toolchain.find_compiler()
+    assert first.version and first.target
+    toolchain._probe.cache_clear()
+    monkeypatch.setattr(subprocess, "run", fail)  # a second process reads the answer from the cache
+    assert toolchain.find_compiler() == first
+
+
+@pytest.mark.parametrize("cc", ["/nonexistent", "/nonexistent -m64"])
+def test_missing_compiler_says_what_to_install(root: Path, monkeypatch: pytest.MonkeyPatch, cc: str) -> None:
+    monkeypatch.setenv("CC", cc)
+    with pytest.raises(toolchain.ToolchainError, match="CC names .*'/nonexistent.*install one"):
+        build.build_library(PROGRAM % 1, "program", optimize=0, debug=False)
+
+
+def test_no_compiler_on_the_path(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(toolchain.ToolchainError, match="looked for cc, gcc, clang.*install one"):
+        toolchain.find_compiler()
+
+
+def test_a_compiler_that_does_not_work(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "mycc"
+    broken.write_text("#!/bin/sh\nexit 3\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("CC", str(broken))
+    with pytest.raises(toolchain.ToolchainError, match="mycc --version does not work"):
+        toolchain.find_compiler()
+
+
+def test_flags(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SCRIPTC_SANITIZE", raising=False)
+    native = toolchain.find_compiler().native
+    for optimize in range(4):
+        flags = toolchain.compile_flags(optimize, debug=False)
+        assert f"-O{optimize}" in flags and "-g" not in flags
+        assert set(native) & set(flags) == (set(native) if optimize == 3 else set())
+    assert "-g" in toolchain.compile_flags(0, debug=True)
+    monkeypatch.setenv("SCRIPTC_SANITIZE", "1")
+    assert "-fsanitize=address,undefined" in toolchain.compile_flags(0, debug=False)
+
+
+# ---- libraries ----
+
+
+def test_builds_once_and_keeps_the_c(root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = build.build_library(PROGRAM % 42, "Net.forward", optimize=0, debug=True)
+    assert ctypes.CDLL(str(library)).answer() == 42
+    assert (library.parent / "Net_forward.c").read_text() == PROGRAM % 42
+    assert str(library.parent / "Net_forward.c").encode() in library.read_bytes()  # where a debugger looks
+    assert library.parent.parent == root and not leftovers(root)
+    assert all(path.exists() for path in build.runtime_objects(0, True))
+    monkeypatch.setattr(subprocess, "run", fail)
+    assert build.build_library(PROGRAM % 42, "Net.forward", optimize=0, debug=True) == library
+
+
+def test_what_matters_changes_the_entry(root: Path, small_runtime: Path) -> None:
+    one = build.build_library(PROGRAM % 1, "p", optimize=0, debug=False)
+    two = build.build_library(PROGRAM % 2, "p", optimize=0, debug=False)
+    three = build.build_library(PROGRAM % 1, "p", optimize=1, debug=False)
+    assert len({one, two, three}) == 3
+
+
+def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> None:
+    program = "int one(void);\nint two(void);\n" + PROGRAM.replace("%d", "one() + two() + 2")
+    first = build.build_library(program, "program", optimize=0, debug=False)
+    library = ctypes.CDLL(str(first))
+    assert library.answer() == 42 and not hasattr(library, "one")
+    (small_runtime / "one.c").write_text("int one(void);\nint one(void) { return 21; }\n")
+    second = build.build_library(program, "program", optimize=0, debug=False)
+    assert ctypes.CDLL(str(second)).answer() == 43
+
+
+def test_real_runtime_compiles(root: Path) -> None:
+    assert len(build.runtime_objects(0, False)) == len(runtime.kernel_sources())
+
+
+@pytest.mark.parametrize("source", ["int broken( {\n", "int missing(void);\n" + PROGRAM.replace("%d", "missing()")])
+def test_refused_c_is_an_internal_error_that_keeps_the_c(root: Path, small_runtime: Path, source: str) -> None:
+    with pytest.raises(toolchain.BuildError, match="internal scriptc error") as caught:
+        build.build_library(source, "program", optimize=0, debug=False)
+    error = caught.value
+    assert error.source.read_text() == source and str(error.source) in str(error)
+    assert error.command[0] in str(error) and error.stderr.strip() in str(error)
+    assert not leftovers(root)
+    shutil.rmtree(error.source.parent)
+
+
+def test_compiler_out_of_disk_space_goes_elsewhere(
+    root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The compiler, not we, meets the full disk: only its message says so."""
+    script = tmp_path / "fullcc"
+    message = os.strerror(errno.ENOSPC)
+    script.write_text(f'#!/bin/sh\ncase "$*" in *{root}*) echo "as: {message}" >&2; exit 1;; esac\nexec cc "$@"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("CC", str(script))
+    with pytest.warns(RuntimeWarning, match=message):
+        library = build.build_library(PROGRAM % 7, "program", optimize=0, debug=False)
+    assert ctypes.CDLL(str(library)).answer() == 7
+    assert root not in library.parents
+
+
+# ---- the cache ----
+
+
+def test_keys_keep_parts_apart() -> None:
+    keys = [("ab", "c"), ("a", "bc"), ("abc",), (["ab"], "c"), (b"ab", "c"), ("ab", "c", None), (1,), ("1",), (True,)]
+    assert len({cache.cache_key(*parts) for parts in keys}) == len(keys)
+    assert cache.cache_key("a", 1) == cache.cache_key("a", 1)
+
+
+def test_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SCRIPTC_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert cache.cache_directory() == Path("/somewhere/scriptc")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache.cache_directory() == Path("/home/me/.cache/scriptc")
+
+
+def test_directory_is_for_the_user_alone(root: Path) -> None:
+    entry = cache.cached("key", write("file"))
+    assert entry == root / "key"
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777])
+def test_directory_that_others_can_write_is_refused(root: Path, mode: int) -> None:
+    root.mkdir()
+    root.chmod(mode)
+    with pytest.warns(RuntimeWarning, match="others can write it"):
+        entry = cache.cached("key", write("file"))
+    assert root not in entry.parents and not list(root.iterdir())
+
+
+def test_directory_of_somebody_else_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root.mkdir(mode=0o700)
+    owner = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    with pytest.raises(cache.CacheRefused, match=f"belongs to user {owner}"):
+        cache.Cache(root)
+
+
+@pytest.mark.parametrize("how", ["a file is there", "parent is a file", "not writable"])
+def test_unusable_directory_falls_back_with_one_warning(root: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    if how == "a file is there":
+        root.write_text("")
+    elif how == "parent is a file":
+        root.write_text("")
+        monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(root / "below"))
+    else:
+        root.mkdir(mode=0o700)
+        monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != root)  # the superuser may write anything
+    with pytest.warns(RuntimeWarning, match="does not use the cache directory"):
+        first = cache.cached("key", write("file"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert cache.cached("key", fail) == first
+    assert first.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("function", ["replace", "mkdir", "write_text"])
+def test_full_disk_falls_back(root: Path, monkeypatch: pytest.MonkeyPatch, function: str) -> None:
+    cache.cached("early", write("file"))
+    owner = os if function == "replace" else Path
+    original = getattr(owner, function)
+
+    def full(path: Path, *rest: object, **named: object) -> object:
+        if root in Path(path).parents:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return original(path, *rest, **named)
+
+    monkeypatch.setattr(owner, function, full)
+    with pytest.warns(RuntimeWarning, match="No space left"):
+        entry = cache.cached("key", write("file"))
+    assert (entry / "file").read_text() == "data" and root not in entry.parents
+    assert not leftovers(root)
+
+
+def test_cleared_directory_is_made_again(root: Path) -> None:
+    cache.cached("key", write("file"))
+    shutil.rmtree(root)
+    assert (cache.cached("key", write("file")) / "file").exists()
+    assert root.stat().st_mode & 0o777 == 0o700
+
+
+def test_failing_build_leaves_nothing(root: Path) -> None:
+    for error in (ValueError, KeyboardInterrupt):
+
+        def produce(directory: Path, error: type[BaseException] = error) -> None:
+            (directory / "half").write_text("")
+            raise error
+
+        with pytest.raises(error):
+            cache.cached("key", produce)
+    assert list(root.iterdir()) == []
+    assert (cache.cached("key", write("file")) / "file").exists()
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "no meta", "bad meta", "odd meta"])
+def test_corrupted_entry_is_built_again(root: Path, damage: str) -> None:
+    entry = cache.cached("key", write("lib.so", "good"))
+    if damage == "missing":
+        (entry / "lib.so").unlink()
+    elif damage == "truncated":
+        (entry / "lib.so").write_text("go")
+    elif damage == "no meta":
+        (entry / "meta.json").unlink()
+    else:
+        (entry / "meta.json").write_text("{" if damage == "bad meta" else "[]")
+    assert cache.cached("key", write("lib.so", "again")) == entry
+    assert (entry / "lib.so").read_text() == "again"
+    cache.cached("key", fail)
+
+
+def child(code: str) -> subprocess.Popen[str]:
+    program = "import time, sys\nfrom pathlib import Path\nfrom scriptc.backend_c import cache\n" + code
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_build_once(root: Path, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    code = f"""
+def produce(directory):
+    with open({str(log)!r}, "a") as log:
+        log.write("built\\n")
+    time.sleep(0.5)
+    (directory / "file").write_text("data")
+print(cache.cached("key", produce))
+"""
+    children = [child(code) for _ in range(3)]
+    assert {process.communicate(timeout=60)[0].strip() for process in children} == {str(root / "key")}
+    assert log.read_text() == "built\n"
+    assert not leftovers(root)
+
+
+def test_killed_build_is_taken_over(root: Path) -> None:
+    code = """
+def produce(directory):
+    (directory / "file").write_text("half")
+    print("started", flush=True)
+    time.sleep(600)
+cache.cached("key", produce)
+"""
+    process = child(code)
+    assert process.stdout and process.stdout.readline() == "started\n"
+    process.kill()
+    process.communicate()
+    assert sorted(leftovers(root)) == ["key.lock", "key.tmp"]
+    entry = cache.cached("key", write("other"))
+    assert sorted(path.name for path in entry.iterdir()) == ["meta.json", "other"]
+    assert not leftovers(root)
+
+
+def test_prune_drops_the_least_recently_used(root: Path) -> None:
+    entries = [cache.cached(f"key{i}", write("file", "x" * 1000)) for i in range(4)]
+    for age, entry in zip((40, 30, 20, 10), entries, strict=True):
+        then = time.time() - age * 3600
+        os.utime(entry / "meta.json", (then, then))
+    cache.cached("key0", fail)  # used just now
+    store = cache.current()
+    assert store.size() > 4000
+    assert store.prune(2 * store.size() // 4) == 2
+    assert [entry.exists() for entry in entries] == [True, False, False, True]
+    assert store.prune(0) == 1 and entries[0].exists()  # whoever has just asked for it may still load it
+    assert store.prune(0, grace=-1) == 1
+    assert list(root.iterdir()) == []
+
+
+def test_prune_clears_what_a_dead_builder_left_and_spares_a_living_one(root: Path) -> None:
+    store = cache.current()
+    (root / "dead.tmp").mkdir()
+
+    def produce(directory: Path) -> None:
+        (directory / "file").write_text("data")
+        store.prune(-1, grace=-1)
+
+    assert (store.entry("alive", produce)).exists()
+    assert not (root / "dead.tmp").exists()
+
+
+def test_size_limit_is_read_from_the_environment(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIPTC_CACHE_MAX_MB", "0.001")
+    entry = cache.cached("old", write("file", "x" * 2000))
+    os.utime(entry / "meta.json", (0, 0))
+    cache.current().prune()
+    assert not entry.exists()
+
+
+# ---- doctor ----
+
+
+def test_doctor_on_this_machine(root: Path) -> None:
+    rows = {row.check: row for row in doctor.examine()}
+    wanted = {"Python headers", "C compiler", "flags", "vector ISA", "cache", "torch", "DLPack exchange API", "cmake"}
+    assert wanted <= set(rows)
+    assert rows["C compiler"].ok and str(root) in rows["cache"].value
+    assert all(row.ok or row.advice for row in rows.values())
+
+
+def test_doctor_on_a_poor_machine(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", "/nonexistent")
+    root.write_text("")
+    with pytest.warns(RuntimeWarning, match="not a directory|File exists"):
+        rows = {row.check: row for row in doctor.examine()}
+    assert not rows["C compiler"].ok and "install" in rows["C compiler"].advice
+    assert not rows["cache"].ok and "cannot be used" in rows["cache"].advice
