@@ -95,8 +95,8 @@ SC_MATH float sc_tanh_f32(float x) {
 }
 SC_MATH float sc_sigmoid_f32(float x) {
     float low, e = sc_exp_pair(-fabsf(x), &low), d = 1.0f + e;
-    float y = (x >= 0.0f ? 1.0f : e) / d;
-    return y + (x >= 0.0f ? -low * y * y : low * (1.0f - y) * (1.0f - y)); /* to first order in low */
+    float y = (x >= 0.0f ? 1.0f : e) / d, z = 1.0f - y, lost = e - (d - 1.0f);
+    return y + (x >= 0.0f ? -(low + lost) * y * y : (low * z - lost * y) * z); /* first order in what was rounded off */
 }
 
 /* ---- logarithms ---- */
