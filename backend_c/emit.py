@@ -63,7 +63,7 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
         locs.text(),
         "\n".join(prototypes) + "\n" if prototypes else "",
         *bodies,
-        *(_entry(loops, loops.funcs[e], names) for e in loops.entries),
+        *(_entry(loops, loops.funcs[e], names, bool(locs.rows)) for e in loops.entries),
         _program(names, entries, bool(locs.rows), len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
@@ -87,7 +87,7 @@ def _weights(module: Module, names: ProgramNames) -> str:
     return "\n".join([f"typedef struct {names.weights} {{", *members, f"}} {names.weights};", ""])
 
 
-def _entry(module: Module, func: Func, names: ProgramNames) -> str:
+def _entry(module: Module, func: Func, names: ProgramNames, has_locs: bool) -> str:
     """The function that callers reach: unpacks arguments and weights, boxes results."""
     n = len(func.body.args)
     lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
@@ -101,6 +101,8 @@ def _entry(module: Module, func: Func, names: ProgramNames) -> str:
         lines.append("    (void)results;")
     if not n and not names.weights:
         lines.append("    (void)args;")
+    if has_locs:
+        lines.append("    cx->locs = locs;")
     lines += [f"    return {names.functions[func.name]}({', '.join(['cx', *used])});", "}", ""]
     return "\n".join(piece for line in lines for piece in wrap(line))
 

@@ -51,6 +51,7 @@ class FunctionPrinter:
         self.variables = Variables(func, local)
         self.writer = Writer(debug=debug)
         self.line = self.writer.line
+        self.declared: set[Value] = set()
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
 
     def text(self) -> str:
@@ -108,9 +109,21 @@ class FunctionPrinter:
     def fail(self, op: Op) -> str:
         return f"return sc_fail_at(cx, {self.locs.row(op.loc)});"
 
-    def set(self, value: Value, text: str) -> None:
+    def head(self, value: Value) -> str:
+        """The left side of a variable's assignment: with its type the first time."""
+        variable = self.variables.find(value)
+        if variable in self.declared:
+            return self.variables[value]
+        self.declared.add(variable)
         const = "const " if isinstance(value.type, PtrType) and not _is_stored(value) else ""
-        self.line(f"{const}{declare(value.type, self.variables[value])} = {unwrapped(text)};")
+        return const + declare(value.type, self.variables[value])
+
+    def declare(self, value: Value) -> None:
+        if self.variables.find(value) not in self.declared:
+            self.line(f"{self.head(value)};")
+
+    def set(self, value: Value, text: str) -> None:
+        self.line(f"{self.head(value)} = {unwrapped(text)};")
 
     def do_c_expr(self, op: Op) -> None:
         self.set(op.result, self.filled(op, "text"))
@@ -143,14 +156,14 @@ class FunctionPrinter:
                 self.line(f"if (!{self.variables[op.result]}) {self.fail(op)}")
             case "status":
                 if op.results:
-                    self.line(f"{declare(op.result.type, self.variables[op.result])};")
+                    self.declare(op.result)
                     args += f", &{self.variables[op.result]}"
                 self.line(f"if ({fn}({args}) < 0) {self.fail(op)}")
 
     def do_call(self, op: Op) -> None:
         args = ["cx", *(["w"] if self.program.weights else []), *map(self.value, op.operands)]
         for result in op.results:
-            self.line(f"{declare(result.type, self.variables[result])};")
+            self.declare(result)
             args.append(f"&{self.variables[result]}")
         self.line(f"if ({self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0) {self.fail(op)}")
 
@@ -165,7 +178,7 @@ class FunctionPrinter:
         dtypes = ", ".join(C_ENUM[d] for d in op.attrs["dtypes"])
         names = [self.variables[r] for r in op.results]
         if len(names) == 1:
-            self.line(f"{declare(op.result.type, names[0])};")
+            self.declare(op.result)
             out = f"&{names[0]}"
         else:
             out = self.local.unseen("out")
@@ -174,9 +187,9 @@ class FunctionPrinter:
             f"if (sc_iter_begin(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
             f"(sc_tensor *[]){{{inputs}}}) < 0) {self.fail(op)}"
         )
-        for i, (name, result) in enumerate(zip(names, op.results, strict=True)):
+        for i, result in enumerate(op.results):
             if len(names) > 1:
-                self.line(f"{declare(result.type, name)} = {out}[{i}];")
+                self.set(result, f"{out}[{i}]")
         self.writer.open("do {")
         self.block(op.regions[0])
         self.writer.close("} while (sc_iter_next(&it));")
@@ -192,7 +205,7 @@ class FunctionPrinter:
 
     def declare_results(self, op: Op) -> None:
         for result in op.results:
-            self.line(f"{declare(result.type, self.variables[result])};")
+            self.declare(result)
 
     def ignore_unread(self, values: list[Value]) -> None:
         """Variables that are only assigned."""
@@ -208,12 +221,25 @@ class FunctionPrinter:
             condition, then, orelse = f"!{as_operand(condition)}", orelse, then
         self.writer.open(f"if ({condition}) {{")
         self.block(then)
+        while (nested := self.elif_of(orelse)) is not None:
+            self.writer.close(f"}} else if ({unwrapped(self.value(nested.operands[0]))}) {{")
+            self.writer.depth += 1
+            self.block(nested.regions[0])
+            orelse = nested.regions[1]
         if not _is_empty(orelse):
             self.writer.close("} else {")
             self.writer.depth += 1
             self.block(orelse)
         self.writer.close()
         self.ignore_unread(op.results)
+
+    def elif_of(self, block: Block) -> Op | None:
+        """The `if` that a block consists of, when its results already are the variables that the block yields to."""
+        ops = [op for op in block.ops if op not in self.variables.inline]
+        if len(ops) != 2 or ops[0].name != "if" or ops[1].name != "yield" or _is_empty(ops[0].regions[0]):
+            return None
+        shared = all(self.variables.find(r) in self.declared for r in ops[0].results)
+        return ops[0] if shared and list(ops[1].operands) == ops[0].results else None
 
     def do_scope(self, op: Op) -> None:
         self.declare_results(op)
@@ -227,10 +253,8 @@ class FunctionPrinter:
         n, init, carried = loop_parts(op)
         for arg, first in zip(carried, init, strict=True):
             if self.variables.find(arg) is not self.variables.find(first):
-                self.line(f"{declare(arg.type, self.variables[arg])} = {unwrapped(self.value(first))};")
-        for result in op.results:
-            if self.variables.find(result) not in map(self.variables.find, carried):
-                self.line(f"{declare(result.type, self.variables[result])};")
+                self.set(arg, self.value(first))
+        self.declare_results(op)
         self.loop_head(op, n)
         self.block(op.regions[0])
         if "next" in self.targets.get(op, {}):

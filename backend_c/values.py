@@ -1,7 +1,7 @@
 """How values of the tensor IR are held in the loop IR.
 
 A `Shape` is one loop IR value, or a tuple of shapes: tuples, `none` (no value at all) and optional numbers (a flag and
-the number) have no representation of their own. Optional objects are the object, NULL for None.
+the number) have no representation of their own. An optional object is typed as the object; None is NULL.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def flat_types(t: Type) -> list[Type]:
         return []
     if isinstance(t, TupleType):
         return [leaf for item in t.items for leaf in flat_types(item)]
-    if isinstance(t, OptionalType) and flag_and_number(t):
-        return [BOOL, *flat_types(t.item)]
+    if isinstance(t, OptionalType):
+        return [BOOL, *flat_types(t.item)] if flag_and_number(t) else [t.item]
     return [t]
 
 
@@ -61,10 +61,9 @@ def widen(shape: Shape, held: Type, wanted: Type, undef: Make, flag: Callable[[b
         return shape
     item = held.item if isinstance(held, OptionalType) else held
     if held == NONE:
-        missing = [undef(leaf) for leaf in flat_types(wanted)]
-        if flag_and_number(wanted):
-            missing[0] = flag(False)
-        return unflatten(wanted, iter(missing))
+        leaves = flat_types(wanted)
+        head = [flag(False)] if flag_and_number(wanted) else []
+        return unflatten(wanted, iter([*head, *map(undef, leaves[len(head) :])]))
     if not flag_and_number(wanted):
         return shape
     if isinstance(held, OptionalType):

@@ -1,7 +1,8 @@
 """Which values share one C variable, and what the variables are called.
 
 A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's `h` stays
-`h`; and so is its initial value where nothing else uses that.
+`h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the variable of the
+`if`'s result.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ class Variables:
         self.choose(func.body)
         for op in func.body.walk():
             if op.name == "loop":
-                self.share(op)
+                self.share_carried(op)
+        for op in func.body.walk():
+            if op.name == "if":
+                self.share_yielded(op)
         for op in func.body.walk():
             self.read.update(self.find(v) for v in op.operands)
         self.assign(func.body, names)
@@ -46,15 +50,28 @@ class Variables:
             value = self.leader[value]
         return value
 
-    def share(self, op: Op) -> None:
+    def share_carried(self, op: Op) -> None:
         _, init, carried = loop_parts(op)
         for i, arg in enumerate(carried):
             if i < len(op.results) and c_type(op.results[i].type) == c_type(arg.type):
                 self.leader[op.results[i]] = arg
             first = init[i]
-            own = first.op is not None and first.op.parent is op.parent and first.op not in self.inline
-            if own and len(first.uses) == 1 and c_type(first.type) == c_type(arg.type):
+            if self.is_own(first, op.parent) and c_type(first.type) == c_type(arg.type):
                 self.leader[arg] = first
+
+    def share_yielded(self, op: Op) -> None:
+        for region in op.regions:
+            last = region.terminator
+            if last is None or last.name != "yield":
+                continue
+            for result, value in zip(op.results, last.operands, strict=True):
+                if self.is_own(value, region) and c_type(value.type) == c_type(result.type):
+                    self.leader[self.find(value)] = self.find(result)
+
+    def is_own(self, value: Value, block: Block | None) -> bool:
+        """Whether a value has a variable of its own, made in the block for its one use."""
+        op = value.op
+        return op is not None and op.parent is block and op not in self.inline and len(value.uses) == 1
 
     def assign(self, block: Block, names: CNames) -> None:
         """Names the variables of a block, each region in a scope of its own; carried ones live around their loop."""

@@ -9,9 +9,10 @@
 #include "sc.h"
 
 #define SC_SCALAR static inline __attribute__((unused))
+#define SC_RAISE(...) (sc_raise(__VA_ARGS__), -1) /* the compiler sees that it fails, so that *out is never read unset */
 
 SC_SCALAR int sc_int_overflow(sc_ctx *cx) {
-    return sc_raise(cx, "OverflowError", "Python int too large to convert to C long");
+    return SC_RAISE(cx, "OverflowError", "Python int too large to convert to C long");
 }
 
 SC_SCALAR int sc_int_add(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
@@ -36,21 +37,21 @@ SC_SCALAR int sc_int_abs(sc_ctx *cx, int64_t a, int64_t *out) {
 }
 
 SC_SCALAR int sc_int_floordiv(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "integer division or modulo by zero");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "integer division or modulo by zero");
     if (b == -1) return sc_int_neg(cx, a, out);
     *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
     return 0;
 }
 
 SC_SCALAR int sc_int_mod(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "integer modulo by zero");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "integer modulo by zero");
     int64_t r = b == -1 ? 0 : a % b; /* INT64_MIN % -1 traps */
     *out = r != 0 && (r < 0) != (b < 0) ? r + b : r;
     return 0;
 }
 
 SC_SCALAR int sc_int_lshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
-    if (n < 0) return sc_raise(cx, "ValueError", "negative shift count");
+    if (n < 0) return SC_RAISE(cx, "ValueError", "negative shift count");
     *out = 0;
     if (a == 0) return 0;
     if (n > 62) return n == 63 && a == -1 ? (*out = INT64_MIN, 0) : sc_int_overflow(cx);
@@ -58,14 +59,14 @@ SC_SCALAR int sc_int_lshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
 }
 
 SC_SCALAR int sc_int_rshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
-    if (n < 0) return sc_raise(cx, "ValueError", "negative shift count");
+    if (n < 0) return SC_RAISE(cx, "ValueError", "negative shift count");
     *out = a >> (n > 63 ? 63 : n);
     return 0;
 }
 
 /* n >= 0: a negative exponent gives a float in Python, so the compiler makes another op of it. */
 SC_SCALAR int sc_int_pow(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
-    if (n < 0) return sc_raise(cx, "RuntimeError", "scriptc: an int to a negative power is a float");
+    if (n < 0) return SC_RAISE(cx, "RuntimeError", "scriptc: an int to a negative power is a float");
     int64_t result = 1;
     for (;;) {
         if ((n & 1) && sc_int_mul(cx, result, a, &result) < 0) return -1;
@@ -78,14 +79,14 @@ SC_SCALAR int sc_int_pow(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
 }
 
 SC_SCALAR int sc_float_truediv(sc_ctx *cx, double a, double b, double *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "float division by zero");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float division by zero");
     *out = a / b;
     return 0;
 }
 
 /* Correctly rounded, as CPython's long division is. */
 SC_SCALAR int sc_int_truediv(sc_ctx *cx, int64_t a, int64_t b, double *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "division by zero");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "division by zero");
     const int64_t exact = (int64_t)1 << 53;
     if (-exact <= a && a <= exact && -exact <= b && b <= exact) {
         *out = (double)a / (double)b;
@@ -112,7 +113,7 @@ SC_SCALAR int sc_int_truediv(sc_ctx *cx, int64_t a, int64_t b, double *out) {
 }
 
 SC_SCALAR int sc_float_mod(sc_ctx *cx, double a, double b, double *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "float modulo");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float modulo");
     double r = fmod(a, b);
     if (r == 0) r = copysign(0.0, b);
     else if ((b < 0) != (r < 0)) r += b;
@@ -121,7 +122,7 @@ SC_SCALAR int sc_float_mod(sc_ctx *cx, double a, double b, double *out) {
 }
 
 SC_SCALAR int sc_float_floordiv(sc_ctx *cx, double a, double b, double *out) {
-    if (b == 0) return sc_raise(cx, "ZeroDivisionError", "float floor division by zero");
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float floor division by zero");
     double r = fmod(a, b), quotient = (a - r) / b;
     if (r != 0 && (b < 0) != (r < 0)) quotient -= 1.0;
     if (quotient == 0) {
@@ -135,21 +136,21 @@ SC_SCALAR int sc_float_floordiv(sc_ctx *cx, double a, double b, double *out) {
 
 SC_SCALAR int sc_float_pow(sc_ctx *cx, double a, double b, double *out) {
     if (a == 0 && b < 0 && isfinite(b)) {
-        return sc_raise(cx, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+        return SC_RAISE(cx, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
     }
     if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b)) {
-        return sc_raise(cx, "ValueError", "scriptc: a negative number to a fractional power is complex");
+        return SC_RAISE(cx, "ValueError", "scriptc: a negative number to a fractional power is complex");
     }
     *out = pow(a, b);
     if (isinf(*out) && isfinite(a) && isfinite(b)) {
-        return sc_raise(cx, "OverflowError", "(34, 'Numerical result out of range')");
+        return SC_RAISE(cx, "OverflowError", "(34, 'Numerical result out of range')");
     }
     return 0;
 }
 
 SC_SCALAR int sc_float_to_int(sc_ctx *cx, double a, int64_t *out) {
-    if (isnan(a)) return sc_raise(cx, "ValueError", "cannot convert float NaN to integer");
-    if (isinf(a)) return sc_raise(cx, "OverflowError", "cannot convert float infinity to integer");
+    if (isnan(a)) return SC_RAISE(cx, "ValueError", "cannot convert float NaN to integer");
+    if (isinf(a)) return SC_RAISE(cx, "OverflowError", "cannot convert float infinity to integer");
     if (!(a >= -0x1p63 && a < 0x1p63)) return sc_int_overflow(cx);
     *out = (int64_t)a;
     return 0;
@@ -165,8 +166,8 @@ SC_SCALAR int sc_math_ceil(sc_ctx *cx, double a, int64_t *out) {
 
 /* What the math module makes of a result: NaN out of a number is a domain error, infinity out of a number a range error. */
 SC_SCALAR int sc_math_result(sc_ctx *cx, double a, double result, double *out) {
-    if (isnan(result) && !isnan(a)) return sc_raise(cx, "ValueError", "math domain error");
-    if (isinf(result) && isfinite(a)) return sc_raise(cx, "OverflowError", "math range error");
+    if (isnan(result) && !isnan(a)) return SC_RAISE(cx, "ValueError", "math domain error");
+    if (isinf(result) && isfinite(a)) return SC_RAISE(cx, "OverflowError", "math range error");
     *out = result;
     return 0;
 }
@@ -180,7 +181,7 @@ SC_SCALAR int sc_math_exp(sc_ctx *cx, double a, double *out) {
 }
 
 SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
-    if (a <= 0) return sc_raise(cx, "ValueError", "math domain error");
+    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
     return sc_math_result(cx, a, log(a), out);
 }
 
@@ -200,17 +201,17 @@ SC_SCALAR int sc_math_tanh(sc_ctx *cx, double a, double *out) {
 
 SC_SCALAR int sc_check_bound(sc_ctx *cx, bool bound, const char *name) {
     if (bound) return 0;
-    return sc_raise(cx, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", name);
+    return SC_RAISE(cx, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", name);
 }
 
 SC_SCALAR int sc_check_unpack(sc_ctx *cx, int64_t length, int64_t count) {
-    if (length > count) return sc_raise(cx, "ValueError", "too many values to unpack (expected %lld)", (long long)count);
+    if (length > count) return SC_RAISE(cx, "ValueError", "too many values to unpack (expected %lld)", (long long)count);
     if (length == count) return 0;
-    return sc_raise(cx, "ValueError", "not enough values to unpack (expected %lld, got %lld)", (long long)count, (long long)length);
+    return SC_RAISE(cx, "ValueError", "not enough values to unpack (expected %lld, got %lld)", (long long)count, (long long)length);
 }
 
 SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
-    return step != 0 ? 0 : sc_raise(cx, "ValueError", "range() arg 3 must not be zero");
+    return step != 0 ? 0 : SC_RAISE(cx, "ValueError", "range() arg 3 must not be zero");
 }
 
 /* ---- range(start, stop, step): step != 0 ---- */
