@@ -13,14 +13,14 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import ElemType, ScalarType, is_counted
 
 MAX_LENGTH = 64
-_SLOT = re.compile(r"\{(\d+)\}")
+_SLOT = re.compile(r"\{\{|\}\}|\{(\d+)\}")
 _LITERALS = frozenset({"const", "undef", "c.weight"})
 _EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
 
 
 def fill(template: str, value: Callable[[int], str]) -> str:
-    """The template with its slots replaced."""
-    return _SLOT.sub(lambda m: value(int(m[1])), template)
+    """The template with its slots replaced, and doubled braces made single."""
+    return _SLOT.sub(lambda m: value(int(m[1])) if m[1] else m[0][0], template)
 
 
 def is_primary(text: str) -> bool:
@@ -69,7 +69,7 @@ def _slot_count(user: Op, value: Value) -> int:
     template = user.attrs.get("text") or user.attrs.get("args")
     if user.name not in ("c.expr", "c.read", "c.call"):
         return 1
-    return str(template).count(f"{{{user.operands.index(value)}}}")
+    return [m[1] for m in _SLOT.finditer(str(template))].count(str(user.operands.index(value)))
 
 
 def _may_move(op: Op, user: Op) -> bool:

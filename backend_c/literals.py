@@ -62,5 +62,5 @@ def c_const(value: Any) -> str:
 
 
 def c_array(items: Sequence[str], ctype: str = "const int64_t") -> str:
-    """A compound literal; NULL for no items, which C cannot write."""
-    return f"({ctype}[]){{{', '.join(items)}}}" if items else "NULL"
+    """The template of a compound literal; NULL for no items, which C cannot write."""
+    return f"({ctype}[]){{{{{', '.join(items)}}}}}" if items else "NULL"

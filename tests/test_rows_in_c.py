@@ -81,6 +81,8 @@ def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, layout:
     copies = [x.clone(memory_format=torch.preserve_format) if isinstance(x, torch.Tensor) else copy.copy(x) for x in inputs]
     expected = outcome(lambda: interpreter.run(case.name, *copies))
     got = outcome(lambda: compiled.run(case.name, *inputs))
+    if case.numbers and isinstance(expected, str) and expected.startswith("TypeError"):
+        return  # eager takes no number there
     if isinstance(expected, str) or isinstance(got, str):
         assert got == expected
         return

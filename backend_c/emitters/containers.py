@@ -37,7 +37,7 @@ def _boxed(low: Lowerer, op: Op, container: Value, value: Value) -> tuple[str, V
 def _append(low: Lowerer, op: Op, target: Value, container: Value, value: Value) -> None:
     member, held = _boxed(low, op, container, value)
     args = Args("cx", target)
-    low.call(op, "sc_list_append", args.add(f"(sc_value){{.{member} = {args.slot(held)}}}"))
+    low.call(op, "sc_list_append", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
 
 
 @emitter
@@ -64,7 +64,7 @@ def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
     member, held = _boxed(low, op, container, value)
     args = Args("cx", low.one(container), low.one(index))
-    return low.call(op, "sc_list_set", args.add(f"(sc_value){{.{member} = {args.slot(held)}}}"))
+    return low.call(op, "sc_list_set", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
 
 
 @emitter

@@ -1,6 +1,6 @@
 """The loop IR: what is left to print as C. Its ops stand beside structure ops, `const`, `undef` and `call`.
 
-Templates are C text with {0}, {1}, ... for operands (and {loc} for the row of the location table in `c.call`).
+Templates are C text with {0}, {1}, ... for operands, {{ and }} for braces, and {loc} for the row of the location table.
 Nothing here is decided by the printer: order, buffers, ownership and loops are what this text says.
 """
 
