@@ -31,9 +31,9 @@ def resolve(name: str) -> Callable[..., Any]:
 
     head, _, rest = name.partition(".")
     if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)  # type: ignore[no-any-return]
+        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
     module, _, attr = name.rpartition(".")
-    return getattr(importlib.import_module(module), attr)  # type: ignore[no-any-return]
+    return getattr(importlib.import_module(module), attr)
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
@@ -128,12 +128,23 @@ class Interpreter:
 
     def exception(self, op: Op) -> Exception:
         error = getattr(importlib.import_module("builtins"), op.attrs["type"])
-        return error(op.attrs["message"]) if op.attrs["message"] else error()  # type: ignore[no-any-return]
+        return error(op.attrs["message"]) if op.attrs["message"] else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """One op by its reference; attributes are passed by name, dtypes as torch dtypes."""
-        keywords = {k: self.attr(k, v) for k, v in attrs.items()}
-        return reference(name)(*operands, **keywords)
+        """One op by its reference: operands and attributes in the order of its schema, dtypes as torch dtypes."""
+        from scriptc.ir.ops import OPS
+
+        given = iter(operands)
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for arg in OPS[name].args:
+            if arg.is_operand:
+                positional.append(next(given))
+            elif arg.keyword_only and arg.name in attrs:
+                keywords[arg.name] = self.attr(arg.name, attrs[arg.name])
+            elif arg.name in attrs:
+                positional.append(self.attr(arg.name, attrs[arg.name]))
+        return reference(name)(*positional, **keywords)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value

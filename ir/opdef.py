@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
 OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "List"})
 
-# What a generic pass may ask. PURE: no effects and never raises. VIEW: results alias the first operand.
-# ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
-TRAITS = frozenset({"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL"})
+# What a generic pass may ask. PURE: no effects; it may still raise where the row says so. VIEW: results alias the
+# first operand. ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
+# FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
+# something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
+TRAITS = frozenset(
+    {"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED"}
+)
 
 
 class TypeRuleError(Exception):
@@ -57,7 +61,8 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
     """Reads the parameter list of an ATen schema such as "(Tensor self, SymInt[] size, *, bool pin=False)"."""
     args: list[SchemaArg] = []
     keyword_only = False
-    body = schema[schema.index("(") + 1 : schema.rindex(")")] if ") ->" not in schema else schema.split(") ->")[0].split("(", 1)[1]
+    end = schema.index(") ->") if ") ->" in schema else schema.rindex(")")
+    body = schema[schema.index("(") + 1 : end]
     for part in filter(None, (p.strip() for p in re.split(r",\s*(?![^\[]*\])", body))):
         if part == "*":
             keyword_only = True
@@ -104,8 +109,9 @@ class OpDef:
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
     reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
-    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the C type
-    and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of backend_c/emitters).
+    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the
+    C type and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of
+    backend_c/emitters).
     """
 
     name: str

@@ -1,8 +1,9 @@
 """Control flow, constants and weights.
 
 `loop` runs its region until a `break`. Counted: operands start, stop, step and the initial carried values; the region
-takes the counter and the carried values. Not counted: only carried values. `yield` and `continue` give the carried values of
-the next iteration, `break` the results of the loop. `scope` runs its region once; `break` to its label leaves it early.
+takes the counter and the carried values. Not counted: only carried values. `yield` and `continue` give the carried
+values of the next iteration, `break` the results of the loop. `scope` runs its region once;
+`break` to its label leaves it early.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 ROWS = [
     OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const"),
-    OpDef("param", "(str name) -> Tensor", given, frozenset({"PURE"}), emit="param"),
+    OpDef("param", "(str name) -> Tensor", given, frozenset({"PURE", "FETCHES"}), emit="param"),
     OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_"),
     OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop"),
     OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope"),
