@@ -8,7 +8,7 @@ so on, so rounding costs almost nothing.
 from collections.abc import Callable
 
 import numpy as np
-from mpmath import cos, erf, erfc, exp, floor, log, mp, mpf, pi, sin, sqrt, tanh
+from mpmath import cos, erf, erfc, exp, floor, log, mp, mpf, pi, sin, sqrt, tanh  # type: ignore[import-untyped]
 
 mp.prec = 200
 Function = Callable[[mpf], mpf]
