@@ -63,28 +63,13 @@ static bool gemm_flatten(const sc_tensor *x, int64_t *rows, int64_t *step) {
     return even;
 }
 
-static int gemm_no_bool(sc_ctx *cx, const char *kernel, int dtype, int64_t work) {
-    if (dtype != SC_BOOL || work == 0) return 0;
+/* Eager has no products of bools, except empty ones. */
+static int gemm_no_bool(sc_ctx *cx, const char *kernel, const sc_tensor *a, int64_t b_numel) {
+    if (a->dtype != SC_BOOL || a->numel == 0 || b_numel == 0) return 0;
     return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for 'Bool'", kernel);
 }
 
 /* ---- matmul ---- */
-
-static int gemm_check_matmul_dtypes(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int64_t work) {
-    const char *name_a = sc_scalar_type_name(a->dtype), *name_b = sc_scalar_type_name(b->dtype);
-    bool dot = a->rank == 1 && b->rank == 1, mv = a->rank > 1 && b->rank == 1, mm = b->rank == 2;
-    if (a->dtype == b->dtype)
-        return gemm_no_bool(cx, dot ? "dot" : mv ? "addmv_impl_cpu" : mm ? "addmm_impl_cpu_" : "bmm", a->dtype, work);
-    if (dot)
-        return sc_raise(cx, "RuntimeError", "dot : expected both vectors to have same dtype, but found %s and %s", name_a, name_b);
-    if (mv)
-        return sc_raise(cx, "RuntimeError", "addmv input tensors must have the same dtype, but got %s, %s, and %s", name_b, name_a,
-                        name_b);
-    if (mm)
-        return sc_raise(cx, "RuntimeError", "expected m1 and m2 to have the same dtype, but got: %s != %s",
-                        sc_dtype_name(a->dtype), sc_dtype_name(b->dtype));
-    return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", name_a, name_b);
-}
 
 /* Batches of products: sizes broadcast over `rank` leading dimensions of the result. */
 static int gemm_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int rank, const int64_t *size, int64_t m, int64_t n,
@@ -147,7 +132,9 @@ fail:
 }
 
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
-    if (sc_check_matmul(cx, a, b) < 0 || gemm_check_matmul_dtypes(cx, a, b, a->numel && b->numel) < 0) return NULL;
+    bool dot = a->rank == 1 && b->rank == 1, mv = a->rank > 1 && b->rank == 1, mm = b->rank == 2;
+    const char *kernel = dot ? "dot" : mv ? "addmv_impl_cpu" : mm ? "addmm_impl_cpu_" : "bmm";
+    if (sc_check_matmul(cx, a, b) < 0 || gemm_no_bool(cx, kernel, a, b->numel) < 0) return NULL;
     int dtype = gemm_dtype(a->dtype);
     if (dtype == a->dtype) return gemm_matmul(cx, (sc_tensor *)a, b);
     sc_tensor *wide_a = sc_to_dtype(cx, (sc_tensor *)a, dtype), *wide_b = wide_a ? sc_to_dtype(cx, (sc_tensor *)b, dtype) : NULL;
@@ -159,19 +146,6 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 }
 
 /* ---- linear ---- */
-
-static int gemm_check_linear_dtypes(sc_ctx *cx, const sc_tensor *x, int w, int64_t work, const sc_tensor *bias) {
-    if (x->dtype != w && !bias)
-        return sc_raise(cx, "RuntimeError", "expected m1 and m2 to have the same dtype, but got: %s != %s",
-                        sc_dtype_name(x->dtype), sc_dtype_name(w));
-    if (x->dtype != w)
-        return sc_raise(cx, "RuntimeError", "mat1 and mat2 must have the same dtype, but got %s and %s",
-                        sc_scalar_type_name(x->dtype), sc_scalar_type_name(w));
-    if (bias && bias->dtype != w)
-        return sc_raise(cx, "RuntimeError", "self and mat2 must have the same dtype, but got %s and %s",
-                        sc_scalar_type_name(bias->dtype), sc_scalar_type_name(w));
-    return gemm_no_bool(cx, "addmm_impl_cpu_", w, x->numel * work);
-}
 
 /* out [..., n] = bias + x w^T; the weight is `packed` panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
 static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool packed, int64_t n, sc_tensor *bias) {
@@ -235,7 +209,7 @@ static sc_tensor *gemm_linear_vector(sc_ctx *cx, const sc_tensor *x, const sc_te
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
     if (sc_check_linear(cx, x, w, bias) < 0) return NULL;
     if (w->rank == 1) return gemm_linear_vector(cx, x, w, bias);
-    if (gemm_check_linear_dtypes(cx, x, w->dtype, w->numel, bias) < 0) return NULL;
+    if (gemm_no_bool(cx, "addmm_impl_cpu_", x, w->numel) < 0) return NULL;
     sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, gemm_dtype(w->dtype));
     if (!wide) return NULL;
     gemm_operand operand = {wide->data, wide->stride[1], wide->stride[0]};
@@ -271,18 +245,8 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w) {
 }
 
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
-    if (x->rank == 0) {
-        sc_raise(cx, "RuntimeError", "both arguments to linear need to be at least 1D, but they are 0D and 2D");
-        return NULL;
-    }
-    if (x->size[x->rank - 1] != w->k) {
-        int64_t rows, step;
-        gemm_flatten(x, &rows, &step);
-        sc_raise(cx, "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (long long)rows,
-                 (long long)x->size[x->rank - 1], (long long)w->k, (long long)w->n);
-        return NULL;
-    }
-    if (gemm_check_linear_dtypes(cx, x, w->dtype, w->n * w->k, bias) < 0) return NULL;
+    sc_tensor like = {.dtype = w->dtype, .rank = 2, .numel = w->n * w->k, .size = {w->n, w->k}, .stride = {w->k, 1}};
+    if (sc_check_linear(cx, x, &like, bias) < 0 || gemm_no_bool(cx, "addmm_impl_cpu_", x, like.numel) < 0) return NULL;
     bool panels = gemm_dtype(w->dtype) != SC_I64;
     return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
 }

@@ -8,7 +8,7 @@ so on, so rounding costs almost nothing.
 from collections.abc import Callable
 
 import numpy as np
-from mpmath import cos, erf, erfc, exp, floor, log, mp, mpf, pi, sin, sqrt, tanh
+from mpmath import cos, erf, erfc, exp, floor, log, mp, mpf, pi, sin, sqrt, tanh  # type: ignore[import-untyped]
 
 mp.prec = 200
 Function = Callable[[mpf], mpf]
@@ -47,8 +47,14 @@ def show(name: str, f: Function, weight: Function, degree: int, low: mpf, high: 
 def main() -> None:
     """The weights make the error relative to the function that the polynomial becomes part of."""
     show("exp", lambda x: (exp(x) - 1 - x) / x**2, lambda x: x * x / exp(x), 4, -log(2) / 2, log(2) / 2)
-    show("log", lambda x: (log(1 + x) - x + x * x / 2) / x**3, lambda x: x**3 / log(1 + x), 7,
-         sqrt(mpf(0.5)) - 1, sqrt(mpf(2)) - 1)
+    show(
+        "log",
+        lambda x: (log(1 + x) - x + x * x / 2) / x**3,
+        lambda x: x**3 / log(1 + x),
+        7,
+        sqrt(mpf(0.5)) - 1,
+        sqrt(mpf(2)) - 1,
+    )
     show("sin", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 2, mpf(0), (pi / 4) ** 2)
     show("cos", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: z * z / cos(sqrt(z)), 2, mpf(0), (pi / 4) ** 2)
     show("tanh", lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 4, mpf(0), mpf(25) / 64)
