@@ -23,9 +23,10 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # first operand. ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
 # FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
-TRAITS = frozenset(
-    {"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED"}
-)
+# WIDE_NUMBER: a number as second operand keeps its precision beside half tensors, where others are rounded to their dtype.
+TRAITS = frozenset({
+    "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED", "WIDE_NUMBER",
+})  # fmt: skip
 
 
 class TypeRuleError(Exception):

@@ -29,6 +29,7 @@ class RowCase:
     dtypes: list[str]
     shapes: Shapes
     numbers: list[Any]
+    with_number: bool
 
     def inputs(self, layout: str) -> list[Any]:
         tensors = [self.tensor(d, s, i, layout) for i, (d, s) in enumerate(zip(self.dtypes, self.shapes, strict=True))]
@@ -102,7 +103,7 @@ def _case(
     results = [v for v in op.results if v.type != PACKED] or ([tensors[0]] if row.writes else [])
     build.op("return", results, LOC)
     text = "_".join([row.name.replace(".", "_"), dtype, *("x".join(map(str, s)) or "s" for s in shapes)])
-    case = RowCase(row, text, dtypes, tuple(kept), given)
+    case = RowCase(row, text, dtypes, tuple(kept), given, bool(numbers))
     yield case, Func(text, body, [v.type for v in results], LOC)
 
 

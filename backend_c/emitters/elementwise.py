@@ -111,11 +111,11 @@ class Kernel:
                         self.numbers[key] = self.number(op, outer[v], *key[1:])
 
     def number_key(self, op: Op, v: Value) -> tuple[Value, str, bool]:
-        dtype = work_dtype(op)
-        return v, dtype, dtype_of(op.result) == "bool"
+        """(number, dtype that it joins, whether it is rounded to that dtype before it is widened to compute)"""
+        return v, work_dtype(op), not (op.has("WIDE_NUMBER") and op.operands[0] is not v)
 
     def number(self, op: Op, value: Value, dtype: str, round_first: bool) -> Value:
-        """A number in the compute dtype. Comparisons round it to a half dtype first, as eager does."""
+        """A number in the compute dtype."""
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in _HALF:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)

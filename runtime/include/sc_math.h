@@ -244,6 +244,7 @@ SC_MATH float sc_floor_f32(float x) { return __builtin_floorf(x); }
 SC_MATH float sc_ceil_f32(float x) { return __builtin_ceilf(x); }
 SC_MATH float sc_trunc_f32(float x) { return __builtin_truncf(x); }
 SC_MATH float sc_round_f32(float x) { return __builtin_rintf(x); } /* half to even */
+SC_MATH float sc_abs_f32(float x) { return __builtin_fabsf(x); }
 SC_MATH float sc_relu_f32(float x) { return x < 0.0f ? 0.0f : x; }
 SC_MATH float sc_max_f32(float a, float b) { return (a < b) | (b != b) ? b : a; } /* NaN wins; of equals the first */
 SC_MATH float sc_min_f32(float a, float b) { return (a > b) | (b != b) ? b : a; }
@@ -254,6 +255,7 @@ SC_MATH double sc_floor_f64(double x) { return __builtin_floor(x); }
 SC_MATH double sc_ceil_f64(double x) { return __builtin_ceil(x); }
 SC_MATH double sc_trunc_f64(double x) { return __builtin_trunc(x); }
 SC_MATH double sc_round_f64(double x) { return __builtin_rint(x); }
+SC_MATH double sc_abs_f64(double x) { return __builtin_fabs(x); }
 SC_MATH double sc_relu_f64(double x) { return x < 0.0 ? 0.0 : x; }
 SC_MATH double sc_max_f64(double a, double b) { return (a < b) | (b != b) ? b : a; }
 SC_MATH double sc_min_f64(double a, double b) { return (a > b) | (b != b) ? b : a; }
@@ -275,6 +277,13 @@ SC_MATH float sc_fmod_f32(float a, float b) { return fmodf(a, b); }
 SC_MATH float sc_remainder_f32(float a, float b) { /* Python's %: the sign of b */
     float r = fmodf(a, b);
     return (r != 0.0f) & ((r < 0.0f) != (b < 0.0f)) ? r + b : r;
+}
+SC_MATH float sc_floordiv_f32(float a, float b) { /* Python's //; a / b by zero, as in eager */
+    float r = fmodf(a, b), q = (a - r) / b;
+    q -= (r != 0.0f) & ((r < 0.0f) != (b < 0.0f)) ? 1.0f : 0.0f;
+    float whole = __builtin_floorf(q);
+    whole += q - whole > 0.5f ? 1.0f : 0.0f;
+    return b == 0.0f ? a / b : q != 0.0f ? whole : __builtin_copysignf(0.0f, a / b);
 }
 SC_MATH double sc_exp_f64(double x) { return exp(x); }
 SC_MATH double sc_exp2_f64(double x) { return exp2(x); }
@@ -307,6 +316,13 @@ SC_MATH double sc_fmod_f64(double a, double b) { return fmod(a, b); }
 SC_MATH double sc_remainder_f64(double a, double b) {
     double r = fmod(a, b);
     return (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? r + b : r;
+}
+SC_MATH double sc_floordiv_f64(double a, double b) {
+    double r = fmod(a, b), q = (a - r) / b;
+    q -= (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? 1.0 : 0.0;
+    double whole = __builtin_floor(q);
+    whole += q - whole > 0.5 ? 1.0 : 0.0;
+    return b == 0.0 ? a / b : q != 0.0 ? whole : __builtin_copysign(0.0, a / b);
 }
 
 #endif
