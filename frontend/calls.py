@@ -141,6 +141,8 @@ class Calls(Context):
                         self.raises_at_run_time("TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'")
                     items[name] = Known(defaults[name])
             return Tup([items[n] for n in names], cls)
+        if issubclass(cls, (torch.no_grad, torch.inference_mode)) and all(isinstance(a, Known) for a in args):
+            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
         if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and cls.__module__ in ("builtins", "torch"):
             return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
         self.fail(f"making a {cls.__name__} is not supported in compiled code yet", "make it outside and pass it in")

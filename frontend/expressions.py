@@ -197,13 +197,20 @@ class Expressions(Operators, Lookup, Iteration):
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp, elt: ast.expr, site: Any) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
+        first = node.generators[0]
+        sequence = self.eval(first.iter)
+        if len(node.generators) == 1 and not first.ifs:
+            walk = self.iteration(sequence, site)
+            if walk.items is not None:
+                return self.new_list([self.with_target(first.target, item, elt) for item in walk.items], site)
         result = "·result"
         append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
         body: ast.stmt = ast.copy_location(append, elt)
         for generator in reversed(node.generators):
             for test in reversed(generator.ifs):
                 body = ast.copy_location(ast.If(test, [body], []), test)
-            loop = ast.For(generator.target, generator.iter, [body], [])
+            iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
+            loop = ast.For(generator.target, iterable, [body], [])
             body = ast.copy_location(loop, node)
         ast.fix_missing_locations(body)
         frame = self.frame
@@ -211,13 +218,26 @@ class Expressions(Operators, Lookup, Iteration):
         target = self.new_list([], site)
         frame.locals[result] = target
         frame.locals["·append"] = self.attribute(target, "append")
+        frame.locals["·iter"] = sequence
         self.statement_of_comprehension(body)
         names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        for name in (result, "·append", *names):
+        for name in (result, "·append", "·iter", *names):
             frame.locals.pop(name, None)
             if name in saved:
                 frame.locals[name] = saved[name]
         return target
+
+    def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
+        """An element of a comprehension, its target bound for as long."""
+        saved = dict(self.frame.locals)
+        self.assign(target, item)  # type: ignore[attr-defined]
+        value = self.eval(elt)
+        for n in ast.walk(target):
+            if isinstance(n, ast.Name):
+                self.frame.locals.pop(n.id, None)
+                if n.id in saved:
+                    self.frame.locals[n.id] = saved[n.id]
+        return value
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live

@@ -9,7 +9,7 @@ from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, Type, join
+from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, TensorType, Type, join
 
 
 class Conflict(Exception):
@@ -169,6 +169,8 @@ def _join_types(avs: Sequence[AV]) -> Type:
             result = joined
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
+    if isinstance(result, TensorType) and result.dims is None:
+        raise Conflict("a tensor of different ranks")
     return result
 
 

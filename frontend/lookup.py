@@ -270,10 +270,9 @@ class Lookup(Context):
     def guard_children(self, module: torch.nn.Module) -> None:
         """The children of a container, their number included, are baked in."""
         children = module._modules
+        self.guard("DICT_KEYS_ARE", children, None, tuple(children))
         for name, child in children.items():
             self.guard("DICT_IS", children, name, child)
-        if isinstance(module, torch.nn.ModuleList):
-            self.guard("DICT_MISSING", children, str(len(children)), None)
 
     def known_items(self, obj: Any) -> list[AV]:
         """The items of a known object that can be iterated."""
@@ -286,7 +285,7 @@ class Lookup(Context):
         if isinstance(obj, torch.nn.ParameterList):
             return [self.module_attribute(obj, str(i)) for i in range(len(obj))]
         if isinstance(obj, dict):
-            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            self.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
             return [Known(k) for k in obj]
         if isinstance(obj, list):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))

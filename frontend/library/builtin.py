@@ -348,8 +348,10 @@ def assert_(r: Reader, condition: AV, message: AV) -> AV:
 
 @serves("warnings.warn")
 def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: AV = Known(1)) -> AV:  # noqa: B008
+    """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
-    r.effect("warn", (), category=cls.__name__, message=r.text(message))
+    where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
+    r.builder.op("warn", (), where, category=cls.__name__, message=r.text(message))
     return Known(None)
 
 
