@@ -15,7 +15,20 @@ from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Elem, JoinError, ListType, OptionalType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    Elem,
+    JoinError,
+    ListType,
+    OptionalType,
+    ScalarType,
+    TensorType,
+    Type,
+    join,
+)
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
@@ -255,7 +268,9 @@ class Context:
             case Dyn(value) if isinstance(value.type, ScalarType):
                 if value.op is not None and value.op.name == "const":
                     return value.op.attrs["value"]
-                raise NeedsKnown(value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here"))
+                raise NeedsKnown(
+                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
+                )
         self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
 
     def make_known(self, value: Value) -> bool:

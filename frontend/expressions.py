@@ -7,14 +7,29 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.unsupported import UNSUPPORTED
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe, is_empty_list, is_tensor, tensor_type
-from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    Maybe,
+    Poison,
+    RangeV,
+    Tup,
+    Unbound,
+    describe,
+    is_empty_list,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.core import Block
 from scriptc.ir.types import INT, ListType
 
@@ -105,7 +120,9 @@ class Expressions(Operators, Lookup, Iteration):
         return self.choose(self.truth(value), then, orelse)
 
     def e_IfExp(self, node: ast.IfExp) -> AV:
-        return self.choose(self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+        return self.choose(
+            self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
+        )
 
     def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
         """The value of one of two expressions."""
@@ -293,7 +310,9 @@ class Expressions(Operators, Lookup, Iteration):
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
 
     def is_slice(self, index: AV) -> bool:
-        return isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+        return (
+            isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+        )
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
@@ -371,7 +390,11 @@ class Expressions(Operators, Lookup, Iteration):
         return isinstance(av, Dyn) and av.type == INT
 
     def slice_dim(self, tensor: AV, dim: int, part: AV) -> AV:
-        bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")] if isinstance(part, Known) else list(part.items)  # type: ignore[attr-defined]
+        bounds = (
+            [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
+            if isinstance(part, Known)
+            else list(part.items)
+        )  # type: ignore[attr-defined]
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")

@@ -128,7 +128,10 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, force=force, fresh=fresh))
-    if all(isinstance(a, Tup) and isinstance(first, Tup) and (len(a.items), a.cls) == (len(first.items), first.cls) for a in avs):
+    if all(
+        isinstance(a, Tup) and isinstance(first, Tup) and (len(a.items), a.cls) == (len(first.items), first.cls)
+        for a in avs
+    ):
         columns = zip(*(a.items for a in avs if isinstance(a, Tup)), strict=True)
         assert isinstance(first, Tup)
         return TupPlan(tuple(unify(c, force=force, fresh=fresh) for c in columns), first.cls)
@@ -138,7 +141,9 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
             return Same(first)
         if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs):
             return Same(first)
-        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (force or fresh):
+        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
+            force or fresh
+        ):
             return Same(first)
     return Leaf(_join_types(avs))
 

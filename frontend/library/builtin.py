@@ -8,7 +8,20 @@ import torch
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Closure, DictV, Dyn, Known, ListV, RangeV, ReversedV, Tup, ZipV, is_tensor, tensor_type
+from scriptc.frontend.values import (
+    AV,
+    Closure,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 
@@ -117,7 +130,9 @@ def abs_(r: Reader, x: AV) -> AV:
         return r.evaluate(abs, x.obj)
     if is_tensor(x):
         return r.elementwise("abs", x)
-    return Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    return (
+        Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    )
 
 
 def _extreme(r: Reader, name: str, items: list[AV]) -> AV:
