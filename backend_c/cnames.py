@@ -24,7 +24,7 @@ class CNames:
 
     def __init__(self, outer: CNames | None = None) -> None:
         known = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
-        self.names = Names(dict(known))
+        self.names: Names = Names(dict(known))
         self.everywhere: set[str] = outer.everywhere if outer else set()
 
     def fresh(self, wish: str) -> str:

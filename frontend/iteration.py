@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context
+from scriptc.frontend.context import Context, Walk
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -25,16 +24,6 @@ from scriptc.frontend.values import (
 from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
-
-
-@dataclass
-class Walk:
-    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it."""
-
-    items: list[AV] | None = None
-    count: tuple[AV, AV, AV] | None = None
-    item: Callable[[Dyn], AV] | None = None
 
 
 class Iteration(Context):

@@ -120,7 +120,9 @@ class Operators(Context):
     # ---- tensors ----
     def result_dtype(self, *operands: AV) -> str:
         """torch.result_type of tensors and numbers."""
-        dimensioned, zero_dim, numbers = [], [], []
+        dimensioned: list[str] = []
+        zero_dim: list[str] = []
+        numbers: list[str] = []
         for av in operands:
             if is_tensor(av):
                 t = tensor_type(av)
@@ -229,7 +231,7 @@ class Operators(Context):
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
-            result = self.evaluate(lambda x, c: x in c, item.obj, container.obj)
+            result = self.evaluate(operator.contains, container.obj, item.obj)
         elif isinstance(container, DictV) and isinstance(item, Known):
             result = Known(item.obj in container.items)
         else:
