@@ -34,6 +34,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
     "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
@@ -271,7 +272,7 @@ class Operators(Context):
         if name == "Not":
             return self.negate(self.truth(av))
         if isinstance(av, Known):
-            return self.evaluate({"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[name], av.obj)
+            return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
             if name == "UAdd":
                 return av
