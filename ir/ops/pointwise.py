@@ -93,7 +93,7 @@ ROWS = [
            method=False, dtypes=_ALL, commutes=True),
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),
     binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})"},
-           "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True),
+           "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True, traits=_WIDE),
     binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
            dtypes=_FLOATS, ulp=1.0),
