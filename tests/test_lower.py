@@ -322,8 +322,10 @@ def test_generated_c_is_stable() -> None:
 
 # ---- Python numbers ----
 
-INTS = [0, 1, -1, 2, -2, 3, 7, -7, 62, 63, 64, 10**9, 2**53 + 1, -(2**53) - 1, 3**39, INT64_MAX, INT64_MAX - 1, INT64_MIN, INT64_MIN + 1]
-FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, 1e-300, 1e300, -1e300, 2.0**63, -(2.0**63), 0.1, -0.3, math.inf, -math.inf, math.nan]
+INTS = [0, 1, -1, 2, -2, 3, 7, -7, 62, 63, 64, 10**9, 2**53 + 1, -(2**53) - 1, 3**39, INT64_MAX, INT64_MAX - 1,
+        INT64_MIN, INT64_MIN + 1]  # fmt: skip
+FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, 1e-300, 1e300, -1e300, 2.0**63, -(2.0**63), 0.1, -0.3,
+          math.inf, -math.inf, math.nan]  # fmt: skip
 NUMBER_ROWS = sorted(name for name in OPS if name.split(".")[0] in ("int", "float", "math") and name.count(".") == 1)
 
 

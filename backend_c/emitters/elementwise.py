@@ -119,7 +119,7 @@ class Kernel:
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in _HALF:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
-        source = {INT: "i64", FLOAT: "f64", BOOL: "bool"}[value.type]
+        source = "i64" if value.type == INT else "f64" if value.type == FLOAT else "bool"
         if round_first and dtype in _HALF:
             return self.expr(f"sc_{dtype}_to_f32({cast_text(source, dtype)})", [value], to, op)
         return self.expr(cast_text(source, to), [value], to, op)

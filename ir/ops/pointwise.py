@@ -43,14 +43,15 @@ def unary(
 
 def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
-    commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True, ref: str | None = None,
-    traits: frozenset[str] = frozenset(),
+    commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
+    ref: str | None = None, traits: frozenset[str] = frozenset(),
 ) -> OpDef:  # fmt: skip
     """A function of two tensors, or of a tensor and a number in either order."""
     samples = Samples(_BINARY_SHAPES, low, high, dtypes)
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
-        _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c, samples=samples, tolerance_ulp=ulp,
+        _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c, samples=samples,
+        tolerance_ulp=ulp,
     )  # fmt: skip
 
 
