@@ -118,6 +118,8 @@ class Interpreter:
             if op.has("TERMINATOR"):
                 if op.name == "yield":
                     return operands
+                if op.name == "unreachable":
+                    raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
                     raise self.exception(op)
                 raise _Leave(op, operands)
@@ -131,20 +133,22 @@ class Interpreter:
         return error(op.attrs["message"]) if op.attrs["message"] else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """One op by its reference: operands and attributes in the order of its schema, dtypes as torch dtypes."""
+        """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
         from scriptc.ir.ops import OPS
 
-        given = iter(operands)
-        positional: list[Any] = []
+        args: list[Any] = []
         keywords: dict[str, Any] = {}
+        rest = list(operands)
         for arg in OPS[name].args:
             if arg.is_operand:
-                positional.append(next(given))
-            elif arg.keyword_only and arg.name in attrs:
-                keywords[arg.name] = self.attr(arg.name, attrs[arg.name])
+                args += rest if arg.is_list and arg.type == "Value" else [rest.pop(0)]
             elif arg.name in attrs:
-                positional.append(self.attr(arg.name, attrs[arg.name]))
-        return reference(name)(*positional, **keywords)
+                value = self.attr(arg.name, attrs[arg.name])
+                if arg.keyword_only:
+                    keywords[arg.name] = value
+                else:
+                    args.append(value)
+        return reference(name)(*args, **keywords)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value

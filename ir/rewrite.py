@@ -80,6 +80,12 @@ class Rewriter:
             self.add(user)
         return bool(users)
 
+    def set_operands(self, op: Op, operands: Sequence[Value]) -> None:
+        before = op.operands
+        op.set_operands(operands)
+        self.add(op)
+        self._look_again(before)
+
     def retype(self, value: Value, t: Type) -> None:
         value.type = t
         self._look_again([value])
@@ -120,6 +126,12 @@ class Rewriter:
 Rule = Callable[[Op, Rewriter], bool]
 
 
+def _is_settled(op: Op) -> bool:
+    """Whether the op stands in a region that is no control flow, which only its own pass may change."""
+    around = op.parent.parent if op.parent is not None else None
+    return around is not None and not around.has("CONTROL")
+
+
 def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
     """Applies rules to every op until none fires; whether any did."""
     trace = os.environ.get("SCRIPTC_TRACE") == "1"
@@ -131,7 +143,7 @@ def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
     while rw.queue:
         op = rw.queue.popleft()
         rw.queued.discard(op)
-        if op in rw.erased:
+        if op in rw.erased or _is_settled(op):
             continue
         for rule in rules:
             name, loc = op.name, op.loc

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from c_kinds import C_KINDS
 from data_suite import Case, Kind
+from ir_kinds import IR_KINDS
 
 
 def suite_upper(case: Case) -> list[str]:
@@ -15,4 +17,6 @@ def suite_upper(case: Case) -> list[str]:
 
 KINDS: dict[str, Kind] = {
     "suite-": suite_upper,
+    **IR_KINDS,
+    **C_KINDS,
 }

@@ -31,6 +31,8 @@ ROWS = [
     OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_"),
     OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_"),
     OpDef("raise", "(*, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_"),
+    # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
+    OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable"),
     OpDef(
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
         reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}),

@@ -24,7 +24,7 @@ from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
 from scriptc.ir.rewrite import Rewriter, rewrite
-from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
+from scriptc.ir.types import ScalarType, TensorType, Type, broadcasts_into, join_dim
 
 NAME = "fold"
 
@@ -101,17 +101,9 @@ def _cannot_fail(op: Op) -> bool:
         case "check.step":
             return known_int(op.operands[0]) not in (None, 0)
         case "check.store":
-            dst, src = (v.type for v in op.operands)
-            return isinstance(dst, TensorType) and isinstance(src, TensorType) and _fits_into(src, dst)
+            dst, src = op.operands
+            return broadcasts_into(src.type, dst.type)
     return False
-
-
-def _fits_into(src: TensorType, dst: TensorType) -> bool:
-    """Whether `src` broadcasts to exactly the shape of `dst`."""
-    if src.dims is None or dst.dims is None or len(src.dims) > len(dst.dims):
-        return False
-    pairs = zip(reversed(src.dims), reversed(dst.dims), strict=False)
-    return all(s == 1 or (s is not None and s == d) for s, d in pairs)
 
 
 def fold_if(op: Op, rw: Rewriter) -> bool:

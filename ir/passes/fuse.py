@@ -22,7 +22,7 @@ from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.rules import broadcast_dims
 from scriptc.ir.regions import ancestor_in
-from scriptc.ir.types import Dim, TensorType
+from scriptc.ir.types import Dim, TensorType, broadcasts_into
 
 NAME = "fuse"
 
@@ -37,11 +37,6 @@ Shape = frozenset[Sizes | Value]
 def _dims(value: Value) -> Sizes:
     assert isinstance(value.type, TensorType) and value.type.dims is not None
     return value.type.dims
-
-
-def _broadcasts_into(small: Sizes, large: Sizes) -> bool:
-    pairs = zip(reversed(small), reversed(large), strict=False)
-    return len(small) <= len(large) and all(s == 1 or (s is not None and s == d) for s, d in pairs)
 
 
 def _joined(shapes: Iterable[Shape]) -> Shape:
@@ -59,7 +54,8 @@ def _joined(shapes: Iterable[Shape]) -> Shape:
                 break
         else:
             known.append(atom)
-    return frozenset([*values, *(k for k in known if not any(_broadcasts_into(k, _dims(v)) for v in values))])
+    apart = [k for k in known if not any(broadcasts_into(TensorType("", k), v.type) for v in values)]
+    return frozenset([*values, *apart])
 
 
 class _Shapes:

@@ -16,10 +16,11 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
-from scriptc.ir.ranges import is_below, known_int
+from scriptc.ir.ops import OPS
+from scriptc.ir.ranges import in_dim, is_below, known_int
 from scriptc.ir.regions import exits, is_loop, slots
 from scriptc.ir.rewrite import Rewriter, rewrite
-from scriptc.ir.types import TensorType, is_subtype
+from scriptc.ir.types import TensorType, broadcasts_into, is_subtype
 
 NAME = "simplify"
 
@@ -77,6 +78,33 @@ def cast_of_cast(op: Op, rw: Rewriter) -> bool:
     else:
         new = rw.insert_before(op, "cast", [x], dtype=op.attrs["dtype"])
     rw.replace(op, [new])
+    return True
+
+
+def _of_same_sizes(value: Value) -> Value | None:
+    """An operand of the elementwise op that made `value`, of its dtype and provably of its sizes."""
+    op = value.op
+    if op is None or not op.has("ELEMENTWISE"):
+        return None
+    tensors = list(dict.fromkeys(v for v in op.operands if isinstance(v.type, TensorType)))
+    for v in tensors:
+        if all(w is v or broadcasts_into(w.type, v.type) for w in tensors) and _fits_dtype(v, value):
+            return v
+    return None
+
+
+def _fits_dtype(a: Value, b: Value) -> bool:
+    return isinstance(a.type, TensorType) and isinstance(b.type, TensorType) and a.type.dtype == b.type.dtype
+
+
+def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
+    """A check of broadcasting asks for sizes alone: it need not wait for a value of the same sizes as one before it."""
+    if op.name != "check" or OPS[op.attrs["of"]].check != "broadcast":
+        return False
+    operands = [_of_same_sizes(v) or v for v in op.operands]
+    if tuple(operands) == op.operands:
+        return False
+    rw.set_operands(op, operands)
     return True
 
 
@@ -158,7 +186,8 @@ def read_unbind(op: Op, rw: Rewriter) -> bool:
     if op.name == "list.len":
         rw.replace(op, [rw.insert_before(op, "size", [x], dim=dim)])
         return True
-    if op.name != "list.at" or escapes(op.result):
+    in_range = op.name == "list.at" or (op.name == "list.get" and in_dim(op.operands[1], x, dim))
+    if not in_range or escapes(op.result):
         return False
     rw.replace(op, [rw.insert_checked(op, "select", [x, op.operands[1]], dim=dim)])
     return True
@@ -211,8 +240,8 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    transpose_of_transpose, cast_of_cast, contiguous_of_contiguous, inline_scope, same_on_all_exits, carried_unchanged,
-    get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous, inline_scope,
+    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 
