@@ -126,6 +126,12 @@ def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def unreachable(low: Lowerer, op: Op) -> Sequence[Shape]:
+    low.build("unreachable", (), (), op.loc)
+    return []
+
+
+@emitter
 def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     callee = low.source.funcs[op.attrs["func"]]
     args = low.widened(op.operands, [a.type for a in callee.body.args], op.loc)

@@ -10,6 +10,7 @@ Half types are loaded as bits, computed in float and rounded after every op, as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -191,7 +192,8 @@ class Kernel:
             return converted[key]
 
         for op in self.ops:
-            made = self.compute(op, [operand(op, v) for v in op.operands])
+            text, used = self.template(op)
+            made = self.compute(op, text, [operand(op, v) for v in used])
             made.name = op.result.name
             held[op.result] = made
         for i, v in enumerate(self.outputs):
@@ -199,16 +201,22 @@ class Kernel:
             assert pointer is not None
             low.build("c.store", [pointer, index(i), element(v)], (), v.op.loc if v.op else self.at.loc)
 
-    def compute(self, op: Op, operands: list[Value]) -> Value:
+    def template(self, op: Op) -> tuple[str, list[Value]]:
+        """What computes one element, and the operands that it takes: {0}, {1}, ... of the text."""
+        if is_cast(op):
+            source, result = (dtype_of(v) for v in (op.operands[0], op.result))
+            assert source is not None and result is not None
+            return cast_text(compute_dtype(source), result), list(op.operands)
+        text = template(op, compute_dtype(work_dtype(op)))
+        used = sorted({int(slot) for slot in re.findall(r"\{(\d+)\}", text)})
+        text = re.sub(r"\{(\d+)\}", lambda m: f"{{{used.index(int(m[1]))}}}", text)
+        return text, [op.operands[i] for i in used]
+
+    def compute(self, op: Op, text: str, operands: list[Value]) -> Value:
         """One element of an op's result, in the form in which it is stored."""
         result = dtype_of(op.result)
         assert result is not None
-        if is_cast(op):
-            source = compute_dtype(dtype_of(op.operands[0]) or "")
-            return self.expr(cast_text(source, result), operands, result, op)
-        work = compute_dtype(work_dtype(op))
-        text = template(op, work)
-        if result == "bool":
+        if result == "bool" or is_cast(op):
             return self.expr(text, operands, result, op)
         if result in _HALF:
             exact = self.expr(text, operands, "f32", op)
