@@ -1,4 +1,4 @@
-"""Kinds of data files about the C back end: IR text to loop IR text (`lower-`), and to the C of its functions (`c-`)."""
+"""Kinds of data files about the C back end: IR text to loop IR text (`lower-`), to the C of its functions (`c-`)."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Raised(Exception):
 
 
 class Compiled:
-    """A module as a library. `live`: objects that the last call left beside arguments and results; `peak`: its bytes."""
+    """A module as a library. `live`: objects that the last call left beside arguments and results; `peak`: bytes."""
 
     def __init__(self, module: Module, *, optimize: int = 0):
         self.module = module

@@ -31,6 +31,7 @@ EMITTERS, emitter = emitters()
 
 MAX_OPERANDS = 16  # SC_MAX_OPERANDS
 _HALF = {"f16", "bf16"}
+_NO_LITERALS = _HALF | {"bool", "u8"}  # comparing these with a literal may draw a warning that it is always true
 _KINDS = ("bool", "int", "float")
 
 
@@ -118,7 +119,7 @@ class Kernel:
     def number(self, op: Op, value: Value, dtype: str, round_first: bool) -> Value:
         """A number in the compute dtype."""
         to = compute_dtype(dtype)
-        if value.op is not None and value.op.name == "const" and dtype not in _HALF:
+        if value.op is not None and value.op.name == "const" and dtype not in _NO_LITERALS:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
         source = "i64" if value.type == INT else "f64" if value.type == FLOAT else "bool"
         if round_first and dtype in _HALF:
