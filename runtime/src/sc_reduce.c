@@ -2,13 +2,13 @@
  *
  * The input is brought to one of four types (float, double, int64, bytes) and its dimensions are sorted into kept and
  * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighbouring columns are accumulated
- * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, and that to a third one after REDUCE_BLOCK of those:
- * the error of a sum grows with the logarithm of its length, not with the length. */
+ * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, that to a third one after REDUCE_BLOCK
+ * of those, and so on: the error of a sum grows with the logarithm of its length, not with the length. */
 #include <math.h>
 
 #include "sc_internal.h"
 
-enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64 };
+enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
 
 typedef struct reduction { /* strides in elements of x and of the result */
     int kept, folded;
@@ -57,9 +57,9 @@ static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
 #define MUL_WRAP(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
 #define LARGER(a, b) ((b) > (a) ? (b) : (a))
 #define SMALLER(a, b) ((b) < (a) ? (b) : (a))
-/* NaN wins, and stays once it is in a. */
-#define LARGER_NAN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define SMALLER_NAN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+/* NaN wins, and stays once it is in a. Without || so that the compiler sees one selection. */
+#define LARGER_NAN(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define SMALLER_NAN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
 #define NAME sum_f32
 #define T float
