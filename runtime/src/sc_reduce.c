@@ -8,6 +8,9 @@
 
 #include "sc_internal.h"
 
+/* There are many kernels: what is not their inner loop is kept out of line, or they would be large and slow to build. */
+#define SC_NOINLINE __attribute__((noinline))
+
 enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
 
 typedef struct reduction { /* strides in elements of x and of the result */
@@ -28,14 +31,14 @@ typedef struct walk {
     int64_t at[SC_MAX_RANK + 1];
 } walk;
 
-static inline walk walk_over(int n, const int64_t *size, int first) {
+static SC_NOINLINE walk walk_over(int n, const int64_t *size, int first) {
     walk w;
     w.first = first, w.n = n, w.size = size;
     for (int d = first; d < n; d++) w.at[d] = 0;
     return w;
 }
 
-static inline bool walk_next(walk *w) {
+static SC_NOINLINE bool walk_next(walk *w) {
     for (int d = w->first; d < w->n; d++) {
         if (++w->at[d] < w->size[d]) return true;
         w->at[d] = 0;
@@ -43,7 +46,7 @@ static inline bool walk_next(walk *w) {
     return false;
 }
 
-static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
+static SC_NOINLINE int64_t walk_offset(const walk *w, const int64_t *stride) {
     int64_t offset = 0;
     for (int d = w->first; d < w->n; d++) offset += w->at[d] * stride[d];
     return offset;
