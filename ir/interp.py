@@ -68,7 +68,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.nn.functional.linear(x, w, bias)
 
     own: dict[str, Callable[..., Any]] = {
-        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight: weight.clone(),
+        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
