@@ -51,6 +51,21 @@ static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
 
 /* ---- kernels ---- */
 
+typedef union reduce_level { /* one element for each lane */
+    float f[REDUCE_LANES];
+    double d[REDUCE_LANES];
+    int64_t i[REDUCE_LANES];
+    uint8_t b[REDUCE_LANES];
+} reduce_level;
+
+typedef struct reduce_kernel { /* for one operation on one element type; a level is a reduce_level */
+    int64_t bytes;              /* of an element */
+    void (*start)(void *level); /* neutral elements */
+    void (*fold)(void *level, const void *x, int64_t rows, int64_t pitch, int lanes); /* rows, pitch elements apart */
+    void (*merge)(void *level, const void *from);
+    void (*tree)(void *level); /* all lanes into the first */
+} reduce_kernel;
+
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
 #define ADD_WRAP(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
@@ -154,13 +169,11 @@ static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
 #undef LARGER_NAN
 #undef SMALLER_NAN
 
-typedef void reduce_function(const reduction *r, const void *x, void *out);
-
-static reduce_function *kernel_for(int op, int dtype) {
-    static reduce_function *const of_f32[] = {sum_f32, prod_f32, sum_f32, amax_f32, amin_f32};
-    static reduce_function *const of_f64[] = {sum_f64, prod_f64, sum_f64, amax_f64, amin_f64};
-    static reduce_function *const of_i64[] = {sum_i64, prod_i64, sum_i64, amax_i64, amin_i64};
-    if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? amax_u8 : amin_u8;
+static const reduce_kernel *kernel_for(int op, int dtype) {
+    static const reduce_kernel *const of_f32[] = {&sum_f32, &prod_f32, &sum_f32, &amax_f32, &amin_f32};
+    static const reduce_kernel *const of_f64[] = {&sum_f64, &prod_f64, &sum_f64, &amax_f64, &amin_f64};
+    static const reduce_kernel *const of_i64[] = {&sum_i64, &prod_i64, &sum_i64, &amax_i64, &amin_i64};
+    if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? &amax_u8 : &amin_u8;
     return (dtype == SC_F32 ? of_f32 : dtype == SC_F64 ? of_f64 : of_i64)[op];
 }
 
@@ -168,6 +181,69 @@ static reduce_function *kernel_for(int op, int dtype) {
 static int kernel_dtype(int op, int dtype) {
     if (op >= SC_AMAX && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
+}
+
+/* ---- folding ---- */
+
+typedef struct reduce_state {
+    int64_t rows;
+    reduce_level level[3]; /* [1] holds no rows before REDUCE_BLOCK of them came, [2] none before REDUCE_BLOCK * REDUCE_BLOCK */
+} reduce_state;
+
+/* A full level goes one level up and starts anew. */
+static void raise_level(const reduce_kernel *k, reduce_level *from, bool first) {
+    if (first) from[1] = from[0];
+    else k->merge(from + 1, from);
+    k->start(from);
+}
+
+static void fold_rows(const reduce_kernel *k, reduce_state *s, const char *x, int64_t rows, int64_t pitch, int lanes) {
+    while (rows > 0) {
+        int64_t n = REDUCE_BLOCK - s->rows % REDUCE_BLOCK;
+        if (n > rows) n = rows;
+        k->fold(s->level, x, n, pitch, lanes);
+        s->rows += n;
+        if (s->rows % REDUCE_BLOCK == 0) raise_level(k, s->level, s->rows == REDUCE_BLOCK);
+        if (s->rows % (REDUCE_BLOCK * REDUCE_BLOCK) == 0)
+            raise_level(k, s->level + 1, s->rows == REDUCE_BLOCK * REDUCE_BLOCK);
+        x += n * pitch * k->bytes;
+        rows -= n;
+    }
+}
+
+static void reduce_elements(const reduce_kernel *k, const reduction *r, const char *x, char *out) {
+    bool columns = is_by_columns(r), unit = r->folded_x[0] == 1;
+    int64_t width = columns ? r->kept_size[0] : 1, step = columns ? r->kept_out[0] * k->bytes : 0;
+    reduce_state s;
+    walk kept = walk_over(r->kept, r->kept_size, columns);
+    do {
+        const char *from = x + walk_offset(&kept, r->kept_x) * k->bytes;
+        char *to = out + walk_offset(&kept, r->kept_out) * k->bytes;
+        for (int64_t block = 0; block < width; block += REDUCE_LANES) {
+            /* The last block of columns repeats some of the one before, where there is one, instead of being narrower. */
+            int64_t j = width < REDUCE_LANES || block + REDUCE_LANES <= width ? block : width - REDUCE_LANES;
+            int lanes = columns ? (int)(width < REDUCE_LANES ? width : REDUCE_LANES) : unit ? REDUCE_LANES : 1;
+            s.rows = 0;
+            k->start(s.level);
+            walk folded = walk_over(r->folded, r->folded_size, 1);
+            do {
+                const char *row = from + (walk_offset(&folded, r->folded_x) + j) * k->bytes;
+                int64_t n = r->folded_size[0], whole = n / REDUCE_LANES;
+                if (columns || !unit) fold_rows(k, &s, row, n, r->folded_x[0], lanes);
+                else {
+                    fold_rows(k, &s, row, whole, REDUCE_LANES, REDUCE_LANES);
+                    if (n % REDUCE_LANES)
+                        fold_rows(k, &s, row + whole * REDUCE_LANES * k->bytes, 1, 0, (int)(n % REDUCE_LANES));
+                }
+            } while (walk_next(&folded));
+            if (s.rows >= REDUCE_BLOCK) k->merge(s.level, s.level + 1);
+            if (s.rows >= REDUCE_BLOCK * REDUCE_BLOCK) k->merge(s.level, s.level + 2);
+            if (!columns && unit) k->tree(s.level);
+            int results = columns ? lanes : 1, at_once = step == k->bytes ? results : 1;
+            for (int i = 0; i < results; i += at_once)
+                memcpy(to + (j + i) * step, s.level[0].b + i * k->bytes, (size_t)(at_once * k->bytes));
+        }
+    } while (walk_next(&kept));
 }
 
 /* ---- set-up ---- */
@@ -288,7 +364,7 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
     if (wide) {
         reduction r;
         plan_reduction(&r, in, (uint32_t)mask);
-        if (wide->numel) kernel_for(op, then)(&r, in->data, wide->data);
+        if (wide->numel) reduce_elements(kernel_for(op, then), &r, in->data, wide->data);
         if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
         out = sc_to_dtype(cx, wide, dtype);
     }
