@@ -5,6 +5,8 @@
       if %unit { c.for(%n) do (%k: i64) {...} } else {...}    with steps known to be 1, so that it vectorises
     }
 
+Where types say that inputs give one element to a whole row (a bias by channel), a version for that stands between.
+
 Half types are loaded as bits, computed in float and rounded after every op, as eager does op by op.
 """
 
@@ -71,6 +73,13 @@ def cast_text(source: str, target: str) -> str:
     return f"({C_TYPES[target]}){{0}}"
 
 
+def _gives_one(t: TensorType) -> bool:
+    return t.dims is not None and (not t.dims or t.dims[-1] == 1)
+
+
+Pointers = list[Value | None]  # for each operand of the iteration, results first; None for numbers
+
+
 @dataclass
 class Kernel:
     """What one loop computes. `inputs` are values of the tensor IR as the ops in it name them."""
@@ -133,7 +142,7 @@ class Kernel:
         low, op = self.low, self.at
         n = low.expr("{0}.n", [it], INT, op, read=True)
         n.name = "n"
-        pointers: list[Value | None] = []
+        pointers: Pointers = []
         names = [v.name or o.name or "x" for v, o in zip(self.inputs, self.outer, strict=True)]
         names = [*(r.name or "t" for r in op.results), *names]
         for i, v in enumerate([*op.results, *self.inputs]):
@@ -144,63 +153,53 @@ class Kernel:
                 pointer.name = f"{names[i]}_p"
                 pointers[-1] = pointer
         unit = low.expr("{0}.unit", [it], BOOL, op, read=True)
-        regions = [Block(), Block()]
-        for region, is_unit in zip(regions, (True, False), strict=True):
-            with low.builder.at(region):
-                steps = [None if is_unit or p is None else self.step(it, i) for i, p in enumerate(pointers)]
-                body = Block([(INT, "k")])
-                with low.builder.at(body):
-                    self.elements(body.args[0], pointers, steps)
-                    low.build("yield", (), (), op.loc)
-                low.build("c.for", [n], (), op.loc, regions=[body])
-                low.build("yield", (), (), op.loc)
+        regions = [self.version(n, it, pointers), self.version(n, it, pointers, strided=True)]
+        if single := self.single():
+            regions[1] = self.spread(n, it, pointers, single, regions[1])
         low.build("if", [unit], (), op.loc, regions=regions)
         low.build("yield", (), (), op.loc)
+
+    def single(self) -> list[Value]:
+        """Inputs that, by their types, give one element to a whole row: their step is 0 there, and others' 1."""
+        dims = [t.dims for r in self.at.results if isinstance(t := r.type, TensorType)][0]
+        if not dims or dims[-1] == 1:
+            return []
+        return [v for v in self.inputs if isinstance(v.type, TensorType) and _gives_one(v.type)]
+
+    def spread(self, n: Value, it: Value, pointers: Pointers, single: list[Value], otherwise: Block) -> Block:
+        """A test whether the steps are what `single` expects, in front of the version for any steps."""
+        region, n_out = Block(), len(self.at.results)
+        names = [*self.at.results, *self.inputs]
+        steps = [(i, int(i < n_out or v not in single)) for i, v in enumerate(names) if pointers[i] is not None]
+        test = " && ".join(["{0}.n > 0", *(f"{{0}}.step[{i}] == {step}" for i, step in steps)])
+        with self.low.builder.at(region):
+            fits = self.low.expr(f"({test})", [it], BOOL, self.at, read=True)
+            version = self.version(n, it, pointers, single=single)
+            self.low.build("if", [fits], (), self.at.loc, regions=[version, otherwise])
+            self.low.build("yield", (), (), self.at.loc)
+        return region
+
+    def version(
+        self, n: Value, it: Value, pointers: Pointers, *, strided: bool = False, single: Sequence[Value] = ()
+    ) -> Block:
+        """The loop over one row: with steps of 1, with those of `it`, or with `single` read in front of it."""
+        low, loc, region, body = self.low, self.at.loc, Block(), Block([(INT, "k")])
+        with low.builder.at(region):
+            steps = [self.step(it, i) if strided and p is not None else None for i, p in enumerate(pointers)]
+            row = Row(self, pointers, steps)
+            for v in single:
+                row.load(v, low.const(0, loc))
+            with low.builder.at(body):
+                row.elements(body.args[0])
+                low.build("yield", (), (), loc)
+            low.build("c.for", [n], (), loc, regions=[body])
+            low.build("yield", (), (), loc)
+        return region
 
     def step(self, it: Value, i: int) -> Value:
         step = self.low.expr(f"{{0}}.step[{i}]", [it], INT, self.at, read=True)
         step.name = f"s{i}"
         return step
-
-    def elements(self, k: Value, pointers: list[Value | None], steps: list[Value | None]) -> None:
-        """The body of the loop: loads at their first use, ops in order, stores."""
-        low, n_out = self.low, len(self.at.results)
-        held: dict[Value, Value] = {}
-        converted: dict[tuple[Value, str], Value] = {}
-        slots = {v: i + n_out for i, v in enumerate(self.inputs)}
-
-        def index(i: int) -> Value:
-            step = steps[i]
-            return k if step is None else low.expr("{0} * {1}", [k, step], INT, self.at)
-
-        def element(v: Value) -> Value:
-            if v not in held:
-                pointer, dtype = pointers[slots[v]], dtype_of(v)
-                assert pointer is not None and dtype is not None
-                held[v] = low.build("c.load", [pointer, index(slots[v])], (ElemType(dtype),), self.at.loc).result
-            return held[v]
-
-        def operand(op: Op, v: Value) -> Value:
-            dtype = dtype_of(v)
-            if dtype is None:
-                return self.numbers[self.number_key(op, v)]
-            to = compute_dtype(dtype)
-            key = v, to
-            if dtype == to:
-                return element(v)
-            if key not in converted:
-                converted[key] = self.expr(cast_text(dtype, to), [element(v)], to, op)
-            return converted[key]
-
-        for op in self.ops:
-            text, used = self.template(op)
-            made = self.compute(op, text, [operand(op, v) for v in used])
-            made.name = op.result.name
-            held[op.result] = made
-        for i, v in enumerate(self.outputs):
-            pointer = pointers[i]
-            assert pointer is not None
-            low.build("c.store", [pointer, index(i), element(v)], (), v.op.loc if v.op else self.at.loc)
 
     def template(self, op: Op) -> tuple[str, list[Value]]:
         """What computes one element, and the operands that it takes: {0}, {1}, ... of the text."""
@@ -225,6 +224,60 @@ class Kernel:
         if result in ("u8", "i8", "i16"):  # C computes in int
             text = f"({C_TYPES[result]}){text}"
         return self.expr(text, operands, result, op)
+
+
+class Row:
+    """The body of one version of the loop: loads at their first use, ops in order, stores."""
+
+    def __init__(self, kernel: Kernel, pointers: Pointers, steps: list[Value | None]):
+        self.kernel = kernel
+        self.low = kernel.low
+        self.at = kernel.at
+        self.pointers = pointers
+        self.steps = steps
+        self.held: dict[Value, Value] = {}
+        self.converted: dict[tuple[Value, str], Value] = {}
+        self.slots = {v: i + len(kernel.at.results) for i, v in enumerate(kernel.inputs)}
+
+    def elements(self, k: Value) -> None:
+        for op in self.kernel.ops:
+            text, used = self.kernel.template(op)
+            made = self.kernel.compute(op, text, [self.operand(op, v, k) for v in used])
+            made.name = op.result.name
+            self.held[op.result] = made
+        for i, v in enumerate(self.kernel.outputs):
+            pointer = self.pointers[i]
+            assert pointer is not None
+            element = self.element(v, k)
+            self.low.build("c.store", [pointer, self.index(i, k), element], (), v.op.loc if v.op else self.at.loc)
+
+    def index(self, i: int, k: Value) -> Value:
+        step = self.steps[i]
+        return k if step is None else self.low.expr("{0} * {1}", [k, step], INT, self.at)
+
+    def load(self, v: Value, index: Value) -> None:
+        pointer, dtype = self.pointers[self.slots[v]], dtype_of(v)
+        assert pointer is not None and dtype is not None
+        self.held[v] = self.low.build("c.load", [pointer, index], (ElemType(dtype),), self.at.loc).result
+        self.held[v].name = v.name
+
+    def element(self, v: Value, k: Value) -> Value:
+        if v not in self.held:
+            self.load(v, self.index(self.slots[v], k))
+        return self.held[v]
+
+    def operand(self, op: Op, v: Value, k: Value) -> Value:
+        """An operand of an op in the dtype that it computes in."""
+        dtype = dtype_of(v)
+        if dtype is None:
+            return self.kernel.numbers[self.kernel.number_key(op, v)]
+        to = compute_dtype(dtype)
+        if dtype == to:
+            return self.element(v, k)
+        if (v, to) not in self.converted:
+            element = self.element(v, k)
+            self.converted[v, to] = self.kernel.expr(cast_text(dtype, to), [element], to, op)
+        return self.converted[v, to]
 
 
 def template(op: Op, work: str) -> str:
