@@ -46,6 +46,7 @@ def lower_to_loops(module: Module) -> Module:
 def emit_program(module: Module, *, debug: bool = False) -> CProgram:
     """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source."""
     loops = lower_to_loops(module)
+    _keep_reachable(loops)
     names, locs = ProgramNames(loops), LocTable()
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
@@ -68,6 +69,18 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
     ]
     source = "\n".join(part for part in parts if part)
     return CProgram(source, entries, tuple(locs.rows), tuple(loops.params))
+
+
+def _keep_reachable(module: Module) -> None:
+    """Drops functions that no entry calls: C compilers warn about them."""
+    reached: dict[str, Func] = {}
+    pending = list(module.entries)
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached[name] = module.funcs[name]
+            pending += [op.attrs["func"] for op in reached[name].body.walk() if op.name == "call"]
+    module.funcs = {name: func for name, func in module.funcs.items() if name in reached}
 
 
 def _heading(func: Func) -> str:

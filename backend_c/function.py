@@ -177,7 +177,7 @@ class FunctionPrinter:
 
     def do_c_rows(self, op: Op) -> None:
         inputs = fill(op.attrs["args"], lambda i: self.value(op.operands[i]))
-        count = 1 + inputs.count(",")
+        count = 1 + op.attrs["args"].count(",")
         dtypes = ", ".join(C_ENUM[d] for d in op.attrs["dtypes"])
         names = [self.variables[r] for r in op.results]
         if len(names) == 1:

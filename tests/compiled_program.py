@@ -33,7 +33,7 @@ class Raised(Exception):
 
 
 class Compiled:
-    """A module as a library. `live`: objects that the last call left beside arguments and results; `peak`: bytes."""
+    """A module as a library. `live`: objects left when arguments and results of the last call are released."""
 
     def __init__(self, module: Module, *, optimize: int = 0):
         self.module = module
@@ -46,6 +46,7 @@ class Compiled:
             getattr(self.lib, f"drv_{name}").restype = c.c_int64
         for name in ("error", "message"):
             getattr(self.lib, f"drv_{name}").restype = c.c_char_p
+        self.given: list[Any] = []
         self.live = 0
         self.peak = 0
 
@@ -54,18 +55,20 @@ class Compiled:
         func = self.module.funcs[name]
         cx = c.c_void_p(self.lib.drv_new())
         try:
+            self.given.clear()
             types = [a.type for a in func.body.args] + [p.type for p in self.module.params.values()]
             values = [*args, *((params or {})[p] for p in self.module.params)]
             boxes = (Box * (len(values) + 1))(*(self.give(cx, v, t) for v, t in zip(values, types, strict=True)))
             results = (Box * (len(func.results) + 1))()
-            before = self.lib.drv_live(cx)
             if self.lib.drv_call(cx, self.module.entries.index(name), boxes, results) < 0:
                 raise self.error(cx)
             taken = tuple(self.take(box, t) for box, t in zip(results, func.results, strict=False))
             for box, t in zip(results, func.results, strict=False):
                 if is_counted(t):
                     self.lib.drv_release(cx, c.c_void_p(box.p))
-            self.live = self.lib.drv_live(cx) - before
+            for pointer in self.given:
+                self.lib.drv_release(cx, c.c_void_p(pointer))
+            self.live = self.lib.drv_live(cx)
             self.peak = self.lib.drv_bytes_peak(cx)
             return taken
         finally:
@@ -78,6 +81,12 @@ class Compiled:
         return Raised(kind, self.lib.drv_message(cx).decode(), line)
 
     def give(self, cx: c.c_void_p, value: Any, t: Type) -> Box:
+        box = self.boxed(cx, value, t)
+        if is_counted(t):
+            self.given.append(box.p)
+        return box
+
+    def boxed(self, cx: c.c_void_p, value: Any, t: Type) -> Box:
         if isinstance(t, TensorType):
             n = value.dim()
             sizes, strides = (c.c_int64 * n)(*value.shape), (c.c_int64 * n)(*value.stride())
