@@ -50,10 +50,11 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
     names, locs = ProgramNames(loops), LocTable()
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
+    called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}
     prototypes = [
         "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
         for n, f in loops.funcs.items()
-        if len(loops.funcs) > 1
+        if n in called
     ]
     entries = tuple(
         CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries

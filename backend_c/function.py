@@ -212,9 +212,9 @@ class FunctionPrinter:
 
     def ignore_unread(self, values: list[Value]) -> None:
         """Variables that are only assigned."""
-        for value in values:
-            if not self.variables.is_read(value):
-                self.line(f"(void){self.variables[value]};")
+        unread = dict.fromkeys(self.variables[v] for v in values if not self.variables.is_read(v))
+        for name in unread:
+            self.line(f"(void){name};")
 
     def do_if(self, op: Op) -> None:
         self.declare_results(op)

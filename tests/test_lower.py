@@ -377,6 +377,29 @@ func @f(%x: f32[?], %y: f32[?]) -> (f32[?]) {
     assert caught.value.line == 4
 
 
+def test_recursion_is_counted() -> None:
+    text = """module "recursion" entries(@f)
+func @f(%n: i64) -> (i64) {
+  %zero = const() {value = 0} -> (i64)
+  %one = const() {value = 1} -> (i64)
+  %done = int.le(%n, %zero) -> (bool)
+  %r = if %done -> (i64) {
+    yield(%zero)
+  } else {
+    %m = int.sub(%n, %one) -> (i64)
+    %s = call(%m) {func = "f"} -> (i64)
+    %t = int.add(%s, %n) -> (i64)
+    yield(%t)
+  }
+  return(%r)
+}
+"""
+    compiled = Compiled(parse_module(text, "recursion.ir"))
+    assert compiled.run("f", 900) == (900 * 901 // 2,)
+    with pytest.raises(Raised, match="RecursionError: maximum recursion depth exceeded"):
+        compiled.run("f", 100_000)
+
+
 def test_weights_come_behind_the_arguments() -> None:
     text = """module "weights" entries(@f)
 param "fc.weight" : f32[4, 3]

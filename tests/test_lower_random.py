@@ -17,7 +17,7 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.types import INT, OptionalType, TensorType, Type, list_of
 from scriptc.ir.verifier import verify
 
-LOC = Loc("random.py", 1)
+LOC = Loc("<random>", 1)
 TENSOR = TensorType("f32", (None,))
 LIST = list_of(TENSOR)
 MAYBE = OptionalType(TENSOR)
