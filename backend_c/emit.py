@@ -66,7 +66,7 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
         "\n".join(prototypes) + "\n" if prototypes else "",
         *bodies,
         *(_entry(loops, loops.funcs[e], names, n_locs=len(locs.rows)) for e in loops.entries),
-        _program(names, entries, len(locs.rows)),
+        _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
     return CProgram(source, entries, tuple(locs.rows), tuple(loops.params))
@@ -123,14 +123,14 @@ def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int) -> s
     return "\n".join(piece for line in lines for piece in wrap(line))
 
 
-def _program(names: ProgramNames, entries: tuple[CEntry, ...], n_locs: int) -> str:
+def _program(module: Module, names: ProgramNames, entries: tuple[CEntry, ...], n_locs: int) -> str:
     rows = [f"    {{{c_string(e.name)}, {names.entries[e.name]}, {e.n_args}, {e.n_results}}}," for e in entries]
     locs = "locs" if n_locs else "NULL"
     return "\n".join([
         "static const sc_entry entries[] = {", *rows, "};", "",
         "#ifndef SC_LEVEL", '#define SC_LEVEL "native"', "#endif", "",
         "static const sc_program program = {",
-        f"    SC_ABI_VERSION, {c_string(names.module)}, SC_LEVEL, {len(entries)}, entries, {locs}, {n_locs},",
+        f"    SC_ABI_VERSION, {c_string(module.name)}, SC_LEVEL, {len(entries)}, entries, {locs}, {n_locs},",
         "};", "",
         '__attribute__((visibility("default"))) const sc_program *sc_program_get(void);', "",
         "const sc_program *sc_program_get(void) {", "    return &program;", "}", "",

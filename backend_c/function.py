@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
 from scriptc.backend_c.literals import c_const, c_string
@@ -23,10 +23,9 @@ class ProgramNames:
     """Names at file scope, and the members of the struct of weights."""
 
     def __init__(self, module: Module):
-        names = CNames()
-        self.module = names.fresh(module.name)
-        self.weights = names.fresh(f"{self.module}_weights") if module.params else None
-        self.functions = {f: names.fresh(f if "." in f else f"{self.module}_{f}") for f in module.funcs}
+        names, prefix = CNames(), identifier(module.name)
+        self.weights = names.fresh(f"{prefix}_weights") if module.params else None
+        self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
         members = CNames()
         self.members = {path: members.fresh(path) for path in module.params}
