@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,22 @@ import torch
 
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
+from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.core import Module
 from scriptc.ir.types import FLOAT, INT, ListType, TensorType, Type, is_counted
+from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
           torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+
+
+def assert_no_warnings(module: Module, directory: Path) -> None:
+    """Generated C is clean under the warnings that C people turn on."""
+    source = directory / "generated.c"
+    source.write_text(emit_program(module).source)
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror", "-fsyntax-only"]
+    subprocess.run([*find_compiler().command, *flags, f"-I{INCLUDE_DIR}", str(source)], check=True)
 
 
 class Box(c.Union):

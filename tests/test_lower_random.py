@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from compiled_program import Compiled
+from compiled_program import Compiled, assert_no_warnings
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
@@ -169,14 +170,23 @@ class Generator:
         return self.build.insert(Op(OPS["loop"], init, held, {"label": label, "counted": False}, LOC, [block]))
 
 
-@pytest.mark.parametrize("part", range(PROGRAMS // PER_LIBRARY))
-def test_random_programs(part: int) -> None:
+def random_module(part: int) -> Module:
     module = Module(f"random{part}")
     for seed in range(part * PER_LIBRARY, (part + 1) * PER_LIBRARY):
         func = Generator(seed).func(f"f{seed}")
         module.funcs[func.name] = func
         module.entries.append(func.name)
     verify(module)
+    return module
+
+
+def test_random_programs_have_no_warnings(tmp_path: Path) -> None:
+    assert_no_warnings(random_module(0), tmp_path)
+
+
+@pytest.mark.parametrize("part", range(PROGRAMS // PER_LIBRARY))
+def test_random_programs(part: int) -> None:
+    module = random_module(part)
     compiled, interpreter = Compiled(module), Interpreter(module)
     for name in module.entries:
         for n in (0, 2, 5):
