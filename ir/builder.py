@@ -47,7 +47,7 @@ class Builder:
         finally:
             self.block, self.index = saved
 
-    def build(self, name: str, operands: Sequence[Value], loc: Loc, *, hint: str = "", **attrs: Attr) -> Value:
+    def build(self, name: str, operands: Sequence[Value], loc: Loc, /, *, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op with one result, checked first if it can fail."""
         return self.op(name, operands, loc, names=[hint] if hint else [], **attrs).result
 
@@ -56,6 +56,7 @@ class Builder:
         name: str,
         operands: Sequence[Value],
         loc: Loc,
+        /,  # attributes may have these names
         *,
         regions: Sequence[Block] = (),
         names: Sequence[str] = (),

@@ -144,7 +144,19 @@ class Interpreter:
                 keywords[arg.name] = self.attr(arg.name, attrs[arg.name])
             elif arg.name in attrs:
                 positional.append(self.attr(arg.name, attrs[arg.name]))
-        return reference(name)(*positional, **keywords)
+        try:
+            return reference(name)(*positional, **keywords)
+        except TypeError:
+            if "ELEMENTWISE" not in OPS[name].traits:
+                raise
+        tensors = map(self.as_tensor, positional)  # some of torch's functions take no numbers
+        return reference(name)(*tensors, **keywords)
+
+    def as_tensor(self, value: Any) -> Any:
+        """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
+        if isinstance(value, self.torch.Tensor):
+            return value
+        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value

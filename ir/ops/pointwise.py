@@ -43,12 +43,14 @@ def unary(
 def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
+    ref: str | None = None,
 ) -> OpDef:  # fmt: skip
     """A function of two tensors, or of a tensor and a number in either order."""
     samples = Samples(_BINARY_SHAPES, low, high, dtypes)
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, _COMMUTES if commutes else _TRAITS,
-        _names(name, *more, method=method), reads=_TENSOR, check="broadcast", c=c, samples=samples, tolerance_ulp=ulp,
+        _names(name, *more, method=method), ref=ref, reads=_TENSOR, check="broadcast", c=c, samples=samples,
+        tolerance_ulp=ulp,
     )  # fmt: skip
 
 
@@ -96,7 +98,7 @@ ROWS = [
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
            dtypes=_FLOATS, ulp=1.0),
     binary("fmod", "sc_fmod_{t}({0}, {1})", dtypes=_FLOATS),
-    binary("floor_div", "sc_floordiv_{t}({0}, {1})", method=False, dtypes=_FLOATS),
+    binary("floor_div", "sc_floordiv_{t}({0}, {1})", method=False, dtypes=_FLOATS, ref="torch.floor_divide"),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
            dtypes=("f32", "f64"), low=0.1, ulp=2.0),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},

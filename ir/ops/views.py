@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, tensor, tuple_items
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, own_dim, tensor, tuple_items
 from scriptc.ir.types import Dim, TensorType, Type, list_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def _like(operands: Operands, dims: tuple[Dim, ...]) -> tuple[Type, ...]:
 
 def _select(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
-    return _like(operands, (*dims[: attrs["dim"]], *dims[attrs["dim"] + 1 :]))
+    dim = own_dim(attrs["dim"], len(dims))
+    return _like(operands, (*dims[:dim], *dims[dim + 1 :]))
 
 
 def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -108,7 +109,8 @@ def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _parts(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    dims, dim = _dims(operands), attrs["dim"]
+    dims = _dims(operands)
+    dim = own_dim(attrs["dim"], len(dims))
     return (list_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
 
 
