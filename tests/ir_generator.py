@@ -181,6 +181,8 @@ class Generator:
             return self.pick(ListType)
         if row.name in ("int.pow", "int.lshift") and arg.name == "b":
             return self.const(self.rng.choice((0, 1, 3)))  # the interpreter's ints are as long as they get
+        if row.name == "float.pow" and arg.name == "b":
+            return self.const(2.0)  # a root of a negative number is complex
         kinds = {"int": INT, "float": FLOAT, "math": FLOAT, "bool": BOOL, "check": BOOL}
         return self.pick(kinds.get(row.name.split(".")[0], INT))
 

@@ -23,7 +23,7 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
-from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import ScalarType, TensorType, Type, broadcasts_into, join_dim
 
 NAME = "fold"
@@ -109,7 +109,10 @@ def _cannot_fail(op: Op) -> bool:
 def fold_if(op: Op, rw: Rewriter) -> bool:
     if op.name != "if" or (value := constant(op.operands[0])) is UNKNOWN:
         return False
-    rw.inline_region(op, op.regions[0 if value else 1])
+    region = op.regions[0 if value else 1]
+    if not inlines(op, region):
+        return False
+    rw.inline_region(op, region)
     return True
 
 
@@ -119,7 +122,7 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
         return False
     bounds = [known_int(v) for v in op.operands[:3]]
     known = [b for b in bounds if b is not None]
-    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0:
+    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0 or not all(map(fits, op.operands[3:], op.results)):
         return False
     rw.replace(op, op.operands[3:])
     return True
@@ -128,7 +131,10 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
 def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
     if op.name != "tuple.get" or (made := op.operands[0].op) is None or made.name != "tuple":
         return False
-    rw.replace(op, [made.operands[op.attrs["index"]]])
+    item = made.operands[op.attrs["index"]]
+    if not fits(item, op.result):
+        return False
+    rw.replace(op, [item])
     return True
 
 
