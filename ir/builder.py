@@ -56,17 +56,19 @@ class Builder:
         name: str,
         operands: Sequence[Value],
         loc: Loc,
-        /,  # attributes may have these names
+        /,
         *,
         regions: Sequence[Block] = (),
         names: Sequence[str] = (),
         types: Sequence[Type] | None = None,
+        proved: bool = False,
         **attrs: Attr,
     ) -> Op:
-        """Builds any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`)."""
+        """Builds any op. `types` gives the result types where they do not follow from the operands (`loop`, `if`);
+        `proved` says that the caller knows the op's check to hold."""
         defn = OPS[name]
         result_types = defn.infer(operands, attrs) if types is None else types
-        if defn.check and not is_proved(defn.check, operands, attrs):
+        if defn.check and not proved and not is_proved(defn.check, operands, attrs):
             check = OPS["check"]
             self.insert(Op(check, operands, (), {"of": name, **attrs}, loc))
         return self.insert(Op(defn, operands, result_types, attrs, loc, regions, names))

@@ -118,6 +118,8 @@ class Interpreter:
             if op.has("TERMINATOR"):
                 if op.name == "yield":
                     return operands
+                if op.name == "unreachable":
+                    raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
                     raise self.exception(op)
                 raise _Leave(op, operands)
@@ -131,25 +133,27 @@ class Interpreter:
         return error(op.attrs["message"]) if op.attrs["message"] else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
-        """One op by its reference: operands and attributes in the order of its schema, dtypes as torch dtypes."""
+        """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
         from scriptc.ir.ops import OPS
 
-        given = iter(operands)
-        positional: list[Any] = []
+        args: list[Any] = []
         keywords: dict[str, Any] = {}
+        rest = list(operands)
         for arg in OPS[name].args:
             if arg.is_operand:
-                positional.append(next(given))
-            elif arg.keyword_only and arg.name in attrs:
-                keywords[arg.name] = self.attr(arg.name, attrs[arg.name])
+                args += rest if arg.is_list and arg.type == "Value" else [rest.pop(0)]
             elif arg.name in attrs:
-                positional.append(self.attr(arg.name, attrs[arg.name]))
+                value = self.attr(arg.name, attrs[arg.name])
+                if arg.keyword_only:
+                    keywords[arg.name] = value
+                else:
+                    args.append(value)
         try:
-            return reference(name)(*positional, **keywords)
+            return reference(name)(*args, **keywords)
         except TypeError:
             if "ELEMENTWISE" not in OPS[name].traits:
                 raise
-        tensors = map(self.as_tensor, positional)  # some of torch's functions take no numbers
+        tensors = map(self.as_tensor, args)  # some of torch's functions take no numbers
         return reference(name)(*tensors, **keywords)
 
     def as_tensor(self, value: Any) -> Any:

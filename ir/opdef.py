@@ -23,9 +23,12 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # first operand. ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
 # FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
-TRAITS = frozenset(
-    {"PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED"}
-)
+# FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
+# WIDE_NUMBER: a number as second operand keeps its precision beside half tensors, where others are rounded to their dtype.
+TRAITS = frozenset({
+    "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
+    "FLOATING", "WIDE_NUMBER",
+})  # fmt: skip
 
 
 class TypeRuleError(Exception):
@@ -42,6 +45,7 @@ class SchemaArg:
     optional: bool
     keyword_only: bool
     default: Any = ...  # ... where there is none
+    size: int | None = None  # of a list whose length is fixed
 
     @property
     def is_operand(self) -> bool:
@@ -52,7 +56,7 @@ class SchemaArg:
         return self.default is ...
 
 
-_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[\d*\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
+_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[(?P<size>\d*)\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
 _DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf")}
 
 
@@ -72,7 +76,7 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
         default: Any = ...
         if (text := m["default"]) is not None:
             default = _DEFAULTS[text] if text in _DEFAULTS else _number(text)
-        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default))
+        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default, int(m["size"] or 0) or None))
     return tuple(args)
 
 

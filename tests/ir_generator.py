@@ -172,9 +172,9 @@ class Generator:
                 return self.pick(TensorType("bool", ("B", 4)))
             return self.tensor(row, like)
         if arg.type == "Operand":
-            floating = like is not None and like.dtype in FLOATING
-            number = like is not None and self.rng.random() < 0.3
-            return self.const(0.5 if floating else 2) if number else self.tensor(row, like)
+            if like is None or self.rng.random() < 0.7:
+                return self.tensor(row, like)
+            return self.const(0.5 if like.dtype in FLOATING else True if like.dtype == "bool" else 2)
         if arg.type == "List" or row.name.startswith("list."):
             if arg.name == "value":
                 return self.pick(TensorType)

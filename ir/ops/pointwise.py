@@ -15,6 +15,8 @@ from scriptc.ir.types import TensorType, Type
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE"})
 _COMMUTES = _TRAITS | {"COMMUTATIVE"}
+_WIDE = frozenset({"WIDE_NUMBER"})
+_FLOATING = frozenset({"FLOATING"})
 _TENSOR = frozenset({"tensor"})
 _UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
 _BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
@@ -31,32 +33,32 @@ def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
 def unary(
     name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0,
     dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
+    floating: bool = False,
 ) -> OpDef:  # fmt: skip
     """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
     samples = Samples(_UNARY_SHAPES, low, high, dtypes)
     return OpDef(
-        name, "(Tensor self) -> Tensor", infer, _TRAITS, _names(name, *more, method=method),
-        reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
+        name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
+        _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
     )  # fmt: skip
 
 
 def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
-    ref: str | None = None,
+    ref: str | None = None, traits: frozenset[str] = frozenset(),
 ) -> OpDef:  # fmt: skip
     """A function of two tensors, or of a tensor and a number in either order."""
-    samples = Samples(_BINARY_SHAPES, low, high, dtypes)
     return OpDef(
-        name, "(Operand self, Operand other) -> Tensor", infer, _COMMUTES if commutes else _TRAITS,
-        _names(name, *more, method=method), ref=ref, reads=_TENSOR, check="broadcast", c=c, samples=samples,
-        tolerance_ulp=ulp,
+        name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
+        _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
+        samples=Samples(_BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp,
     )  # fmt: skip
 
 
 def _float(names: str, **options: float) -> list[OpDef]:
     """Functions of floating tensors that sc_math.h computes under the same name."""
-    return [unary(n, f"sc_{n}_{{t}}({{0}})", **options) for n in names.split()]  # type: ignore[arg-type]
+    return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, **options) for n in names.split()]  # type: ignore[arg-type]
 
 
 def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -74,13 +76,14 @@ ROWS = [
     *_float("tanh sigmoid exp expm1 exp2 erf sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
     *_float("log log2 log10 log1p sqrt rsqrt", low=0.01, high=9.0),
     *_float("acosh", low=1.0, high=9.0),
-    *_float("floor ceil trunc round", ulp=0.0),
-    unary("reciprocal", "(1 / {0})", low=0.5),
+    *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
+      for n in ("floor", "ceil", "trunc", "round")),
+    unary("reciprocal", "(1 / {0})", low=0.5, floating=True),
     unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})"},
           "torch.negative", "Tensor.negative", dtypes=_NUMBERS, ulp=0.0),
     unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})"},
           "torch.absolute", "Tensor.absolute", dtypes=_NUMBERS, ulp=0.0),
-    unary("relu", "({0} <= 0 ? 0 : {0})", dtypes=_NUMBERS, ulp=0.0),
+    unary("relu", "({0} < 0 ? 0 : {0})", dtypes=_NUMBERS, ulp=0.0),
     unary("sign", "(({0} > 0) - ({0} < 0))", dtypes=_NUMBERS, ulp=0.0),
     unary("isnan", "({0} != {0})", dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false"},
@@ -94,7 +97,7 @@ ROWS = [
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),
     binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})"},
            "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True),
-    binary("div", "({0} / {1})", method=False, dtypes=_FLOATS),
+    binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE | _FLOATING),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
            dtypes=_FLOATS, ulp=1.0),
     binary("fmod", "sc_fmod_{t}({0}, {1})", dtypes=_FLOATS),
@@ -105,7 +108,7 @@ ROWS = [
            dtypes=_ALL, commutes=True),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
            dtypes=_ALL, commutes=True),
-    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0),
+    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, traits=_FLOATING),
     *(binary(n, f"({{0}} {sign} {{1}})", dtypes=_ALL, infer=predicate, commutes=n in ("eq", "ne"))
       for n, sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))),
     binary("logical_and", "(({0} != 0) & ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
@@ -113,6 +116,9 @@ ROWS = [
     binary("logical_xor", "(({0} != 0) != ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
     *(binary(f"bitwise_{n}", f"({{0}} {sign} {{1}})", dtypes=_INTS, commutes=True)
       for n, sign in (("and", "&"), ("or", "|"), ("xor", "^"))),
+    # The number, over the shape and strides of the tensor.
+    OpDef("fill", "(Tensor self, Scalar value) -> Tensor", elementwise, _TRAITS, ref="torch.full_like", c="{1}",
+          samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_ALL, extra=((1,), (0.0,)))),
     # `dtype` is the result's where both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",

@@ -47,7 +47,7 @@ def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _transpose(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = list(_dims(operands))
-    a, b = attrs["dim0"], attrs["dim1"]
+    a, b = (normal_dim(attrs[name], len(dims)) for name in ("dim0", "dim1"))
     if dims:
         dims[a], dims[b] = dims[b], dims[a]
     return _like(operands, tuple(dims))
@@ -64,7 +64,8 @@ def _permute(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _unsqueeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
-    return _like(operands, (*dims[: attrs["dim"]], 1, *dims[attrs["dim"] :]))
+    dim = normal_dim(attrs["dim"], len(dims), extra=1)
+    return _like(operands, (*dims[:dim], 1, *dims[dim:]))
 
 
 def _known_product(dims: tuple[Dim, ...]) -> int | None:

@@ -23,6 +23,14 @@ extern "C" {
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
 
+/* What is compiled once per ISA level: `static` when one translation unit per level holds kernels and program
+ * (see sc_all.c), else shared by the files of the library. */
+#ifdef SC_UNITY
+#define SC_KERNEL static __attribute__((unused))
+#else
+#define SC_KERNEL __attribute__((visibility("hidden")))
+#endif
+
 /* ORDER DTYPE: ir/dtypes.py, sc_dtype_size in sc_core.c */
 typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
@@ -120,6 +128,9 @@ typedef struct sc_ctx {
     const sc_loc *locs;       /* table of the running program */
 } sc_ctx;
 
+/* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
+#pragma GCC visibility push(hidden)
+
 /* ---- contexts and errors (sc_core.c) ---- */
 sc_ctx *sc_ctx_new(const sc_allocator *alloc); /* NULL alloc: the C library; NULL result: out of memory */
 void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cached, then cx */
@@ -165,11 +176,28 @@ typedef struct sc_iter {
     int64_t size[SC_MAX_RANK], at[SC_MAX_RANK]; /* outer dimensions, fastest first */
     int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* outer strides, in bytes */
 } sc_iter;
-/* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast. */
-int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
-/* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element. */
-int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
-bool sc_iter_next(sc_iter *it);
+/* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast.
+ * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts
+ * among the operands that decide the results' strides. On failure no result is left. */
+SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
+/* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
+ * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. */
+SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
+
+static inline bool sc_iter_next(sc_iter *it) {
+    for (int d = 0; d < it->rank; d++) {
+        const int64_t *stride = it->stride[d];
+        if (++it->at[d] < it->size[d]) {
+            for (int o = 0; o < it->operands; o++) it->p[o] = (char *)it->p[o] + stride[o];
+            return true;
+        }
+        it->at[d] = 0;
+        for (int o = 0; o < it->operands; o++) it->p[o] = (char *)it->p[o] - stride[o] * (it->size[d] - 1);
+    }
+    return false;
+}
+
+#pragma GCC visibility pop
 
 /* ---- a compiled program ---- */
 typedef struct sc_entry {

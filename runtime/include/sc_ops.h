@@ -1,15 +1,8 @@
 /* sc_ops.h - tensor operations that generated code calls. All return an owned tensor, or NULL after sc_raise();
- * messages and exception types are eager PyTorch's. SC_KERNEL is `extern` when the runtime is a library of its own and
- * `static` when one translation unit per ISA level holds runtime and program (see sc_all.c). */
+ * messages and exception types are eager PyTorch's. */
 #ifndef SC_OPS_H
 #define SC_OPS_H
 #include "sc.h"
-
-#ifdef SC_UNITY
-#define SC_KERNEL static __attribute__((unused))
-#else
-#define SC_KERNEL __attribute__((visibility("hidden")))
-#endif
 
 /* ---- checks (sc_check.c): raise what the op of the same name would raise; 0 or -1 ---- */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
@@ -19,6 +12,7 @@ SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
 SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* x.view(size) */
 SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
+SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x); /* int(x), float(x): ValueError; sc_item_* is x.item() */
 SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
 
 /* ---- views (sc_view.c): share x's storage; dims may be negative ---- */

@@ -1,0 +1,248 @@
+"""Calls: Python functions are followed, torch's leaves come from the op library, all else is refused by name."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.context import Context
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
+from scriptc.frontend.source import Source, SourceError, source_of
+from scriptc.frontend.values import AV, Bound, Closure, DictV, Known, Tup, describe, is_tensor
+
+_MAX_DEPTH = 200  # inlined calls
+
+# Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
+_EVALUATED = {"math", "operator", "builtins", "typing", "torch._jit_internal", "torch.overrides", "torch._C"}
+
+
+class Calls(Context):
+    """Mixin: calls."""
+
+    def e_Call(self, node: ast.Call) -> AV:
+        func = self.eval(node.func)
+        args: list[AV] = []
+        for a in node.args:
+            if isinstance(a, ast.Starred):
+                args += self.iterate(self.eval(a.value))
+            else:
+                args.append(self.eval(a))
+        kwargs: dict[str, AV] = {}
+        for keyword in node.keywords:
+            value = self.eval(keyword.value)
+            if keyword.arg is not None:
+                kwargs[keyword.arg] = value
+            elif isinstance(value, DictV):
+                kwargs |= value.items
+            elif isinstance(value, Known) and isinstance(value.obj, dict):
+                kwargs |= {k: Known(v) for k, v in value.obj.items()}
+            else:
+                self.fail(f"** of {describe(value)} is not supported in compiled code")
+        if isinstance(func, Known) and func.obj is super and not args:
+            return self.zero_argument_super()
+        return self.call(func, args, kwargs)
+
+    def zero_argument_super(self) -> AV:
+        frame: Frame | None = self.frame
+        while frame is not None and frame.func is None:
+            frame = frame.outer
+        assert frame is not None and frame.func is not None
+        cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
+        if cell is None or not isinstance(frame.first_arg, Known):
+            self.fail("super() is supported in methods of objects that are known at compile time")
+        return Known(super(cell.cell_contents, frame.first_arg.obj))
+
+    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        match func:
+            case Closure():
+                return self.call_closure(func, args, kwargs)
+            case Bound():
+                return self.call_bound(func, args, kwargs)
+            case Known(obj):
+                return self.call_known(obj, args, kwargs)
+        self.fail(f"{describe(func)} is not callable in compiled code")
+
+    def call_bound(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if func.func is not None:
+            return self.call_known(func.func, [func.owner, *args], kwargs)
+        kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
+        handler = METHODS.get((kind, func.name))
+        if handler is not None:
+            return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
+        decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
+        if decomposition is not None:
+            return self.call_known(decomposition, [func.owner, *args], kwargs)
+        if isinstance(func.owner, Known):
+            return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
+        if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
+            return self.call_inplace(func, args, kwargs)
+        self.fail(f"{kind}.{func.name} is not supported yet")
+
+    def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """x.op_(...) is x.copy_(x.op(...))."""
+        plain = Bound(func.owner, func.name[:-1])
+        if not hasattr(torch.Tensor, plain.name):
+            self.fail(f"Tensor.{func.name} is not supported yet")
+        return self.write(func.owner, self.call_bound(plain, args, kwargs))
+
+    def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        try:
+            handler = FUNCTIONS.get(obj)
+            decomposition = DECOMPOSITIONS.get(obj)
+        except TypeError:  # unhashable
+            handler = decomposition = None
+        if handler is not None:
+            return self.handle(handler, library_name(obj), args, kwargs)
+        if decomposition is not None:
+            return self.call_function(decomposition, args, kwargs)
+        if isinstance(obj, torch.nn.Module):
+            return self.call_module(obj, args, kwargs)
+        if isinstance(obj, MethodType):
+            return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
+        if isinstance(obj, FunctionType):
+            return self.call_function(obj, args, kwargs)
+        if isinstance(obj, type):
+            return self.construct(obj, args, kwargs)
+        return self.call_evaluated(obj, args, kwargs)
+
+    def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """A function of the op library: Python code over abstract values."""
+        try:
+            bound = inspect.signature(handler).bind(self, *args, **kwargs)
+        except TypeError as e:
+            self.fail(f"{name}: {e}", "this form of the call is not supported yet")
+        result: AV = handler(*bound.args, **bound.kwargs)
+        return result
+
+    def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """A builtin of known values, run at compile time."""
+        home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
+        is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
+        if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
+            plain = [a.obj for a in args if isinstance(a, Known)]
+            if len(plain) == len(args) and all(isinstance(v, Known) for v in kwargs.values()) and not _has_tensor(plain):
+                return self.evaluate(lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}))
+        self.fail(f"{library_name(obj)} is not supported yet")
+
+    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            names = list(cls._fields)
+            items = dict(zip(names, args, strict=False)) | kwargs
+            defaults = getattr(cls, "_field_defaults", {})
+            for name in names:
+                if name not in items:
+                    if name not in defaults:
+                        self.raises_at_run_time("TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'")
+                    items[name] = Known(defaults[name])
+            return Tup([items[n] for n in names], cls)
+        if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and cls.__module__ in ("builtins", "torch"):
+            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
+        self.fail(f"making a {cls.__name__} is not supported in compiled code yet", "make it outside and pass it in")
+
+    def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """module(...): its forward, where no hook stands in between."""
+        self.guard_hooks(module)
+        return self.call(self.attribute(Known(module), "forward"), args, kwargs)
+
+    def guard_hooks(self, module: torch.nn.Module) -> None:
+        for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
+            table = module.__dict__.get(name)
+            if table:
+                self.fail(f"hooks on a {type(module).__name__} are not supported yet", "call the function in forward instead")
+            self.guard("DICT_EMPTY", table, None, None)
+
+    def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """Follows a Python function: its body runs in place."""
+        if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
+            self.fail(f"{func.__qualname__} is a generator or async function", "append to a list and return it")
+        try:
+            source = source_of(func)
+        except SourceError as e:
+            self.fail(f"{func.__module__}.{func.__qualname__} cannot be followed: {e}")
+        frame = Frame(source, func, self.loc)
+        self.check_depth(frame, func.__qualname__)
+        defaults = [Known(d) for d in func.__defaults__ or ()]
+        kw_defaults = {k: Known(v) for k, v in (func.__kwdefaults__ or {}).items()}
+        node = source.node
+        names = [a.arg for a in node.args.kwonlyargs]
+        self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__name__)
+        return self.follow(frame, node)
+
+    def check_depth(self, frame: Frame, name: str) -> None:
+        if frame.depth() > _MAX_DEPTH or sum(f.source is frame.source for f in self.frames) > 8:
+            self.fail(f"{name} calls itself, which is not supported yet", "write it as a loop")
+
+    def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        outer = func.frame.source
+        name = getattr(func.node, "name", "<lambda>")
+        frame = Frame(Source(func.node, outer.file, f"{outer.name}.{name}"), None, self.loc, outer=func.frame)
+        self.check_depth(frame, name)
+        self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, name)
+        return self.follow(frame, func.node)
+
+    def follow(self, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
+        if isinstance(node, ast.Lambda):
+            body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
+        else:
+            body = node.body
+        return self.inline(frame, body)
+
+    def bind(
+        self, frame: Frame, spec: ast.arguments, args: Sequence[AV], kwargs: dict[str, AV], defaults: Sequence[AV],
+        kw_defaults: Sequence[AV | None], name: str,
+    ) -> None:  # fmt: skip
+        """Binds arguments to parameters as Python does; its TypeErrors are raised at run time."""
+        params = [a.arg for a in (*spec.posonlyargs, *spec.args)]
+        kwargs = dict(kwargs)
+        bound: dict[str, AV] = dict(zip(params, args, strict=False))
+        extra = list(args[len(params) :])
+        if extra and spec.vararg is None:
+            plural = "s" if len(params) != 1 else ""
+            were = "was" if len(args) == 1 else "were"
+            self.raises_at_run_time(
+                "TypeError", f"{name}() takes {len(params)} positional argument{plural} but {len(args)} {were} given"
+            )
+        if spec.vararg is not None:
+            bound[spec.vararg.arg] = Tup(extra)
+        keyword_only = [a.arg for a in spec.kwonlyargs]
+        for key in list(kwargs):
+            if key in params[len(spec.posonlyargs) :] or key in keyword_only:
+                if key in bound:
+                    self.raises_at_run_time("TypeError", f"{name}() got multiple values for argument '{key}'")
+                bound[key] = kwargs.pop(key)
+        for param, default in zip(reversed(params), reversed(defaults), strict=False):
+            bound.setdefault(param, default)
+        for param, kw_default in zip(keyword_only, kw_defaults, strict=True):
+            if kw_default is not None:
+                bound.setdefault(param, kw_default)
+        missing = [p for p in (*params, *keyword_only) if p not in bound]
+        if missing:
+            quoted = " and ".join(f"'{m}'" for m in missing)
+            plural = "s" if len(missing) > 1 else ""
+            self.raises_at_run_time(
+                "TypeError", f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
+            )
+        if spec.kwarg is not None:
+            bound[spec.kwarg.arg] = DictV(kwargs)
+        elif kwargs:
+            self.raises_at_run_time("TypeError", f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        frame.locals.update({k: self.tensor_default(v, k) for k, v in bound.items()})
+        if params:
+            frame.first_arg = bound[params[0]]
+
+    def tensor_default(self, av: AV, name: str) -> AV:
+        if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+            return self.live_tensor(av.obj, {name: av.obj}, name, name)  # type: ignore[attr-defined, no-any-return]
+        return av
+
+
+def _has_tensor(objs: list[Any]) -> bool:
+    return any(isinstance(o, (torch.Tensor, torch.nn.Module)) for o in objs)
+
+

@@ -1,0 +1,358 @@
+"""What all parts of the reader share: the builder, errors, guards, and turning abstract values into SSA values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.specs import Guard, Live, TensorSpec
+from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
+from scriptc.ir.errors import Diagnostic
+from scriptc.ir.loc import Loc
+from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Elem, JoinError, ListType, ScalarType, TensorType, Type, join
+
+NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+class UserError(Exception):
+    """Something in the user's program cannot be compiled. Reported by the statement it stands in."""
+
+    def __init__(self, node: ast.AST | Loc | None, message: str, hint: str | None = None):
+        self.node = node
+        self.message = message
+        self.hint = hint
+        super().__init__(message)
+
+
+class Poisoned(Exception):
+    """An operand comes from an expression in error: nothing further to say."""
+
+
+class Terminated(Exception):
+    """The statement being read always raises at run time: nothing after it is reached."""
+
+
+class NeedsKnown(Exception):
+    """A number that the program computes is needed at compile time. Loops and the entry may make it known."""
+
+    def __init__(self, value: Value, error: UserError):
+        self.value = value
+        self.error = error
+        super().__init__(error.message)
+
+
+class Restart(Exception):
+    """The function must be read again, under assumptions that were corrected."""
+
+
+@dataclass
+class Assumptions:
+    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
+
+    elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
+    mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
+    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
+    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+
+
+@dataclass
+class Outside:
+    """What the entry depends on outside its arguments."""
+
+    guards: dict[Any, Guard] = field(default_factory=dict)
+    live: list[Live] = field(default_factory=list)
+    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
+    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+
+
+class Context:
+    """State of one reading of an entry. The parts of the reader are mixins over it."""
+
+    def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
+        self.module = module
+        self.assume = assumptions
+        self._default_dtype = default_dtype
+        self.builder = Builder(Block())
+        self.errors: list[Diagnostic] = []
+        self.outside = Outside()
+        self.frames: list[Frame] = []
+        self.labels = 0
+        self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
+        self.names_of_params: dict[str, int] = {}
+        self.no_grad = 0
+        self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
+        self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
+        self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+
+    # ---- supplied by the parts ----
+    def eval(self, node: ast.expr) -> AV:
+        raise NotImplementedError
+
+    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def attribute(self, owner: AV, name: str) -> AV:
+        raise NotImplementedError
+
+    def binary(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def truth(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def iterate(self, av: AV) -> list[AV]:
+        raise NotImplementedError
+
+    @property
+    def default_dtype(self) -> str:
+        """torch.get_default_dtype(); what is built from it is guarded."""
+        self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
+        return self._default_dtype
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
+        raise NotImplementedError
+
+    def inline(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+        raise NotImplementedError
+
+    def write(self, dst: AV, src: AV) -> AV:
+        raise NotImplementedError
+
+    def wrap(self, value: Value) -> AV:
+        raise NotImplementedError
+
+    def size_av(self, tensor: AV, dim: int) -> AV:
+        raise NotImplementedError
+
+    def known_items(self, obj: Any) -> list[AV]:
+        raise NotImplementedError
+
+    # ---- places and errors ----
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def loc(self) -> Loc:
+        return self.frame.source.loc(self.node, self.frame.inlined_at)
+
+    def loc_of(self, node: ast.AST | Loc | None) -> Loc:
+        if isinstance(node, Loc):
+            return node
+        return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
+
+    def fail(self, message: str, hint: str | None = None, node: ast.AST | None = None) -> NoReturn:
+        raise UserError(self.loc_of(node), message, hint)
+
+    def report(self, error: UserError) -> None:
+        self.errors.append(Diagnostic(self.loc_of(error.node), error.message, error.hint))
+
+    def fresh_label(self) -> str:
+        self.labels += 1
+        return f"L{self.labels}"
+
+    # ---- building ----
+    def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
+        """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        try:
+            return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
+        except TypeRuleError as e:
+            self.raises_at_run_time("RuntimeError", str(e))
+
+    def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
+        """Builds an op without results."""
+        return self.builder.op(name, operands, self.loc, **attrs)
+
+    def raises_at_run_time(self, type: str, message: str) -> NoReturn:
+        """The statement cannot succeed, and eager would say so only when it gets here."""
+        self.effect("raise", (), type=type, message=message)
+        raise Terminated
+
+    def const(self, value: Attr) -> Value:
+        return self.builder.const(value, self.loc)
+
+    def op(self, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:
+        """An op over abstract values, numbers or tensors."""
+        return Dyn(self.build(name, [self.value(a) for a in operands], hint, **attrs))
+
+    # ---- abstract values to SSA ----
+    def value(self, av: AV) -> Value:
+        """The SSA value of a number, tensor, list or None."""
+        match av:
+            case Dyn(value):
+                return value
+            case Known(obj) if type(obj) in NUMBERS or obj is None or isinstance(obj, str):
+                return self.const(obj)
+            case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
+                return self.const(int(obj))
+            case Tup(items):
+                return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
+            case ListV(value):
+                if value is None:
+                    self.fail("a list whose items have no common type cannot be used here", "use a tuple")
+                return value
+            case Poison():
+                raise Poisoned
+            case Maybe() | Unbound():
+                self.fail("a name that may be unbound cannot be used here")
+        self.fail(f"{describe(av)} cannot be used as a value in compiled code")
+
+    def type_of(self, av: AV) -> Type | None:
+        """The type of a number or tensor, without building anything; None for all else."""
+        match av:
+            case Dyn():
+                return av.type
+            case Known(obj):
+                return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
+        return None
+
+    def sizes(self, items: Sequence[AV]) -> Value:
+        """A tuple of i64 values."""
+        return self.builder.build("tuple", [self.integer(i) for i in items], self.loc)
+
+    def integer(self, av: AV) -> Value:
+        """The i64 value of an index or size; one-element integer tensors count, as for eager."""
+        value = self.value(av)
+        if value.type == INT:
+            return value
+        if value.type == BOOL:
+            return self.build("bool.to_int", [value])
+        if isinstance(value.type, TensorType) and value.type.dtype not in ("f16", "bf16", "f32", "f64"):
+            return self.build("item.int", [value])
+        self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object cannot be interpreted as an integer")
+
+    def type_name(self, av: AV) -> str:
+        """The name of the Python class, for messages."""
+        match av:
+            case Known(obj):
+                return type(obj).__name__
+            case Dyn():
+                return {INT: "int", FLOAT: "float", BOOL: "bool"}.get(av.type, "Tensor")
+            case Tup():
+                return av.cls.__name__
+            case ListV():
+                return "list"
+        return "function"
+
+    def known(self, av: AV, what: str) -> Any:
+        """The Python object behind a value that must be known at compile time."""
+        match av:
+            case Known(obj):
+                return obj
+            case Tup(items):
+                return tuple(self.known(i, what) for i in items)
+            case ListV(items=items) if items is not None:
+                self.observe(av)
+                return [self.known(i, what) for i in items]
+            case Poison():
+                raise Poisoned
+            case Dyn(value) if isinstance(value.type, ScalarType):
+                if value.op is not None and value.op.name == "const":
+                    return value.op.attrs["value"]
+                raise NeedsKnown(value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here"))
+        self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
+
+    def make_known(self, value: Value) -> bool:
+        """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
+        todo, seen = [value], set()
+        while todo:
+            v = todo.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self.counters:
+                self.assume.unrolled.add(self.counters[v])
+                return True
+            if v in self.int_args:
+                self.assume.known_args.add(self.int_args[v])
+                return True
+            if v.op is not None and all(isinstance(o.type, ScalarType) for o in v.op.operands):
+                todo += v.op.operands
+        return False
+
+    # ---- lists whose content or element type is being found ----
+    def observe(self, av: ListV) -> None:
+        """Something is decided by the known items of a list: if the list changes later, this reading was wrong."""
+        av.observed = True
+
+    def mutate(self, av: ListV) -> Value:
+        """The run-time list, which is about to change."""
+        if av.value is None:
+            self.fail("a list whose items have no common type cannot be changed", "use one type of items, or a tuple")
+        if av.items is not None or av.observed:
+            if av.site is not None and (av.observed or av.site not in self.assume.mutated):
+                self.assume.mutated.add(av.site)
+                if av.observed:
+                    raise Restart
+            av.items = None
+        return av.value
+
+    def new_list(self, items: Sequence[AV], site: Any) -> ListV:
+        """A list display at a site of the program."""
+        elem: Type = self.assume.elements.get(site, NEVER)
+        value: Value | None = None
+        try:
+            values = [self.value(i) for i in items]
+            for v in values:
+                elem = join(elem, v.type)
+            value = self.builder.build("list.new", values, self.loc)
+            assert isinstance(value.type, ListType)
+            cell = value.type.cell.find()
+            cell.type, cell.fixed = elem, False
+            self.cells.append((site, cell))
+        except (JoinError, UserError):
+            if site in self.assume.mutated:
+                raise
+        return ListV(value, None if site in self.assume.mutated else list(items), site)
+
+    def widen(self, target: ListV, item: Type) -> None:
+        """A value of a type goes into a list; its element type grows if need be."""
+        assert target.value is not None and isinstance(target.value.type, ListType)
+        cell = target.value.type.cell.find()
+        try:
+            joined = join(cell.type, item)
+        except JoinError:
+            self.fail(f"a list of {cell.type} cannot hold {item} as well", "use one type of items in a list")
+        if joined == cell.type:
+            return
+        if cell.fixed:
+            self.fail(f"an argument list of {cell.type} cannot hold {item}")
+        cell.type = joined
+        for site, made in self.cells:
+            if made.find() is cell:
+                self.assume.elements[site] = joined
+        if cell.observed:
+            raise Restart
+
+    # ---- the world outside ----
+    def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
+        self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
+        self.outside.keep.append(container)
+
+    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
+        """A tensor that lives outside the call, read at each call."""
+        param = self.outside.param_of.get(id(tensor))
+        if param is None:
+            count = self.names_of_params.get(name, 0)
+            self.names_of_params[name] = count + 1
+            unique = f"{name}_{count}" if count else name
+            param = Param(unique, TensorType(spec.dtype, spec.sizes))
+            self.module.params[unique] = param
+            self.outside.param_of[id(tensor)] = param
+            self.outside.live.append(Live(unique, container, key, spec))
+            self.outside.keep.append(tensor)
+        elif not any(g.container is container and g.key == key for g in self.outside.live):
+            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
+            first = next(g for g in self.outside.live if g.name == param.name)
+            self.guard("DICT_IS", first.container, first.key, tensor)
+        hint = param.name.rpartition(".")[2]
+        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
+
+
+Handler = Callable[..., AV]

@@ -1,0 +1,239 @@
+"""Reading an entry: a Python callable and the values of one call become an IR module."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from scriptc.frontend import library
+from scriptc.frontend.calls import Calls
+from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.frame import Frame, ReturnSite
+from scriptc.frontend.joins import Conflict, unify
+from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.signature import Signature
+from scriptc.frontend.source import SourceError, source_of
+from scriptc.frontend.specs import (
+    ArgSpec,
+    DictSpec,
+    Guard,
+    KnownSpec,
+    ListSpec,
+    Live,
+    ScalarSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, describe
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Func, Module, Value
+from scriptc.ir.errors import CompileError, Diagnostic, InternalError
+from scriptc.ir.loc import Loc
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
+
+_MAX_READINGS = 100
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry that was read: the module holds it as its one entry. `result` is the tree of what it returns."""
+
+    module: Module
+    args: list[ArgSpec]
+    result: Spec
+    live: list[Live]
+    guards: list[Guard]
+
+
+class EntryReader(Calls, Reader):
+    """A whole reader."""
+
+    def argument(self, spec: Spec, name: str) -> AV:
+        """The abstract value of an argument; dynamic leaves become parameters of the function."""
+        match spec:
+            case KnownSpec(obj):
+                return Known(obj)
+            case ScalarSpec(kind):
+                value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
+                self.int_args[value] = self.places
+                self.places += 1
+                return Dyn(value)
+            case TensorSpec(dtype, sizes):
+                dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
+                return Dyn(self.parameter(TensorType(dtype, dims), name))
+            case ListSpec():
+                return ListV(self.parameter(_list_type(spec), name))
+            case TupleSpec(items, cls):
+                return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
+            case DictSpec(keys, items):
+                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in enumerate(zip(keys, items, strict=True))})
+        raise AssertionError(spec)
+
+    places = 0
+
+    def parameter(self, type: Type, name: str) -> Value:
+        value = Value(type, self.builder.block, re.sub(r"\W", "_", name))
+        self.builder.block.args.append(value)
+        return value
+
+
+def _list_type(spec: Spec | None) -> Type:
+    match spec:
+        case ListSpec(elem):
+            return list_of(NEVER if elem is None else _list_type(elem))
+        case TensorSpec(dtype, sizes):
+            return TensorType(dtype, (None,) * len(sizes))
+        case ScalarSpec(kind):
+            return {"i64": INT, "f64": FLOAT, "bool": BOOL}[kind]
+    raise AssertionError(spec)
+
+
+def _result(av: AV) -> tuple[Spec, list[AV]]:
+    """The tree of a returned value, and its dynamic leaves in order."""
+    match av:
+        case Known(obj):
+            return KnownSpec(obj), []
+        case Dyn():
+            if isinstance(av.type, TensorType):
+                assert av.type.dims is not None
+                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
+            return ScalarSpec(str(av.type)), [av]
+        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
+            return _spec_of_type(value.type), [av]
+        case ListV(items=list() as items):
+            return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case Tup(items, cls):
+            return _tree([*items], lambda specs: TupleSpec(specs, cls))
+        case DictV(items):
+            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
+
+
+def _tree(items: list[AV], make: Any) -> tuple[Spec, list[AV]]:
+    parts = [_result(i) for i in items]
+    return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
+
+
+def _spec_of_type(t: Type) -> Spec:
+    if isinstance(t, ListType):
+        return ListSpec(None if t.elem == NEVER else _spec_of_type(t.elem))
+    if isinstance(t, TensorType):
+        return TensorSpec(t.dtype, (None,) * t.rank)
+    return ScalarSpec(str(t))
+
+
+def read(
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True, name: str | None = None
+) -> Entry:
+    """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
+
+    receiver: the object that the first parameter is, or None for a plain function. Raises CompileError with every error
+    found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
+    """
+    library.load()
+    assume = Assumptions()
+    default = dtype_name(torch.get_default_dtype())
+    assert default is not None
+    for _ in range(_MAX_READINGS):
+        specs = Signature(frozenset(assume.known_args), dynamic).of(arguments)
+        module = Module(name or func.__qualname__.replace(".<locals>", ""))
+        reader = EntryReader(module, assume, default)
+        root = receiver if isinstance(receiver, torch.nn.Module) else None
+        reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
+        try:
+            return _read_once(reader, func, receiver, specs)
+        except Restart:
+            continue
+        except (CompileError, TypeError, RecursionError):
+            raise
+        except Exception as e:
+            loc = reader.loc if reader.frames else None
+            raise InternalError(f"{type(e).__name__}: {e}", loc) from e
+    raise InternalError(f"{func.__qualname__} was read {_MAX_READINGS} times without settling")
+
+
+def _symbol(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.]", "_", name)
+
+
+def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec]) -> Entry:
+    try:
+        source = source_of(func)
+    except SourceError as e:
+        code = func.__code__
+        raise CompileError(Diagnostic(Loc(code.co_filename, code.co_firstlineno), str(e))) from e
+    frame = Frame(source, func, None)
+    reader.frames.append(frame)
+    body = reader.builder.block
+    reader.node = source.node
+    if receiver is not None:
+        first = source.node.args.posonlyargs + source.node.args.args
+        frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
+    for arg in specs:
+        frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
+    if receiver is None and specs:
+        frame.first_arg = frame.locals[specs[0].name]
+    try:
+        if isinstance(receiver, torch.nn.Module):
+            reader.guard_hooks(receiver)
+        _run(reader, frame)
+        result, types = _finish(reader, frame.returns)
+    except UserError as e:
+        reader.report(e)
+    if reader.errors:
+        raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
+    entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
+    reader.module.funcs[entry.name] = entry
+    reader.module.entries.append(entry.name)
+    return Entry(reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()))
+
+
+def _run(reader: EntryReader, frame: Frame) -> None:
+    node = frame.source.node
+    if hasattr(node, "body") and isinstance(node.body, list):
+        if reader.run(node.body):
+            reader.leave_with(Known(None))
+        return
+    try:
+        reader.leave_with(reader.eval(node.body))  # type: ignore[arg-type]
+    except Terminated:
+        pass
+    except NeedsKnown as e:
+        if reader.make_known(e.value):
+            raise Restart from e
+        raise e.error from e
+
+
+def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
+    """Fills the returns in; the tree of the result and the types of its leaves."""
+    if not sites:
+        return KnownSpec(None), []
+    try:
+        plan = unify([s.av for s in sites], fresh=True)
+        found: Spec | None = None
+        types: list[Type] = []
+        for site in sites:
+            reader.builder = Builder.before(site.op)
+            av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
+            spec, leaf_avs = _result(av)
+            values = [reader.value(leaf) for leaf in leaf_avs]
+            if found is not None and spec != found:
+                raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")
+            types = [v.type for v in values] if found is None else [join(t, v.type) for t, v in zip(types, values, strict=True)]
+            found = spec
+            site.op.set_operands(values)
+    except Conflict as e:
+        raise UserError(reader.loc, f"the function returns {e}", "return one type of value on all paths") from e
+    assert found is not None
+    return found, types
+
+
+def _flattened(reader: EntryReader, plan: Any, av: AV) -> Iterator[Value]:
+    return iter(list(plan.flatten(reader, av)))

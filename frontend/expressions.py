@@ -1,0 +1,366 @@
+"""Expressions: operands are evaluated left to right, once each."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.iteration import Iteration
+from scriptc.frontend.joins import Conflict, unify
+from scriptc.frontend.lookup import Lookup
+from scriptc.frontend.operators import Operators
+from scriptc.frontend.unsupported import UNSUPPORTED
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe, is_empty_list, is_tensor, tensor_type
+from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.ir.core import Block
+from scriptc.ir.types import INT, ListType
+
+
+class Expressions(Operators, Lookup, Iteration):
+    """Mixin: evaluates expressions to abstract values."""
+
+    def eval(self, node: ast.expr) -> AV:
+        saved, self.node = self.node, node
+        try:
+            handler = getattr(self, "e_" + type(node).__name__, None)
+            if handler is None:
+                what, hint = UNSUPPORTED.get(type(node), (f"{type(node).__name__} expressions are", None))
+                self.fail(f"{what}n't supported in compiled code", hint)
+            av: AV = handler(node)
+        finally:
+            self.node = saved
+        if isinstance(av, Poison):
+            raise Poisoned
+        return av
+
+    def e_Constant(self, node: ast.Constant) -> AV:
+        return Known(node.value)
+
+    def e_Name(self, node: ast.Name) -> AV:
+        return self.load(node.id)
+
+    def load(self, name: str) -> AV:
+        """The value of a name: local, of an enclosing function, captured, global or builtin."""
+        frame: Frame | None = self.frame
+        while frame is not None:
+            if name in frame.locals:
+                return self.bound(frame, name)
+            if frame.func is None and frame.outer is None:
+                break
+            if frame.outer is None:
+                assert frame.func is not None
+                return self.free_name(frame, frame.func, name)
+            frame = frame.outer
+        if hasattr(builtins, name):
+            return Known(getattr(builtins, name))
+        self.raises_at_run_time("NameError", f"name '{name}' is not defined")
+
+    def bound(self, frame: Frame, name: str) -> AV:
+        av = frame.locals[name]
+        if isinstance(av, Unbound):
+            self.raises_at_run_time(
+                "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
+            )
+        if isinstance(av, Maybe):
+            self.effect("check.bound", [self.value(av.flag)], name=name)
+            frame.locals[name] = av.av  # bound from here on
+            return av.av
+        return av
+
+    def e_Attribute(self, node: ast.Attribute) -> AV:
+        return self.attribute(self.eval(node.value), node.attr)
+
+    def e_BinOp(self, node: ast.BinOp) -> AV:
+        left = self.eval(node.left)
+        return self.binary(type(node.op).__name__, left, self.eval(node.right))
+
+    def e_UnaryOp(self, node: ast.UnaryOp) -> AV:
+        return self.unary(node.op, self.eval(node.operand))
+
+    def e_Compare(self, node: ast.Compare) -> AV:
+        return self.chain(self.eval(node.left), list(zip(node.ops, node.comparators, strict=True)))
+
+    def chain(self, left: AV, rest: list[tuple[ast.cmpop, ast.expr]]) -> AV:
+        """`a < b < c`: b is evaluated once, c only if a < b."""
+        (op, node), *more = rest
+        right = self.eval(node)
+        result = self.compare(type(op).__name__, left, right)
+        if not more:
+            return result
+        return self.choose(self.truth(result), lambda: self.chain(right, more), lambda: result)
+
+    def e_BoolOp(self, node: ast.BoolOp) -> AV:
+        return self.boolean(isinstance(node.op, ast.And), node.values)
+
+    def boolean(self, is_and: bool, nodes: Sequence[ast.expr]) -> AV:
+        first, *rest = nodes
+        value = self.eval(first)
+        if not rest:
+            return value
+        more = lambda: self.boolean(is_and, rest)  # noqa: E731
+        then, orelse = (more, lambda: value) if is_and else (lambda: value, more)
+        return self.choose(self.truth(value), then, orelse)
+
+    def e_IfExp(self, node: ast.IfExp) -> AV:
+        return self.choose(self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+
+    def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
+        """The value of one of two expressions."""
+        if isinstance(condition, Known):
+            result: AV = then() if condition.obj else orelse()
+            return result
+        before = self.frame.locals
+        cond_value = self.value(condition)
+        blocks, ends = [], []
+        for run in (then, orelse):
+            self.frame.locals = dict(before)
+            with self.builder.at(Block()) as block:
+                try:
+                    ends.append((block, run()))
+                except Terminated:
+                    pass
+            blocks.append(block)
+        self.frame.locals = before
+        if not ends:
+            self.builder.op("if", [cond_value], self.loc, regions=blocks, types=[])
+            self.effect("unreachable", ())
+            raise Terminated
+        try:
+            plan = unify([av for _, av in ends], fresh=len(ends) == 1)
+        except Conflict as e:
+            self.fail(f"this expression is {e}", "give both sides one type")
+        for block, av in ends:
+            with self.builder.at(block):
+                self.effect("yield", list(plan.flatten(self, av)))
+        op = self.builder.op("if", [cond_value], self.loc, regions=blocks, types=list(plan.types()))
+        return plan.rebuild(iter(op.results), "")
+
+    # ---- displays ----
+    def e_Tuple(self, node: ast.Tuple) -> AV:
+        return self.tuple_of(self.elements(node.elts))
+
+    def tuple_of(self, items: list[AV]) -> AV:
+        """A tuple; known as a whole where all items are."""
+        if all(isinstance(i, Known) for i in items):
+            return Known(tuple(i.obj for i in items if isinstance(i, Known)))
+        return Tup(items)
+
+    def e_List(self, node: ast.List) -> AV:
+        return self.new_list(self.elements(node.elts), (self.loc, "list"))
+
+    def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
+        items: list[AV] = []
+        for n in nodes:
+            if isinstance(n, ast.Starred):
+                items += self.iterate(self.eval(n.value))
+            else:
+                items.append(self.eval(n))
+        return items
+
+    def e_Dict(self, node: ast.Dict) -> AV:
+        result: dict[Any, AV] = {}
+        for key, value in zip(node.keys, node.values, strict=True):
+            if key is None:
+                inner = self.eval(value)
+                if not isinstance(inner, DictV):
+                    self.fail("** of anything but a dict display is not supported yet")
+                result |= inner.items
+            else:
+                result[self.known(self.eval(key), "the key of a dict")] = self.eval(value)
+        return DictV(result)
+
+    def e_JoinedStr(self, node: ast.JoinedStr) -> AV:
+        return Known("".join(self.piece(v) for v in node.values))
+
+    def piece(self, node: ast.expr) -> str:
+        if isinstance(node, ast.Constant):
+            return str(node.value)
+        assert isinstance(node, ast.FormattedValue)
+        obj = self.known(self.eval(node.value), "a value in an f-string")
+        obj = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[node.conversion](obj)
+        spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
+        av = self.evaluate(format, obj, spec)
+        assert isinstance(av, Known)
+        return str(av.obj)
+
+    def e_Lambda(self, node: ast.Lambda) -> AV:
+        return self.closure(node)  # type: ignore[attr-defined, no-any-return]
+
+    def e_ListComp(self, node: ast.ListComp) -> AV:
+        return self.comprehension(node, node.elt, (self.loc, "comp"))
+
+    def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
+        return self.comprehension(node, node.elt, (self.loc, "comp"))
+
+    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, elt: ast.expr, site: Any) -> AV:
+        """A list comprehension: the loop that it abbreviates, with names of its own."""
+        result = "·result"
+        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
+        body: ast.stmt = ast.copy_location(append, elt)
+        for generator in reversed(node.generators):
+            for test in reversed(generator.ifs):
+                body = ast.copy_location(ast.If(test, [body], []), test)
+            loop = ast.For(generator.target, generator.iter, [body], [])
+            body = ast.copy_location(loop, node)
+        ast.fix_missing_locations(body)
+        frame = self.frame
+        saved = dict(frame.locals)
+        target = self.new_list([], site)
+        frame.locals[result] = target
+        frame.locals["·append"] = self.attribute(target, "append")
+        self.statement_of_comprehension(body)
+        names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        for name in (result, "·append", *names):
+            frame.locals.pop(name, None)
+            if name in saved:
+                frame.locals[name] = saved[name]
+        return target
+
+    def statement_of_comprehension(self, body: ast.stmt) -> None:
+        live = self.frame.live
+        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
+        for n in nodes:
+            live.after.setdefault(n, frozenset())
+            live.header.setdefault(n, frozenset())  # type: ignore[arg-type]
+        if not self.run([body]):  # type: ignore[attr-defined]
+            raise Terminated
+
+    def e_Starred(self, node: ast.Starred) -> AV:
+        self.fail("* is not supported here")
+
+    def e_Slice(self, node: ast.Slice) -> AV:
+        parts = [Known(None) if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
+        if all(isinstance(p, Known) for p in parts):
+            return Known(slice(*(p.obj for p in parts if isinstance(p, Known))))
+        return Tup(parts, slice)
+
+    def e_Subscript(self, node: ast.Subscript) -> AV:
+        owner = self.eval(node.value)
+        return self.subscript(owner, self.eval(node.slice))
+
+    # ---- subscripts ----
+    def subscript(self, owner: AV, index: AV) -> AV:
+        if is_tensor(owner):
+            return self.index_tensor(owner, index)
+        if isinstance(owner, Known):
+            return self.known_item(owner, self.known(index, "an index into a known object"))
+        if isinstance(owner, DictV):
+            key = self.known(index, "the key of a dict")
+            if key not in owner.items:
+                self.raises_at_run_time("KeyError", repr(key))
+            return owner.items[key]
+        if isinstance(owner, RangeV):
+            self.fail("subscripts of a range are not supported yet")
+        known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
+        if known_items is not None and self.is_known_index(index):
+            if isinstance(owner, ListV):
+                self.observe(owner)
+            return self.pick(owner, list(known_items), self.known(index, "an index"))
+        if isinstance(owner, ListV) and not self.is_slice(index):
+            if is_empty_list(owner):
+                self.raises_at_run_time("IndexError", "list index out of range")
+            list_value = self.value(owner)
+            assert isinstance(list_value.type, ListType)
+            return self.wrap(self.build("list.get", [list_value, self.integer(index)]))
+        if isinstance(owner, Tup):
+            return self.pick(owner, list(owner.items), self.known(index, "an index into a tuple of different types"))
+        self.fail(f"this subscript of {describe(owner)} is not supported yet")
+
+    def wrap(self, value: Any) -> AV:
+        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+
+    def is_slice(self, index: AV) -> bool:
+        return isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+
+    def is_known_index(self, index: AV) -> bool:
+        return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def pick(self, owner: AV, items: list[AV], index: int | slice) -> AV:
+        if isinstance(index, slice):
+            chosen = items[index]
+            return self.new_list(chosen, (self.loc, "slice")) if isinstance(owner, ListV) else Tup(chosen)
+        try:
+            return items[index]
+        except IndexError:
+            name = "list" if isinstance(owner, ListV) else "tuple"
+            self.raises_at_run_time("IndexError", f"{name} index out of range")
+
+    def item_at(self, owner: AV, index: int) -> AV:
+        """The item at an index known to be in range."""
+        return self.subscript(owner, Known(index))
+
+    def size(self, tensor: AV, dim: int) -> Any:
+        """The SSA value of a size; a constant where the type knows it."""
+        size = (tensor_type(tensor).dims or ())[dim]
+        return self.const(size) if isinstance(size, int) else self.build("size", [self.value(tensor)], dim=dim)
+
+    def size_av(self, tensor: AV, dim: int) -> AV:
+        size = (tensor_type(tensor).dims or ())[dim]
+        return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
+
+    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        if is_tensor(owner):
+            view = self.index_tensor(owner, index)
+            source = self.cast(value, tensor_type(owner).dtype) if is_tensor(value) else value
+            if is_tensor(source):
+                self.effect("check.store", [self.value(view), self.value(source)])
+            self.copy_into(view, source)
+        elif isinstance(owner, ListV) and not self.is_slice(index):
+            item = self.value(value)
+            self.widen(owner, item.type)
+            self.effect("list.set", [self.mutate(owner), self.integer(index), item])
+        else:
+            self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
+
+    def store_attribute(self, owner: AV, name: str) -> None:
+        self.fail(
+            f"assignment to the attribute '{name}' is not supported yet: compiled code does not keep state between calls",
+            "pass the state in as an argument and return the new one",
+        )
+
+    def index_tensor(self, tensor: AV, index: AV) -> AV:
+        """Basic indexing: ints, slices, None, `...`; each makes a view."""
+        parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
+        if isinstance(index, Known) and isinstance(index.obj, tuple):
+            parts = [Known(o) for o in index.obj]
+        rank = tensor_type(tensor).rank
+        consumed = sum(not (isinstance(p, Known) and (p.obj is None or p.obj is Ellipsis)) for p in parts)
+        if consumed > rank:
+            self.raises_at_run_time("IndexError", f"too many indices for tensor of dimension {rank}")
+        dim, result = 0, tensor
+        for part in parts:
+            obj = part.obj if isinstance(part, Known) else ...
+            if isinstance(part, Known) and obj is None:
+                result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
+            elif isinstance(part, Known) and obj is Ellipsis:
+                dim += rank - consumed
+            elif self.is_slice(part):
+                result, dim = self.slice_dim(result, dim, part), dim + 1
+            elif self.is_integer(part):
+                result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
+            else:
+                self.fail(f"indexing a tensor with {describe(part)} is not supported yet", "use ints and slices")
+        return result if result is not tensor or not parts else self.op("alias", tensor)
+
+    def is_integer(self, av: AV) -> bool:
+        if isinstance(av, Known):
+            return isinstance(av.obj, int) and not isinstance(av.obj, bool)
+        return isinstance(av, Dyn) and av.type == INT
+
+    def slice_dim(self, tensor: AV, dim: int, part: AV) -> AV:
+        bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")] if isinstance(part, Known) else list(part.items)  # type: ignore[attr-defined]
+        start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
+        if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
+            self.raises_at_run_time("ValueError", "step must be greater than zero")
+        if step is not None and not isinstance(step, Known):
+            self.fail("a slice of a tensor with a step that is not known is not supported yet")
+        operands = [
+            self.value(tensor),
+            self.integer(start) if start is not None else self.const(0),
+            self.integer(stop) if stop is not None else self.const(2**63 - 1),
+            self.integer(step) if step is not None else self.const(1),
+        ]
+        return Dyn(self.build("slice", operands, dim=dim))

@@ -1,0 +1,63 @@
+"""A function being read: its source, names and place in the chain of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from scriptc.frontend.scope import Liveness, liveness
+from scriptc.frontend.source import Source
+from scriptc.frontend.values import AV
+from scriptc.ir.core import Op, Value
+from scriptc.ir.loc import Loc
+
+
+@dataclass(eq=False)
+class ReturnSite:
+    """A `return`: the op that leaves (its operands are filled in when all returns are known) and what it returns."""
+
+    op: Op
+    av: AV
+
+
+@dataclass(eq=False)
+class LoopTarget:
+    """A loop around the statements being read: where `break` and `continue` go, and who left with which names."""
+
+    break_label: str
+    continue_label: str
+    continue_op: str = "continue"  # "break" where an iteration is a scope of its own
+    breaks: list[tuple[Op, dict[str, AV]]] = field(default_factory=list)
+    continues: list[tuple[Op, dict[str, AV]]] = field(default_factory=list)
+    counter: Value | None = None
+
+
+@dataclass(eq=False)
+class Frame:
+    """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
+
+    source: Source
+    func: FunctionType | None
+    inlined_at: Loc | None
+    label: str = ""  # of the scope that a return leaves; "" where it leaves the function
+    outer: Frame | None = None
+    locals: dict[str, AV] = field(default_factory=dict)
+    returns: list[ReturnSite] = field(default_factory=list)
+    loops: list[LoopTarget] = field(default_factory=list)
+    first_arg: AV | None = None  # what zero-argument super() is bound to
+
+    @property
+    def live(self) -> Liveness:
+        return liveness(self.source.node)
+
+    @property
+    def globals(self) -> Mapping[str, Any]:
+        frame: Frame | None = self
+        while frame is not None and frame.func is None:
+            frame = frame.outer
+        return frame.func.__globals__ if frame is not None and frame.func is not None else {}
+
+    def depth(self) -> int:
+        return 1 + sum(1 for _ in self.inlined_at.chain()) if self.inlined_at else 1

@@ -1,0 +1,119 @@
+"""What `for` walks: sequences that are known are unrolled, all others are counted loops over an index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scriptc.frontend.context import Context
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, RangeV, ReversedV, Tup, ZipV, describe, is_empty_list, is_tensor, tensor_type
+from scriptc.ir.types import ListType
+
+_UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
+
+
+@dataclass
+class Walk:
+    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
+    and `item` gives the value at it."""
+
+    items: list[AV] | None = None
+    count: tuple[AV, AV, AV] | None = None
+    item: Callable[[Dyn], AV] | None = None
+
+
+class Iteration(Context):
+    """Mixin: iteration over abstract values."""
+
+    def iterate(self, av: AV) -> list[AV]:
+        """All items of a sequence of known length."""
+        walk = self.iteration(av, None)
+        if walk.items is not None:
+            return walk.items
+        if walk.count is None:
+            return []
+        self.fail(f"the length of {describe(av)} is not known at compile time here")
+
+    def iteration(self, av: AV, site: Any) -> Walk:
+        match av:
+            case Tup(items):
+                return Walk(items=list(items))
+            case DictV(items):
+                return Walk(items=[Known(k) for k in items])
+            case ListV(items=list() as items):
+                self.observe(av)
+                return Walk(items=list(items))
+            case ListV() if is_empty_list(av):
+                return Walk()
+            case ListV(value=value) if value is not None:
+                return self.walk_list(av)
+            case RangeV(start, stop, step):
+                if site is not None and site in self.assume.unrolled:
+                    return Walk(items=self.known_range(av))
+                return Walk(count=(start, stop, step), item=lambda i: i)
+            case Dyn() if is_tensor(av):
+                if not tensor_type(av).dims:
+                    self.raises_at_run_time("TypeError", "iteration over a 0-d tensor")
+                count = self.size_av(av, 0)
+                if site is None and isinstance(count, Known):
+                    return Walk(items=[Dyn(self.build("select", [av.value, self.const(i)], dim=0)) for i in range(count.obj)])
+                return Walk(count=(Known(0), count, Known(1)), item=lambda i: self.row(av, i))
+            case ZipV():
+                return self.walk_zip(av, site)
+            case ReversedV(part):
+                walk = self.iteration(part, site)
+                if walk.items is not None:
+                    return Walk(items=walk.items[::-1])
+                if walk.count is None or walk.item is None or not self.starts_at_zero(walk.count):
+                    self.fail("reversed of this sequence is not supported yet")
+                last = self.binary("Sub", walk.count[1], Known(1))
+                return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
+            case Known(obj):
+                return Walk(items=self.known_items(obj))
+        self.fail(f"iteration over {describe(av)} is not supported in compiled code")
+
+    def walk_list(self, av: ListV) -> Walk:
+        value = av.value
+        assert value is not None and isinstance(value.type, ListType)
+        length = Dyn(self.build("list.len", [value]))
+        return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.wrap(self.build("list.get", [value, i.value])))
+
+    def row(self, tensor: AV, index: Dyn) -> AV:
+        """tensor[i] for a counter that lies within it, so that no check is needed."""
+        op = self.builder.op("select", [self.value(tensor), index.value], self.loc, proved=True, dim=0)
+        return Dyn(op.result)
+
+    def starts_at_zero(self, count: tuple[AV, AV, AV]) -> bool:
+        start, _, step = count
+        return isinstance(start, Known) and start.obj == 0 and isinstance(step, Known) and step.obj == 1
+
+    def walk_zip(self, av: ZipV, site: Any) -> Walk:
+        walks = [self.iteration(p, None if isinstance(p, RangeV) else site) for p in av.parts]
+        if all(w.items is not None or w.count is None for w in walks):
+            columns = [w.items or [] for w in walks]
+            rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
+            if av.offset is None:
+                return Walk(items=[Tup(r) for r in rows])
+            return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
+        if any(w.items is not None or w.count is None or not self.starts_at_zero(w.count) for w in walks):
+            self.fail("zip of a known and an unknown sequence is not supported yet", "index the one with the counter of a range")
+        length = walks[0].count[1]  # type: ignore[index]
+        for w in walks[1:]:
+            length = Dyn(self.build("int.min", [self.value(length), self.value(w.count[1])]))  # type: ignore[index]
+
+        def item(i: Dyn) -> AV:
+            row = [w.item(i) for w in walks]  # type: ignore[misc]
+            if av.offset is None:
+                return Tup(row)
+            return Tup([self.binary("Add", av.offset, i), row[0]])
+
+        return Walk(count=(Known(0), length, Known(1)), item=item)
+
+    def known_range(self, av: RangeV) -> list[AV]:
+        bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
+        numbers = range(*bounds)
+        if len(numbers) > _UNROLL_LIMIT:
+            self.fail(f"this loop needs its counter at compile time, but {len(numbers)} iterations are too many to unroll")
+        return [Known(i) for i in numbers]
+

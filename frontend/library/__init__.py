@@ -1,0 +1,83 @@
+"""The op library: what torch's leaves and Python's builtins mean, by the objects that users call.
+
+Three kinds of entries. *Rows* of `scriptc.ir.ops` that name torch functions are served without further code. *Handlers* are
+Python functions over abstract values, registered with `@serves`. *Decompositions* are plain Python over torch functions,
+registered with `@decomposes` and compiled like the user's own code.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
+METHODS: dict[tuple[str, str], Callable[..., Any]] = {}  # by kind of owner and name: ("Tensor", "tanh")
+DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name"
+_KINDS = ("Tensor", "list", "tuple", "dict", "str", "int", "float", "bool", "Size", "range")
+
+
+def resolve(name: str) -> Any:
+    """The object that a dotted name stands for, None where this torch lacks it."""
+    module_name, _, attr = name.rpartition(".")
+    if module_name == "builtins" or not module_name:
+        import builtins
+
+        return getattr(builtins, attr or name)
+    parts = module_name.split(".")
+    obj = importlib.import_module(parts[0])
+    for part in (*parts[1:], attr):
+        obj = getattr(obj, part, None)  # type: ignore[assignment]
+    return obj
+
+
+def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a handler `f(reader, *args, **kwargs) -> AV` under dotted names; "Tensor.x" and "list.x" are methods."""
+
+    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            kind, _, method = name.partition(".")
+            if kind in _KINDS and method:
+                METHODS[kind, method] = handler
+            elif (target := resolve(name)) is not None:
+                FUNCTIONS[target] = handler
+        return handler
+
+    return register
+
+
+def decomposes(*names: str) -> Callable[[Any], Any]:
+    """Registers a Python function that the front end compiles in place of the named ones."""
+
+    def register(func: Any) -> Any:
+        for name in names:
+            if name.startswith("Tensor."):
+                DECOMPOSITIONS[name] = func
+            elif (target := resolve(name)) is not None:
+                DECOMPOSITIONS[target] = func
+        return func
+
+    return register
+
+
+def library_name(obj: Any) -> str:
+    """How a callable is called in messages."""
+    module = getattr(obj, "__module__", None) or ""
+    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+    for home in ("torch.nn.functional", "torch"):
+        if getattr(resolve(home + ".__dict__"), "get", lambda _: None)(getattr(obj, "__name__", "")) is obj:
+            return f"{home}.{obj.__name__}"
+    return f"{module}.{name}" if module and module != "builtins" else str(name)
+
+
+def load() -> None:
+    """Fills the tables: rows first, then handlers and decompositions, which take precedence."""
+    if FUNCTIONS:
+        return
+    from scriptc.frontend.library import rows
+
+    rows.register()
+    for module in ("builtin", "creation", "images", "memory", "pointwise", "reductions", "shapes"):
+        importlib.import_module(f"scriptc.frontend.library.{module}")
+    for module in ("activations", "reductions", "shapes"):
+        importlib.import_module(f"scriptc.frontend.decompositions.{module}")

@@ -1,0 +1,132 @@
+"""Functions that make tensors: zeros, ones, full, empty and their variants, arange, tensor."""
+
+from __future__ import annotations
+
+import torch
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.ir.types import BOOL, FLOAT
+
+_NONE = Known(None)
+_IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
+
+
+def as_dtype(r: Reader, dtype: AV, default: str) -> str:
+    """The dtype that an argument names."""
+    obj = r.known(dtype, "a dtype")
+    if obj is None:
+        return default
+    name = dtype_name(obj) if isinstance(obj, torch.dtype) else {float: "f64", int: "i64", bool: "bool"}.get(obj)
+    if name is None:
+        r.fail(f"the dtype {obj} is not supported")
+    return name
+
+
+def options(r: Reader, kwargs: dict[str, AV]) -> None:
+    """Arguments that do not matter on the CPU, where they ask for nothing else."""
+    for key, av in kwargs.items():
+        obj = r.known(av, f"the argument {key}")
+        cpu = key == "device" and (obj is None or torch.device(obj).type == "cpu")
+        if not (cpu or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format) and key in _IGNORED):
+            r.fail(f"the argument {key}={obj!r} is not supported in compiled code")
+
+
+def size_items(r: Reader, size: tuple[AV, ...]) -> list[AV]:
+    """Sizes given one by one or as one sequence."""
+    if len(size) == 1 and not _is_number(size[0]):
+        return r.iterate(size[0])
+    return list(size)
+
+
+def _is_number(av: AV) -> bool:
+    return not isinstance(av, (Tup, ListV)) and not (isinstance(av, Known) and isinstance(av.obj, (tuple, list)))
+
+
+def full(r: Reader, size: list[AV], value: AV, dtype: str) -> AV:
+    return r.op("full", r.shape_tuple(tuple(size)), value, dtype=dtype)
+
+
+def _filled(names: tuple[str, ...], value: int) -> None:
+    fill = Known(value)
+
+    @serves(f"torch.{names[0]}")
+    def plain(r: Reader, *size: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+        options(r, kwargs)
+        named = (kwargs["size"],) if "size" in kwargs else size
+        return full(r, size_items(r, named), fill, as_dtype(r, dtype, r.default_dtype))
+
+    @serves(f"torch.{names[0]}_like")
+    def like(r: Reader, input: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+        options(r, kwargs)
+        return full_like(r, input, fill, dtype)
+
+    @serves(f"Tensor.new_{names[0]}")
+    def new(r: Reader, self: AV, *size: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+        options(r, kwargs)
+        return full(r, size_items(r, size), fill, as_dtype(r, dtype, tensor_type(self).dtype))
+
+
+_filled(("zeros",), 0)
+_filled(("ones",), 1)
+_filled(("empty",), 0)  # any content will do
+
+
+@serves("torch.full_like")
+def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    """Strides are those of the input, as for any pointwise op over it."""
+    options(r, kwargs)
+    return r.op("fill", r.cast(input, as_dtype(r, dtype, tensor_type(input).dtype)), fill_value)
+
+
+@serves("torch.full")
+def full_(r: Reader, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    t = r.type_of(fill_value)
+    default = "bool" if t == BOOL else r.default_dtype if t == FLOAT else "i64"
+    return full(r, r.iterate(size), fill_value, as_dtype(r, dtype, default))
+
+
+@serves("Tensor.new_full")
+def new_full(r: Reader, self: AV, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    return full(r, r.iterate(size), fill_value, as_dtype(r, dtype, tensor_type(self).dtype))
+
+
+@serves("torch.arange")
+def arange(r: Reader, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    start, end, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
+    floating = any(r.type_of(b) == FLOAT for b in (start, end, step))
+    return r.op("arange", start, end, step, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
+
+
+@serves("torch.tensor", "torch.as_tensor")
+def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    """A scalar, or nested lists of numbers that are known in structure."""
+    options(r, kwargs)
+    if is_tensor(data):
+        r.fail("torch.tensor of a tensor is not supported", "use clone()")
+    shape, items = _flatten(r, data)
+    found = {str(r.type_of(i)) for i in items}
+    default = r.default_dtype if not items or "f64" in found else "i64" if "i64" in found else "bool"
+    name = as_dtype(r, dtype, default)
+    if not shape:
+        return full(r, [], items[0], name)
+    scalars = r.new_list([full(r, [], i, name) for i in items], (r.loc, "tensor"))
+    if not items:
+        return full(r, [Known(n) for n in shape], Known(0), name)
+    return r.op("view", r.op("stack", scalars, dim=0), r.shape_tuple(tuple(Known(n) for n in shape)))
+
+
+def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
+    if _is_number(data):
+        return [], [data]
+    parts = [_flatten(r, item) for item in r.iterate(data)]
+    if any(p[0] != parts[0][0] for p in parts):
+        r.raises_at_run_time("ValueError", "expected sequence of equal length")
+    return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]
+
+

@@ -1,0 +1,78 @@
+"""Convolution and pooling."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, tensor_type
+
+_NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
+
+
+def pair(r: Reader, av: AV, what: str) -> tuple[int, int]:
+    obj = r.known(av, what)
+    if isinstance(obj, (tuple, list)):
+        return (obj[0], obj[-1])
+    return (obj, obj)
+
+
+def _check_rank(r: Reader, input: AV, what: str) -> None:
+    rank = tensor_type(input).rank
+    if rank not in (3, 4):
+        r.raises_at_run_time("RuntimeError", f"{what}, but got input of size: {rank} dimensions")
+
+
+@serves("torch.conv2d", "torch.nn.functional.conv2d")
+def conv2d(
+    r: Reader, input: AV, weight: AV, bias: AV = _NONE, stride: AV = _ONE, padding: AV = _ZERO, dilation: AV = _ONE,
+    groups: AV = _ONE,
+) -> AV:  # fmt: skip
+    _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv2d")
+    if r.known(padding, "padding") in ("same", "valid"):
+        if padding.obj == "same":  # type: ignore[attr-defined]
+            r.fail("padding='same' is not supported yet", "give the padding as numbers")
+        padding = _ZERO
+    return r.op(
+        "conv2d", input, weight, bias, stride=pair(r, stride, "the stride"), padding=pair(r, padding, "the padding"),
+        dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
+    )  # fmt: skip
+
+
+@serves("torch.max_pool2d")
+def max_pool2d(
+    r: Reader, input: AV, kernel_size: AV, stride: AV = _NONE, padding: AV = _ZERO, dilation: AV = _ONE, ceil_mode: AV = _FALSE
+) -> AV:
+    _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
+    kernel = pair(r, kernel_size, "the kernel size")
+    steps = r.known(stride, "the stride")
+    return r.op(
+        "max_pool2d", input, kernel_size=kernel, stride=kernel if steps in (None, [], ()) else pair(r, stride, "the stride"),
+        padding=pair(r, padding, "the padding"), dilation=pair(r, dilation, "the dilation"),
+        ceil_mode=bool(r.known(ceil_mode, "ceil_mode")),
+    )  # fmt: skip
+
+
+@serves("torch.nn.functional.avg_pool2d")
+def avg_pool2d(
+    r: Reader, input: AV, kernel_size: AV, stride: AV = _NONE, padding: AV = _ZERO, ceil_mode: AV = _FALSE,
+    count_include_pad: AV = _TRUE, divisor_override: AV = _NONE,
+) -> AV:  # fmt: skip
+    _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
+    kernel = pair(r, kernel_size, "the kernel size")
+    steps = r.known(stride, "the stride")
+    return r.op(
+        "avg_pool2d", input, kernel_size=kernel, stride=kernel if steps in (None, [], ()) else pair(r, stride, "the stride"),
+        padding=pair(r, padding, "the padding"), ceil_mode=bool(r.known(ceil_mode, "ceil_mode")),
+        count_include_pad=bool(r.known(count_include_pad, "count_include_pad")),
+        divisor_override=r.known(divisor_override, "divisor_override"),
+    )  # fmt: skip
+
+
+@serves("torch.nn.functional.linear")
+def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
+    return r.op("linear", input, weight, bias)
+
+
+@serves("torch.mm", "Tensor.mm", "torch.bmm", "Tensor.bmm", "torch.mv", "Tensor.mv", "torch.dot", "Tensor.dot")
+def matmul(r: Reader, input: AV, other: AV) -> AV:
+    return r.matmul(input, other)

@@ -1,0 +1,122 @@
+"""Sizes, elements, conversions and writes."""
+
+from __future__ import annotations
+
+import torch
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.creation import as_dtype, options
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Dyn, Known, is_tensor, tensor_type
+from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.ops.rules import normal_dim
+from scriptc.ir.opdef import TypeRuleError
+
+_NONE = Known(None)
+
+
+def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
+    """A dim argument counted from the front; IndexError at run time where it is out of range."""
+    try:
+        return normal_dim(r.known(dim, "a dim"), tensor_type(tensor).rank, extra=extra)
+    except TypeRuleError as e:
+        r.raises_at_run_time("IndexError", str(e))
+
+
+@serves("Tensor.size")
+def size(r: Reader, self: AV, dim: AV = _NONE) -> AV:
+    if isinstance(dim, Known) and dim.obj is None:
+        return r.shape(self)
+    return r.size_av(self, axis(r, self, dim))
+
+
+@serves("Tensor.dim", "Tensor.ndimension")
+def dim(r: Reader, self: AV) -> AV:
+    return Known(tensor_type(self).rank)
+
+
+@serves("Tensor.item")
+def item(r: Reader, self: AV) -> AV:
+    dtype = tensor_type(self).dtype
+    kind = "float" if dtype in FLOATING else "bool" if dtype == "bool" else "int"
+    return Dyn(r.build(f"item.{kind}", [r.value(self)]))
+
+
+@serves("torch.is_floating_point", "Tensor.is_floating_point")
+def is_floating_point(r: Reader, input: AV) -> AV:
+    return Known(tensor_type(input).dtype in FLOATING)
+
+
+@serves("torch.is_complex", "Tensor.is_complex")
+def is_complex(r: Reader, input: AV) -> AV:
+    return Known(False)
+
+
+@serves("Tensor.to")
+def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    """Conversions of dtype; devices other than the CPU are refused. A tensor that needs none is returned as it is."""
+    copy = kwargs.pop("copy", Known(False))
+    kwargs.pop("non_blocking", None)
+    options(r, kwargs)
+    for arg in args:
+        if is_tensor(arg):
+            dtype = r.attribute(arg, "dtype")
+            continue
+        obj = r.known(arg, "the target of to()")
+        if isinstance(obj, torch.dtype):
+            dtype = arg
+        elif not isinstance(obj, bool):
+            options(r, {"device": arg})
+    name = as_dtype(r, dtype, tensor_type(self).dtype)
+    if name == tensor_type(self).dtype:
+        return r.op("clone", self) if r.known(copy, "copy") else self
+    return r.cast(self, name)
+
+
+def _conversion(method: str, name: str) -> None:
+    @serves(f"Tensor.{method}")
+    def handler(r: Reader, self: AV) -> AV:
+        return r.cast(self, name)
+
+
+for _method, _name in (
+    ("float", "f32"), ("double", "f64"), ("half", "f16"), ("bfloat16", "bf16"), ("long", "i64"), ("int", "i32"),
+    ("short", "i16"), ("char", "i8"), ("byte", "u8"), ("bool", "bool"),
+):  # fmt: skip
+    _conversion(_method, _name)
+
+
+@serves("Tensor.type_as")
+def type_as(r: Reader, self: AV, other: AV) -> AV:
+    return r.cast(self, tensor_type(other).dtype)
+
+
+@serves("Tensor.cpu")
+def cpu(r: Reader, self: AV) -> AV:
+    return self
+
+
+@serves("Tensor.detach", "torch.detach")
+def detach(r: Reader, self: AV) -> AV:
+    return r.op("alias", self)
+
+
+@serves("Tensor.copy_")
+def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV:  # noqa: B008
+    if is_tensor(src):
+        r.effect("check.store", [r.value(self), r.value(src)])
+    r.copy_into(self, src)
+    return self
+
+
+@serves("Tensor.fill_")
+def fill_(r: Reader, self: AV, value: AV) -> AV:
+    r.copy_into(self, value)
+    return self
+
+
+@serves("Tensor.zero_")
+def zero_(r: Reader, self: AV) -> AV:
+    r.copy_into(self, Known(0))
+    return self
+

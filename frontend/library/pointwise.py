@@ -1,0 +1,99 @@
+"""Pointwise functions whose arguments say more than their operands: alpha, rounding_mode, bounds."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, is_tensor, tensor_type
+
+_ONE = Known(1)
+_NONE = Known(None)
+
+
+def _scaled(r: Reader, other: AV, alpha: AV) -> AV:
+    return other if isinstance(alpha, Known) and alpha.obj == 1 else r.binary("Mult", other, alpha)
+
+
+@serves("torch.add", "Tensor.add", "Tensor.__add__", "Tensor.__radd__")
+def add(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
+    return r.elementwise("add", input, _scaled(r, other, alpha))
+
+
+@serves("torch.sub", "Tensor.sub", "torch.subtract", "Tensor.subtract", "Tensor.__sub__")
+def sub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
+    return r.elementwise("sub", input, _scaled(r, other, alpha))
+
+
+@serves("torch.rsub")
+def rsub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
+    return r.elementwise("sub", other, _scaled(r, input, alpha))
+
+
+@serves("torch.div", "Tensor.div", "torch.divide", "Tensor.divide", "torch.true_divide", "Tensor.true_divide")
+def div(r: Reader, input: AV, other: AV, *, rounding_mode: AV = _NONE) -> AV:
+    mode = r.known(rounding_mode, "rounding_mode")
+    if mode is None:
+        return r.elementwise("div", input, other)
+    if mode == "floor":
+        return r.elementwise("floor_div", input, other)
+    r.fail(f"rounding_mode={mode!r} is not supported yet", "use torch.trunc(a / b)")
+
+
+@serves("torch.floor_divide", "Tensor.floor_divide")
+def floor_divide(r: Reader, input: AV, other: AV) -> AV:
+    return r.elementwise("floor_div", input, other)
+
+
+@serves("torch.where", "Tensor.where")
+def where(r: Reader, condition: AV, *values: AV) -> AV:
+    if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
+        condition, values = values[0], (condition, values[1])  # x.where(condition, other)
+    if len(values) != 2:
+        r.fail("torch.where(condition) has a shape that depends on data, which is not supported yet")
+    common = r.result_dtype(*values)
+    return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
+
+
+@serves("torch.clamp", "Tensor.clamp", "torch.clip", "Tensor.clip")
+def clamp(r: Reader, input: AV, min: AV = _NONE, max: AV = _NONE) -> AV:
+    bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not (isinstance(b, Known) and b.obj is None)]
+    if not bounds:
+        r.raises_at_run_time("ValueError", "torch.clamp: At least one of 'min' or 'max' must not be None")
+    dtype = r.result_dtype(input, *(b for _, b in bounds))
+    result: AV = r.cast(input, dtype)
+    for name, bound in bounds:
+        result = r.elementwise(name, result, bound, dtype=dtype)
+    return result
+
+
+@serves("torch.clamp_min", "Tensor.clamp_min")
+def clamp_min(r: Reader, input: AV, min: AV) -> AV:
+    return clamp(r, input, min=min)
+
+
+@serves("torch.clamp_max", "Tensor.clamp_max")
+def clamp_max(r: Reader, input: AV, max: AV) -> AV:
+    return clamp(r, input, max=max)
+
+
+@serves("torch.pow", "Tensor.pow", "torch.float_power")
+def pow(r: Reader, input: AV, exponent: AV) -> AV:
+    """Small whole exponents are products, as in eager."""
+    if isinstance(exponent, Known) and is_tensor(input):
+        if exponent.obj == 2:
+            return r.elementwise("mul", input, input)
+        if exponent.obj == 0.5 and tensor_type(input).dtype in ("f32", "f64", "f16", "bf16"):
+            return r.elementwise("sqrt", input)
+    return r.elementwise("pow", input, exponent)
+
+
+@serves("torch.square", "Tensor.square")
+def square(r: Reader, input: AV) -> AV:
+    return r.elementwise("mul", input, input)
+
+
+@serves("torch.dropout", "torch.feature_dropout", "torch.alpha_dropout", "torch.feature_alpha_dropout")
+def dropout(r: Reader, input: AV, p: AV, train: AV) -> AV:
+    if r.known(train, "whether dropout is active") and r.known(p, "the probability of dropout") > 0:
+        r.fail("dropout in training mode draws random numbers, which is not supported yet", "call eval() on the model first")
+    return input

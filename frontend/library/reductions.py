@@ -1,0 +1,99 @@
+"""Reductions: sum, mean, extremes, and the arg forms."""
+
+from __future__ import annotations
+
+import torch
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.creation import as_dtype
+from scriptc.frontend.library.memory import axis
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, Tup, tensor_type
+from scriptc.ir.dtypes import FLOATING
+
+_NONE, _FALSE = Known(None), Known(False)
+
+
+def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
+    """Reduced dims counted from the front; None and () mean all."""
+    rank = tensor_type(input).rank
+    obj = r.known(dim, "the dims of a reduction")
+    dims = tuple(axis(r, input, Known(d)) for d in (obj if isinstance(obj, (tuple, list)) else (obj,))) if obj is not None else ()
+    if len(set(dims)) != len(dims):
+        r.raises_at_run_time("RuntimeError", f"dim {dims[0]} appears multiple times in the list of dims")
+    return (dims if rank else ()) or tuple(range(rank))
+
+
+def reduce(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
+    return r.op(name, input, dim=axes(r, input, dim), keepdim=bool(r.known(keepdim, "keepdim")), dtype=dtype)
+
+
+@serves("torch.sum", "Tensor.sum")
+def sum(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+    own = tensor_type(input).dtype
+    return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in FLOATING else "i64"))
+
+
+@serves("torch.mean", "Tensor.mean")
+def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+    name = as_dtype(r, dtype, tensor_type(input).dtype)
+    if name not in FLOATING:
+        r.raises_at_run_time(
+            "RuntimeError",
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {'Long' if name == 'i64' else name}",
+        )
+    return reduce(r, "mean", input, dim, keepdim, name)
+
+
+@serves("torch.prod", "Tensor.prod")
+def prod(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+    own = tensor_type(input).dtype
+    return reduce(r, "prod", input, dim, keepdim, as_dtype(r, dtype, own if own in FLOATING else "i64"))
+
+
+@serves("torch.amax", "Tensor.amax")
+def amax(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+    return reduce(r, "amax", input, dim, keepdim, tensor_type(input).dtype)
+
+
+@serves("torch.amin", "Tensor.amin")
+def amin(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+    return reduce(r, "amin", input, dim, keepdim, tensor_type(input).dtype)
+
+
+@serves("torch.all", "Tensor.all")
+def all(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+    return reduce(r, "all", input, dim, keepdim, "u8" if tensor_type(input).dtype == "u8" else "bool")
+
+
+@serves("torch.any", "Tensor.any")
+def any(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+    return reduce(r, "any", input, dim, keepdim, "u8" if tensor_type(input).dtype == "u8" else "bool")
+
+
+def _arg(name: str) -> None:
+    @serves(f"torch.{name}", f"Tensor.{name}")
+    def handler(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+        along = None if r.known(dim, "dim") is None else axis(r, input, dim)
+        return r.op(name, input, dim=along, keepdim=bool(r.known(keepdim, "keepdim")))
+
+
+def _extreme(name: str) -> None:
+    @serves(f"torch.{name}", f"Tensor.{name}")
+    def handler(r: Reader, input: AV, other: AV = _NONE, keepdim: AV = _FALSE, *, dim: AV = _NONE) -> AV:
+        """max(x), max(x, dim) with indices, max(a, b)."""
+        along = dim if isinstance(other, Known) and other.obj is None else other
+        if isinstance(along, Known) and along.obj is None:
+            return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
+        if not isinstance(along, Known):
+            return r.elementwise(f"{name}imum", input, along)
+        keep = bool(r.known(keepdim, "keepdim"))
+        values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)
+        indices = r.op(f"arg{name}", input, dim=axis(r, input, along), keepdim=keep)
+        return Tup([values, indices], getattr(torch.return_types, name))
+
+
+for _name in ("max", "min"):
+    _arg(f"arg{_name}")
+    _extreme(_name)

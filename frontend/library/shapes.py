@@ -1,0 +1,190 @@
+"""Views and joins."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.creation import size_items
+from scriptc.frontend.library.memory import axis
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
+
+_NONE = Known(None)
+_ZERO = Known(0)
+
+
+def _sized(name: str) -> None:
+    @serves(f"Tensor.{name}", *((f"torch.{name}",) if name == "reshape" else ()))
+    def handler(r: Reader, self: AV, *shape: AV) -> AV:
+        return r.op(name, self, r.shape_tuple(tuple(size_items(r, shape))))
+
+
+for _name in ("view", "reshape", "expand", "repeat"):
+    _sized(_name)
+
+
+@serves("torch.transpose", "Tensor.transpose", "torch.swapaxes", "Tensor.swapaxes", "torch.swapdims", "Tensor.swapdims")
+def transpose(r: Reader, input: AV, dim0: AV, dim1: AV) -> AV:
+    return r.op("transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))
+
+
+@serves("torch.t", "Tensor.t")
+def t(r: Reader, input: AV) -> AV:
+    rank = tensor_type(input).rank
+    if rank > 2:
+        r.raises_at_run_time("RuntimeError", f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+    return r.op("transpose", input, dim0=0, dim1=1) if rank == 2 else r.op("alias", input)
+
+
+@serves("torch.permute", "Tensor.permute")
+def permute(r: Reader, input: AV, *dims: AV) -> AV:
+    order = tuple(axis(r, input, d) for d in size_items(r, dims))
+    if sorted(order) != list(range(tensor_type(input).rank)):
+        r.raises_at_run_time(
+            "RuntimeError",
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+            f"dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(order)}",
+        )
+    return r.op("permute", input, dims=order)
+
+
+@serves("torch.unsqueeze", "Tensor.unsqueeze")
+def unsqueeze(r: Reader, input: AV, dim: AV) -> AV:
+    return r.op("unsqueeze", input, dim=axis(r, input, dim, extra=1))
+
+
+@serves("torch.squeeze", "Tensor.squeeze")
+def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
+    """Only dims whose size is known: whether others go is decided by data."""
+    obj = r.known(dim, "the dim of squeeze")
+    dims = tensor_type(input).dims or ()
+    wanted = range(len(dims)) if obj is None else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+    unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
+    if unknown:
+        r.fail(
+            f"squeeze of dim {unknown[0]}, whose size is known only at run time, gives a tensor of unknown rank",
+            "index the dim with 0, or use flatten or view",
+        )
+    result = input
+    for d in sorted(wanted, reverse=True):
+        if dims and dims[d] == 1:
+            result = r.op("squeeze", result, dim=d)
+    return result if result is not input else r.op("alias", input)
+
+
+@serves("torch.select", "Tensor.select")
+def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
+    return Dyn(r.build("select", [r.value(input), r.integer(index)], dim=axis(r, input, dim)))
+
+
+@serves("torch.narrow", "Tensor.narrow")
+def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
+    d = axis(r, input, dim)
+    size = r.size_av(input, d)
+    end = r.binary("Add", start, length)
+    r.check_that(r.compare("LtE", end, size), "RuntimeError", "narrow: start + length exceeds the size of the dimension")
+    r.check_that(r.compare("GtE", start, Known(0)), "RuntimeError", "narrow: start must not be negative")
+    return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
+
+
+@serves("torch.split", "Tensor.split")
+def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) -> AV:
+    d = axis(r, tensor, dim)
+    if isinstance(split_size_or_sections, ListV) or (
+        isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
+    ):
+        return _sections(r, tensor, r.iterate(split_size_or_sections), d)
+    size = r.size_av(tensor, d)
+    if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
+        step = split_size_or_sections.obj
+        return r.tuple_of([_piece(r, tensor, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
+    return ListV(r.build("split", [r.value(tensor), r.integer(split_size_or_sections)], dim=d))
+
+
+def _piece(r: Reader, tensor: AV, dim: int, start: int, end: int) -> AV:
+    return Dyn(r.build("slice", [r.value(tensor), r.const(start), r.const(end), r.const(1)], dim=dim))
+
+
+def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
+    total: AV = Known(0)
+    starts = []
+    for n in sizes:
+        starts.append(total)
+        total = r.binary("Add", total, n)
+    r.check_that(
+        r.compare("Eq", total, r.size_av(tensor, dim)), "RuntimeError",
+        "split_with_sizes expects split_sizes to sum exactly to the size of the dimension",
+    )  # fmt: skip
+    return r.tuple_of([narrow(r, tensor, Known(dim), start, n) for start, n in zip(starts, sizes, strict=True)])
+
+
+@serves("torch.chunk", "Tensor.chunk")
+def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
+    d = axis(r, input, dim)
+    size = r.size_av(input, d)
+    if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
+        step = max(-(-size.obj // chunks.obj), 1)
+        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
+    return ListV(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
+
+
+@serves("torch.unbind", "Tensor.unbind")
+def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
+    d = axis(r, input, dim)
+    size = r.size_av(input, d)
+    if isinstance(size, Known):
+        return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])
+    return ListV(r.build("unbind", [r.value(input)], dim=d))
+
+
+def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
+    """The operand of cat and stack: a run-time list; tensors of several dtypes are promoted."""
+    if isinstance(tensors, ListV) and tensors.items is None:
+        return tensors
+    items = r.iterate(tensors)
+    if not items:
+        what = "expected a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList"
+        r.raises_at_run_time("RuntimeError", f"torch.cat(): {what}" if name == "cat" else what)
+    for item in items:
+        if not is_tensor(item):
+            r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
+    dtype = r.result_dtype(*items)
+    return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
+
+
+@serves("torch.cat", "torch.concat", "torch.concatenate")
+def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    values = _tensor_list(r, tensors, "cat")
+    return Dyn(r.build("cat", [r.value(values)], dim=r.known(dim, "dim")))
+
+
+@serves("torch.stack")
+def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    values = _tensor_list(r, tensors, "stack")
+    return Dyn(r.build("stack", [r.value(values)], dim=r.known(dim, "dim")))
+
+
+@serves("Tensor.expand_as")
+def expand_as(r: Reader, self: AV, other: AV) -> AV:
+    return r.op("expand", self, r.shape_tuple(tuple(r.iterate(r.shape(other)))))
+
+
+@serves("Tensor.view_as", "Tensor.reshape_as")
+def view_as(r: Reader, self: AV, other: AV) -> AV:
+    return r.op("view", self, r.shape_tuple(tuple(r.iterate(r.shape(other)))))
+
+
+@serves("torch.flatten", "Tensor.flatten")
+def flatten(r: Reader, input: AV, start_dim: AV = _ZERO, end_dim: AV = Known(-1)) -> AV:  # noqa: B008
+    first, last = axis(r, input, start_dim), axis(r, input, end_dim)
+    rank = tensor_type(input).rank
+    if rank == 0:
+        return r.op("reshape", input, r.shape_tuple((Known(1),)))
+    if first > last:
+        r.raises_at_run_time("RuntimeError", "flatten() has invalid args: start_dim cannot come after end_dim")
+    if first == last:
+        return input
+    sizes = [r.size_av(input, i) for i in range(rank)]
+    merged: AV = Known(1)
+    for s in sizes[first : last + 1]:
+        merged = r.binary("Mult", merged, s)
+    return r.op("reshape", input, r.shape_tuple((*sizes[:first], merged, *sizes[last + 1 :])))

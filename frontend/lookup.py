@@ -1,0 +1,297 @@
+"""Names and attributes outside the compiled function: globals, closures, modules and classes. What is baked in is guarded."""
+
+from __future__ import annotations
+
+import builtins
+from types import FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.context import Context
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.specs import TensorSpec
+from scriptc.frontend.values import AV, Bound, Closure, DictV, Dyn, Known, ListV, RangeV, Tup, describe, is_tensor, tensor_type
+from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
+
+_VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
+_ABSENT = object()
+
+
+def is_library(module_name: str | None) -> bool:
+    """Whether a module belongs to torch or Python, whose names are taken not to change."""
+    root = (module_name or "").partition(".")[0]
+    return root in ("torch", "math", "operator", "builtins", "typing", "functools", "itertools", "warnings", "collections", "enum")
+
+
+def dtype_name(dtype: torch.dtype) -> str | None:
+    return FROM_TORCH.get(str(dtype).removeprefix("torch."))
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    dtype = getattr(torch, TORCH_NAMES[name])
+    assert isinstance(dtype, torch.dtype)
+    return dtype
+
+
+def refuse_tensor(t: torch.Tensor) -> str | None:
+    """Why a tensor cannot take part in compiled code, None if it can."""
+    if type(t) not in (torch.Tensor, torch.nn.Parameter) and not isinstance(t, torch.nn.Buffer):
+        return f"it is a {type(t).__name__}, a subclass of Tensor"
+    if isinstance(t, torch._subclasses.FakeTensor):
+        return "it is a fake tensor"
+    if t.is_nested or t.layout != torch.strided:
+        return f"its layout is {'nested' if t.is_nested else t.layout}, and only strided tensors are supported"
+    if t.is_quantized:
+        return "it is quantized"
+    if t.device.type != "cpu":
+        return f"it is on {t.device}, and only the CPU is supported"
+    if t.is_conj() or t.is_neg():
+        return "it is a lazy conj or neg view; call resolve_conj() or resolve_neg() first"
+    if dtype_name(t.dtype) is None:
+        return f"its dtype {t.dtype} is not supported"
+    return None
+
+
+class Lookup(Context):
+    """Mixin: reads Python objects around the compiled function."""
+
+    def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
+        """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
+        if isinstance(obj, torch.Tensor):
+            return self.live_tensor(obj, container, key, name)
+        if guarded:
+            by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
+            self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
+        return Known(obj)
+
+    def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
+        if reason := refuse_tensor(tensor):
+            self.fail(f"the tensor {name} cannot be used in compiled code: {reason}")
+        dtype = dtype_name(tensor.dtype)
+        assert dtype is not None
+        return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
+
+    def free_name(self, frame: Frame, func: FunctionType, name: str) -> AV:
+        """A name that the function does not bind: captured, global or builtin."""
+        if name in func.__code__.co_freevars:
+            cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
+            try:
+                obj = cell.cell_contents
+            except ValueError:
+                self.raises_at_run_time(
+                    "NameError",
+                    f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+                )
+            if isinstance(obj, torch.Tensor):
+                self.guard("CELL_IS", cell, None, obj)
+                return self.live_tensor(obj, {name: obj}, name, name)
+            if not is_library(func.__module__):
+                self.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
+            return Known(obj)
+        if name in func.__globals__:
+            guarded = not is_library(func.__module__)
+            return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
+        if hasattr(builtins, name):
+            return Known(getattr(builtins, name))
+        self.raises_at_run_time("NameError", f"name '{name}' is not defined")
+
+    # ---- attributes ----
+    def attribute(self, owner: AV, name: str) -> AV:
+        match owner:
+            case Known(torch.nn.Module() as module):
+                return self.module_attribute(module, name)
+            case Known(obj):
+                return self.known_attribute(obj, name)
+            case Dyn() if is_tensor(owner):
+                return self.tensor_attribute(owner, name)
+            case Tup(items, cls) if name in getattr(cls, "_fields", ()):
+                return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Closure() | Bound():
+                self.fail(f"attribute '{name}' of a function is not supported in compiled code")
+        return Bound(owner, name)
+
+    def tensor_attribute(self, tensor: AV, name: str) -> AV:
+        t = tensor_type(tensor)
+        match name:
+            case "shape":
+                return self.shape(tensor)
+            case "dtype":
+                return Known(torch_dtype(t.dtype))
+            case "device":
+                return Known(torch.device("cpu"))
+            case "ndim":
+                return Known(t.rank)
+            case "T" | "mT":
+                if name == "T" and t.rank != 2:
+                    self.fail("T of a tensor that is not 2-D is not supported", "use permute or mT")
+                return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+            case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn":
+                return Known(False)
+            case "layout":
+                return Known(torch.strided)
+            case "data":
+                return self.op("alias", tensor)
+            case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
+                self.fail(f"'{name}' is not known in compiled code", "compute on values, not on autograd's state")
+        if not hasattr(torch.Tensor, name):
+            self.raises_at_run_time("AttributeError", f"'Tensor' object has no attribute '{name}'")
+        return Bound(tensor, name)
+
+    def shape(self, tensor: AV) -> AV:
+        sizes = [self.size_av(tensor, i) for i in range(tensor_type(tensor).rank)]
+        if all(isinstance(s, Known) for s in sizes):
+            return Known(torch.Size(s.obj for s in sizes if isinstance(s, Known)))
+        return Tup(sizes, torch.Size)
+
+    def module_attribute(self, module: torch.nn.Module, name: str) -> AV:
+        """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
+        own = module.__dict__
+        if name in ("_parameters", "_buffers", "_modules"):
+            return DictV({k: self.module_attribute(module, k) for k in own[name]})
+        found = getattr(type(module), name, _ABSENT)
+        is_data = hasattr(type(found), "__set__")
+        if name in own and not is_data:
+            return self.outside_value(own[name], own, name, self.path(module, name), guarded=True)
+        if found is not _ABSENT:
+            return self.class_attribute(module, type(module), found, name)
+        for table in ("_parameters", "_buffers", "_modules"):
+            if name in own[table]:
+                return self.outside_value(own[table][name], own[table], name, self.path(module, name), guarded=True)
+        if hasattr(type(module), "__getattr__") and type(module).__getattr__ is not torch.nn.Module.__getattr__:
+            self.fail(f"attribute '{name}' comes from a __getattr__ of {type(module).__name__}, which is not followed")
+        self.raises_at_run_time("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
+
+    def path(self, module: torch.nn.Module, name: str) -> str:
+        """The name of a parameter from the root module, as state_dict spells it."""
+        prefix = self.module_paths.get(id(module))
+        return name if not prefix else f"{prefix}.{name}"
+
+    module_paths: dict[int, str]
+
+    def class_attribute(self, obj: Any, cls: type, found: Any, name: str) -> AV:
+        """An attribute that a class of the object defines: properties are called, functions bound."""
+        owner = next((c for c in cls.__mro__ if name in c.__dict__), cls)
+        raw = owner.__dict__.get(name, found)
+        if not is_library(owner.__module__):
+            self.guard("TYPE_ATTR_IS", cls, name, raw)
+            if isinstance(getattr(obj, "__dict__", None), dict):
+                self.guard("DICT_MISSING", obj.__dict__, name, None)
+        if isinstance(raw, property):
+            if not isinstance(raw.fget, FunctionType):
+                self.fail(f"the property '{name}' is not a Python function")
+            return self.call(Known(raw.fget), [Known(obj)], {})
+        if isinstance(raw, staticmethod):
+            return Known(raw.__func__)
+        if isinstance(raw, classmethod):
+            return Bound(Known(cls), name, raw.__func__)
+        if isinstance(raw, FunctionType):
+            return Bound(Known(obj), name, raw)
+        if isinstance(raw, torch.Tensor):
+            self.fail(f"the tensor '{name}' is an attribute of a class", "register it as a buffer")
+        return Known(getattr(obj, name))
+
+    def known_attribute(self, obj: Any, name: str) -> AV:
+        if isinstance(obj, ModuleType):
+            return self.python_module_attribute(obj, name)
+        if isinstance(obj, super):
+            return self.super_attribute(obj, name)
+        if isinstance(obj, (list, dict, set, str, tuple)) and callable(getattr(obj, name, None)):
+            return Bound(Known(obj), name)
+        own = getattr(obj, "__dict__", None)
+        if isinstance(obj, type):
+            found = getattr(obj, name, _ABSENT)
+            if found is _ABSENT:
+                self.raises_at_run_time("AttributeError", f"type object '{obj.__name__}' has no attribute '{name}'")
+            if isinstance(found, MethodType):
+                return Bound(Known(obj), name, found.__func__)
+            if not is_library(obj.__module__):
+                owner = next((c for c in obj.__mro__ if name in c.__dict__), obj)
+                self.guard("TYPE_ATTR_IS", obj, name, owner.__dict__.get(name, found))
+            return Known(found)
+        if isinstance(own, dict) and name in own and not is_library(type(obj).__module__):
+            return self.outside_value(own[name], own, name, name, guarded=True)
+        raw = getattr(type(obj), name, _ABSENT)
+        if raw is not _ABSENT and not is_library(type(obj).__module__):
+            return self.class_attribute(obj, type(obj), raw, name)
+        return self.evaluate(getattr, obj, name)
+
+    def python_module_attribute(self, module: ModuleType, name: str) -> AV:
+        if name not in module.__dict__:
+            av = self.evaluate(getattr, module, name)  # a module's own __getattr__, or the AttributeError
+            return av
+        guarded = not is_library(module.__name__)
+        return self.outside_value(module.__dict__[name], module.__dict__, name, name, guarded=guarded)
+
+    def super_attribute(self, proxy: super, name: str) -> AV:
+        obj, cls = proxy.__self__, proxy.__thisclass__
+        mro = type(obj).__mro__
+        for base in mro[mro.index(cls) + 1 :]:
+            if name in base.__dict__:
+                raw = base.__dict__[name]
+                return Bound(Known(obj), name, raw) if isinstance(raw, FunctionType) else self.evaluate(getattr, proxy, name)
+        self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
+
+    # ---- items of known containers ----
+    def known_item(self, owner: Known, key: Any) -> AV:
+        obj = owner.obj
+        if isinstance(obj, torch.nn.Module):
+            return self.submodule_item(obj, key)
+        if isinstance(obj, dict):
+            if key not in obj:
+                self.raises_at_run_time("KeyError", repr(key))
+            return self.outside_value(obj[key], obj, key, str(key), guarded=True)
+        if isinstance(obj, list):
+            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        return self.element(self.evaluate(lambda o, k: o[k], obj, key))
+
+    def element(self, av: AV) -> AV:
+        if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+            return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
+        return av
+
+    def submodule_item(self, module: torch.nn.Module, key: Any) -> AV:
+        if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and isinstance(key, (int, slice)):
+            names = list(module._modules)
+            self.guard_children(module)
+            if isinstance(key, slice):
+                return Known(module[key])
+            try:
+                name = names[key]
+            except IndexError:
+                self.raises_at_run_time("IndexError", f"index {key} is out of range")
+            return self.module_attribute(module, name)
+        if isinstance(module, torch.nn.ModuleDict) and key in module._modules:
+            return self.module_attribute(module, key)
+        if isinstance(module, torch.nn.ParameterList) and isinstance(key, int):
+            return self.module_attribute(module, str(range(len(module))[key]))
+        self.fail(f"this subscript of a {type(module).__name__} is not supported yet")
+
+    def guard_children(self, module: torch.nn.Module) -> None:
+        """The children of a container, their number included, are baked in."""
+        children = module._modules
+        for name, child in children.items():
+            self.guard("DICT_IS", children, name, child)
+        if isinstance(module, torch.nn.ModuleList):
+            self.guard("DICT_MISSING", children, str(len(children)), None)
+
+    def known_items(self, obj: Any) -> list[AV]:
+        """The items of a known object that can be iterated."""
+        if isinstance(obj, (torch.nn.ModuleList, torch.nn.Sequential)):
+            self.guard_children(obj)
+            return [self.module_attribute(obj, n) for n in obj._modules]
+        if isinstance(obj, torch.nn.ModuleDict):
+            self.guard_children(obj)
+            return [Known(k) for k in obj._modules]
+        if isinstance(obj, torch.nn.ParameterList):
+            return [self.module_attribute(obj, str(i)) for i in range(len(obj))]
+        if isinstance(obj, dict):
+            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            return [Known(k) for k in obj]
+        if isinstance(obj, list):
+            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        if isinstance(obj, (tuple, list, str, range, set, frozenset)):
+            return [self.element(Known(o)) for o in obj]
+        self.fail(f"iteration over {describe(Known(obj))} is not supported in compiled code")
+
+

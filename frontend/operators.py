@@ -1,0 +1,317 @@
+"""Operators on abstract values, with Python's results on numbers and eager's on tensors."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from scriptc.frontend.context import Context
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.ir.core import Value
+from scriptc.ir.dtypes import FLOATING, category, result_dtype
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import BOOL, FLOAT, INT, NONE, OptionalType, TensorType
+
+# ast operator -> Python function, row for ints, row for floats, row or library name for tensors
+BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
+    "Add": (operator.add, "int.add", "float.add", "add"),
+    "Sub": (operator.sub, "int.sub", "float.sub", "sub"),
+    "Mult": (operator.mul, "int.mul", "float.mul", "mul"),
+    "Div": (operator.truediv, "int.truediv", "float.truediv", "div"),
+    "FloorDiv": (operator.floordiv, "int.floordiv", "float.floordiv", "floor_div"),
+    "Mod": (operator.mod, "int.mod", "float.mod", "remainder"),
+    "Pow": (operator.pow, "int.pow", "float.pow", "pow"),
+    "MatMult": (operator.matmul, "", "", "matmul"),
+    "BitAnd": (operator.and_, "int.and_", "", "bitwise_and"),
+    "BitOr": (operator.or_, "int.or_", "", "bitwise_or"),
+    "BitXor": (operator.xor, "int.xor", "", "bitwise_xor"),
+    "LShift": (operator.lshift, "int.lshift", "", ""),
+    "RShift": (operator.rshift, "int.rshift", "", ""),
+}
+COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
+    "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
+    "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
+}  # fmt: skip
+_SYMBOLS = {
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
+    "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
+}  # fmt: skip
+
+
+class Operators(Context):
+    """Mixin: arithmetic, comparisons and truth."""
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
+        """Python's own result on known values; what Python raises is raised at run time."""
+        try:
+            return Known(function(*args))
+        except Exception as e:
+            self.raises_at_run_time(type(e).__name__, str(e))
+
+    def binary(self, op: str, a: AV, b: AV) -> AV:
+        function, on_ints, on_floats, on_tensors = BINARY[op]
+        if isinstance(a, Known) and isinstance(b, Known):
+            return self.evaluate(function, a.obj, b.obj)
+        if is_tensor(a) or is_tensor(b):
+            if not on_tensors:
+                self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
+            if on_tensors == "matmul":
+                return self.matmul(a, b)
+            return self.elementwise(on_tensors, a, b)
+        if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
+            return Tup([*a.items, *b.items])
+        if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
+            return Tup(list(a.items) * b.obj)
+        if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):
+            return self.list_operator(op, a, b)
+        x, y = self.number(a, op, a, b), self.number(b, op, a, b)
+        if FLOAT in (x.type, y.type):
+            if not on_floats:
+                self.bad_operands(op, a, b)
+            return Dyn(self.build(on_floats, [self.to_float(x), self.to_float(y)]))
+        if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
+            return Dyn(self.build(on_ints.replace("int.", "bool."), [x, y]))
+        if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):
+            self.fail("an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k")
+        if not on_ints:
+            self.bad_operands(op, a, b)
+        return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
+
+    def list_operator(self, op: str, a: ListV, b: AV) -> AV:
+        assert a.items is not None
+        self.observe(a)
+        if op == "Mult" and isinstance(b, Known) and isinstance(b.obj, int):
+            return self.new_list(a.items * b.obj, (self.loc, "mult"))
+        if op == "Add" and isinstance(b, ListV) and b.items is not None:
+            self.observe(b)
+            return self.new_list([*a.items, *b.items], (self.loc, "add"))
+        self.fail("this operator on lists is not supported yet", "append in a loop")
+
+    def bad_operands(self, op: str, a: AV, b: AV) -> None:
+        symbol, left, right = _SYMBOLS.get(op, op), self.type_name(a), self.type_name(b)
+        if op in COMPARE:
+            text = f"'{symbol}' not supported between instances of '{left}' and '{right}'"
+        else:
+            name = "** or pow()" if op == "Pow" else symbol
+            text = f"unsupported operand type(s) for {name}: '{left}' and '{right}'"
+        self.raises_at_run_time("TypeError", text)
+
+    def number(self, av: AV, op: str, a: AV, b: AV) -> Value:
+        if isinstance(av, (Known, Dyn)) and (isinstance(av, Dyn) or isinstance(av.obj, (bool, int, float))):
+            value = self.value(av)
+            if value.type in (INT, FLOAT, BOOL):
+                return value
+        if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str)):
+            self.bad_operands(op, a, b)
+        self.fail(f"{_SYMBOLS.get(op, op)} on a {self.type_name(a)} and a {self.type_name(b)} is not supported yet")
+
+    def to_float(self, v: Value) -> Value:
+        if v.type == FLOAT:
+            return v
+        return self.build("int.to_float" if v.type == INT else "bool.to_float", [v])
+
+    def to_int(self, v: Value) -> Value:
+        return v if v.type == INT else self.build("bool.to_int", [v])
+
+    # ---- tensors ----
+    def result_dtype(self, *operands: AV) -> str:
+        """torch.result_type of tensors and numbers."""
+        dimensioned, zero_dim, numbers = [], [], []
+        for av in operands:
+            if is_tensor(av):
+                t = tensor_type(av)
+                (zero_dim if t.dims == () else dimensioned).append(t.dtype)
+            else:
+                numbers.append(str(self.type_of(av)))
+        return result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
+
+    def cast(self, av: AV, dtype: str) -> AV:
+        """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
+        if not is_tensor(av) or tensor_type(av).dtype == dtype:
+            return av
+        return self.op("cast", av, dtype=dtype)
+
+    def elementwise(self, name: str, *operands: AV, dtype: str | None = None) -> Dyn:
+        """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
+        for av in operands:
+            if not is_tensor(av) and self.type_of(av) not in (INT, FLOAT, BOOL):
+                self.raises_at_run_time(
+                    "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
+                )
+        if len(operands) == 2 and name in ("bitwise_and", "bitwise_or", "bitwise_xor") and self.result_dtype(*operands) in FLOATING:
+            self.raises_at_run_time("RuntimeError", f'"{name}_cpu" not implemented for \'Float\'')
+        common = dtype or self.result_dtype(*operands)
+        if "FLOATING" in OPS[name].traits and common not in FLOATING:
+            common = self.default_dtype
+        if name == "sub" and common == "bool":
+            self.raises_at_run_time(
+                "RuntimeError",
+                "Subtraction, the `-` operator, with two bool tensors is not supported. "
+                "Use the `^` or `logical_xor()` operator instead.",
+            )
+        if name == "floor_div" and category(common) < 2:
+            self.fail("floor division of integer tensors is not supported yet", "use torch.div on floats")
+        return self.op(name, *(self.cast(av, common) for av in operands))
+
+    def matmul(self, a: AV, b: AV) -> AV:
+        for av in (a, b):
+            if not is_tensor(av):
+                self.bad_operands("MatMult", a, b)
+        return self.op("matmul", a, b)
+
+    # ---- comparisons and truth ----
+    def compare(self, op: str, a: AV, b: AV) -> AV:
+        if op in ("Is", "IsNot"):
+            return self.identity(a, b, negate=op == "IsNot")
+        if op in ("In", "NotIn"):
+            return self.contains(a, b, negate=op == "NotIn")
+        function, name = COMPARE[op]
+        if isinstance(a, Known) and isinstance(b, Known):
+            return self.evaluate(function, a.obj, b.obj)
+        none = next((av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None)
+        if none is not None and op in ("Eq", "NotEq"):
+            return Known(op == "NotEq")
+        if is_tensor(a) or is_tensor(b):
+            return self.elementwise(name, a, b)
+        if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
+            return self.compare_sequences(op, a, b)
+        x, y = self.number(a, op, a, b), self.number(b, op, a, b)
+        if FLOAT in (x.type, y.type):
+            return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
+        return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))
+
+    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if op not in ("Eq", "NotEq"):
+            self.fail("ordering of sequences is not supported yet")
+        parts = [self.iterate(av) for av in (a, b)]
+        same_kind = isinstance(a, ListV) == isinstance(b, ListV)
+        if not same_kind or len(parts[0]) != len(parts[1]):
+            return Known(op == "NotEq")
+        result: AV = Known(True)
+        for x, y in zip(*parts, strict=True):
+            equal = self.truth(self.compare("Eq", x, y))
+            result = self.both(result, equal)
+        return self.negate(result) if op == "NotEq" else result
+
+    def both(self, a: AV, b: AV) -> AV:
+        """Both bools, neither with effects."""
+        for x, y in ((a, b), (b, a)):
+            if isinstance(x, Known):
+                return y if x.obj else Known(False)
+        return Dyn(self.build("bool.and_", [self.value(a), self.value(b)]))
+
+    def negate(self, av: AV) -> AV:
+        return Known(not av.obj) if isinstance(av, Known) else Dyn(self.build("bool.not", [self.value(av)]))
+
+    def identity(self, a: AV, b: AV, negate: bool) -> AV:
+        result: AV
+        if isinstance(a, Known) and isinstance(b, Known):
+            result = Known(a.obj is b.obj)
+        elif isinstance(a, Dyn) and isinstance(a.type, OptionalType) and isinstance(b, Known) and b.obj is None:
+            result = self.negate(Dyn(self.build("optional.present", [a.value])))
+        elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
+            result = Known(False)
+        elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
+            result = Known(True)
+        else:
+            self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
+        return self.negate(result) if negate else result
+
+    def contains(self, item: AV, container: AV, negate: bool) -> AV:
+        if isinstance(item, Known) and isinstance(container, Known):
+            result = self.evaluate(lambda x, c: x in c, item.obj, container.obj)
+        elif isinstance(container, DictV) and isinstance(item, Known):
+            result = Known(item.obj in container.items)
+        else:
+            result = Known(False)
+            for x in self.iterate(container):
+                equal = self.truth(self.compare("Eq", item, x))
+                result = self.negate(self.both(self.negate(result), self.negate(equal)))
+        return self.negate(result) if negate else result
+
+    def truth(self, av: AV) -> AV:
+        """bool(av), as a known or dynamic bool."""
+        match av:
+            case Known(obj):
+                return self.evaluate(bool, obj)
+            case Tup(items):
+                return Known(bool(items))
+            case DictV(items):
+                return Known(bool(items))
+            case ListV(items=list() as items):
+                self.observe(av)
+                return Known(bool(items))
+            case ListV(value=value) if value is not None:
+                return Dyn(self.build("int.to_bool", [self.build("list.len", [value])]))
+            case Dyn(value):
+                if value.type == BOOL:
+                    return av
+                if value.type in (INT, FLOAT):
+                    return Dyn(self.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
+                if isinstance(value.type, TensorType):
+                    return Dyn(self.build("item.bool", [value]))
+                if value.type == NONE:
+                    return Known(False)
+        self.fail(f"the truth of a {self.type_name(av)} is not known at compile time")
+
+    def unary(self, node: ast.unaryop, av: AV) -> AV:
+        name = type(node).__name__
+        if name == "Not":
+            return self.negate(self.truth(av))
+        if isinstance(av, Known):
+            return self.evaluate({"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[name], av.obj)
+        if is_tensor(av):
+            if name == "UAdd":
+                return av
+            if name == "USub" and tensor_type(av).dtype == "bool":
+                self.raises_at_run_time(
+                    "RuntimeError",
+                    "Negation, the `-` operator, on a bool tensor is not supported. "
+                    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+                )
+            return self.elementwise("neg" if name == "USub" else "bitwise_not", av)
+        value = self.number(av, name, av, av)
+        if value.type == FLOAT:
+            return av if name == "UAdd" else Dyn(self.build("float.neg", [value]))
+        value = self.to_int(value)
+        return Dyn(value) if name == "UAdd" else Dyn(self.build("int.neg" if name == "USub" else "int.invert", [value]))
+
+    def inplace(self, op: str, a: AV, b: AV) -> AV:
+        """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
+        if is_tensor(a):
+            return self.write(a, self.binary(op, a, b))
+        if isinstance(a, ListV) and op == "Add":
+            for item in self.iterate(b):
+                self.append(a, item)
+            return a
+        return self.binary(op, a, b)
+
+    def append(self, target: ListV, item: AV) -> None:
+        value = self.value(item)
+        self.widen(target, value.type)
+        self.effect("list.append", [self.mutate(target), value])
+
+    def write(self, dst: AV, src: AV) -> AV:
+        """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
+        if is_tensor(src):
+            to, found = tensor_type(dst).dtype, tensor_type(src).dtype
+            if category(found) > category(to):
+                names = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int",
+                         "i16": "Short", "i8": "Char", "u8": "Byte", "bool": "Bool"}  # fmt: skip
+                self.raises_at_run_time(
+                    "RuntimeError", f"result type {names[found]} can't be cast to the desired output type {names[to]}"
+                )
+            if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
+                self.effect("check.store", [self.value(dst), self.value(src)])
+        self.copy_into(dst, src)
+        return dst
+
+    def copy_into(self, dst: AV, src: AV) -> None:
+        if not is_tensor(src):
+            src = self.op("full", self.shape_tuple(()), src, dtype=tensor_type(dst).dtype)
+        self.effect("copy_", [self.value(dst), self.value(src)])
+
+    def shape_tuple(self, items: tuple[AV, ...]) -> AV:
+        return Dyn(self.sizes(items))

@@ -1,0 +1,80 @@
+"""The signature of a call: which of its values are dynamic, and of what types."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from scriptc.frontend.lookup import dtype_name, refuse_tensor
+from scriptc.frontend.specs import ArgSpec, DictSpec, KnownSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
+
+_SCALARS = {int: "i64", float: "f64", bool: "bool"}
+
+
+class Signature:
+    """Builds specs from the values of one call.
+
+    known: places (counted over all ints and floats outside lists, in order) whose values are needed at compile time.
+    dynamic: False makes all sizes of tensors part of the signature.
+    """
+
+    def __init__(self, known: frozenset[int] = frozenset(), dynamic: bool = True):
+        self.known = known
+        self.dynamic = dynamic
+        self.places = 0
+
+    def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
+        """One spec per parameter; TypeError where a value cannot be passed to compiled code."""
+        return [ArgSpec(name, self.spec(value, name)) for name, value in arguments.items()]
+
+    def spec(self, value: Any, name: str) -> Spec:
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value, name, dynamic=self.dynamic)
+        if type(value) in (int, float):
+            place = self.places
+            self.places += 1
+            return KnownSpec(value) if place in self.known else ScalarSpec(_SCALARS[type(value)])
+        if type(value) is list:
+            return self.list(value, name)
+        if isinstance(value, tuple) and not isinstance(value, enum.Enum):
+            return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
+        if type(value) is dict and all(isinstance(k, str) for k in value):
+            return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
+        return KnownSpec(value)
+
+    def tensor(self, value: torch.Tensor, name: str, *, dynamic: bool) -> TensorSpec:
+        if reason := refuse_tensor(value):
+            raise TypeError(f"the tensor '{name}' cannot be passed to compiled code: {reason}")
+        if value.dim() > 12:
+            raise TypeError(f"the tensor '{name}' has {value.dim()} dimensions, and at most 12 are supported")
+        dtype = dtype_name(value.dtype)
+        assert dtype is not None
+        return TensorSpec(dtype, (None,) * value.dim() if dynamic else tuple(value.shape))
+
+    def list(self, value: list[Any], name: str) -> Spec:
+        """A list of any length if its items are of one type; a list of objects is part of the signature."""
+        elems: list[Spec] = []
+        for i, item in enumerate(value):
+            if isinstance(item, torch.Tensor):
+                elem: Spec = self.tensor(item, f"{name}[{i}]", dynamic=True)
+            elif type(item) in _SCALARS:
+                elem = ScalarSpec(_SCALARS[type(item)])
+            elif type(item) is list:
+                elem = self.list(item, f"{name}[{i}]")
+            else:
+                elem = KnownSpec(item)
+            if elem not in elems:
+                elems.append(elem)
+        if not elems:
+            return ListSpec(None)
+        filled = [e for e in elems if not (isinstance(e, ListSpec) and e.elem is None)] or elems
+        if any(isinstance(e, KnownSpec) for e in elems):
+            return KnownSpec(value)
+        if len(filled) > 1:
+            raise TypeError(
+                f"the list '{name}' holds values of different types ({', '.join(map(str, filled[:3]))}); pass a tuple instead"
+            )
+        return ListSpec(filled[0])

@@ -1,0 +1,111 @@
+"""The signature of a specialisation and of its results, as trees. The in-process bridge and the ahead-of-time API follow them.
+
+Dynamic leaves (tensors, numbers, lists), taken in order, are the parameters of the entry function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Base of all specs."""
+
+
+@dataclass(frozen=True)
+class TensorSpec(Spec):
+    """`sizes`: an int where the size is part of the signature, None where it is dynamic."""
+
+    dtype: str
+    sizes: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class ScalarSpec(Spec):
+    """`kind`: "i64", "f64" or "bool"."""
+
+    kind: str
+
+
+@dataclass(frozen=True)
+class KnownSpec(Spec):
+    """A value that is part of the signature: matched by value if it is a bool, number, string or None, else by identity."""
+
+    obj: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KnownSpec) and same_known(self.obj, other.obj)
+
+    def __hash__(self) -> int:
+        return hash(type(self.obj))
+
+
+@dataclass(frozen=True)
+class ListSpec(Spec):
+    """A list of any length; `elem` is None for a list that is empty."""
+
+    elem: Spec | None
+
+
+@dataclass(frozen=True)
+class TupleSpec(Spec):
+    items: tuple[Spec, ...]
+    cls: type = tuple
+
+
+@dataclass(frozen=True)
+class DictSpec(Spec):
+    keys: tuple[Any, ...]
+    items: tuple[Spec, ...]
+
+
+def same_known(a: Any, b: Any) -> bool:
+    """Whether two Python objects are the same for code that was specialised on one of them."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return a.hex() == b.hex()
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same_known, a, b))
+    return bool(a == b) if isinstance(a, (bool, int, str, type(None))) else a is b
+
+
+def leaves(spec: Spec) -> Iterator[Spec]:
+    """The dynamic leaves in order."""
+    match spec:
+        case TensorSpec() | ScalarSpec() | ListSpec():
+            yield spec
+        case TupleSpec(items) | DictSpec(_, items):
+            for item in items:
+                yield from leaves(item)
+
+
+@dataclass(frozen=True)
+class ArgSpec:
+    """One parameter of the user's function."""
+
+    name: str
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class Live:
+    """A tensor that is read at each call from where it lives: `container[key]`. `name` is that of the IR's param."""
+
+    name: str
+    container: dict[Any, Any]
+    key: Any
+    spec: TensorSpec
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What compiled code depends on outside its arguments. `kind` is one of the bridge's guard kinds."""
+
+    kind: str
+    container: Any
+    key: Any
+    expected: Any

@@ -1,0 +1,286 @@
+"""Calls compiled entries from Python.
+
+A `Callable` holds variants of one function. Each `VariantSpec` says which entry of which library it is, under which
+guards and for which arguments it holds, and how results become Python objects. Specs are trees of the node classes
+below; they are lowered to tuples here and to C structs in src/bridge/spec.c, so that a call runs no Python at all.
+"""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable as Function
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cache
+from types import CellType
+from typing import Any, NamedTuple
+from weakref import WeakSet
+
+from scriptc.runtime import tensors
+from scriptc.runtime._bridge import ffi, lib
+
+
+class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
+    TENSOR, INT, FLOAT, BOOL, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(11)
+
+
+# ---- specs: arguments and results ----
+
+
+@dataclass(frozen=True)
+class Tensor:
+    dtype: str  # a key of tensors.DTYPES
+    rank: int
+    sizes: tuple[int | None, ...] | None = None  # None: any size
+    contiguous: bool = False
+
+
+@dataclass(frozen=True)
+class Int:
+    """An exact int that fits 64 bits (more raises OverflowError); bool is not one."""
+
+
+@dataclass(frozen=True)
+class Float:
+    pass
+
+
+@dataclass(frozen=True)
+class Bool:
+    pass
+
+
+@dataclass(frozen=True)
+class Known:
+    """As an argument: this very object, or for constants an equal one of the same type. As a result: the object."""
+
+    value: object
+
+
+@dataclass(frozen=True)
+class List:
+    element: "Spec"  # Tensor, Int, Float, Bool or List
+
+
+@dataclass(frozen=True)
+class Tuple:
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True)
+class NamedTuple_:
+    """A named tuple, or (as a result) a class such as torch.return_types.max."""
+
+    cls: type
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True)
+class Dict:
+    items: tuple[tuple[str, "Spec"], ...]  # in the order of the dict
+
+
+@dataclass(frozen=True)
+class Ignored:
+    """An argument that compiled code does not look at."""
+
+
+@dataclass(frozen=True)
+class Arg:
+    """A result that is an argument, as it came: the index of the parameter, then indices and keys into containers."""
+
+    path: tuple[int | str, ...]
+
+
+Spec = Tensor | Int | Float | Bool | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
+
+
+# ---- specs: a variant ----
+
+
+class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
+    DICT_IS = 0  # container[key] is expected
+    DICT_EQ = 1  # container[key] is the same constant
+    DICT_MISSING = 2
+    CELL_IS = 3  # contents of a closure cell
+    CELL_EQ = 4
+    TYPE_ATTR_IS = 5  # what the type's own and inherited __dict__s hold under key
+    DICT_EMPTY = 6
+    LIST_ITEMS_ARE = 7  # a list or tuple holds just the objects of the tuple `expected`
+    DEFAULT_DTYPE_IS = 8
+    GRAD_MODE_IS = 9
+
+
+class GuardSpec(NamedTuple):
+    kind: Guard
+    container: Any = None
+    key: Any = None
+    expected: Any = None
+
+
+class Live(NamedTuple):
+    """A value read anew at every call: container[key] of a dict, or the contents of a closure cell."""
+
+    container: dict | CellType
+    key: Any
+    spec: Spec
+
+
+class _Missing:
+    pass
+
+
+MISSING = _Missing()
+
+
+class Param(NamedTuple):
+    name: str | None  # None: positional only
+    spec: Spec
+    default: object = MISSING
+
+
+@dataclass(frozen=True)
+class VariantSpec:
+    library: str | os.PathLike[str]
+    entry: int
+    params: tuple[Param, ...]
+    result: Spec
+    live: tuple[Live, ...] = ()
+    guards: tuple[GuardSpec, ...] = ()
+    positional: int | None = None  # parameters after so many are keyword-only
+    bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
+    grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
+    exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+
+
+# ---- lowering ----
+
+_Lowered = tuple[int, object, tuple]
+_DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
+_ELEMENTS = (Tensor, Int, Float, Bool, List)
+
+
+def _lower(spec: Spec) -> _Lowered:
+    match spec:
+        case Tensor(dtype, rank, sizes, contiguous):
+            return _Kind.TENSOR, (_DTYPE_CODES[dtype], rank, contiguous, sizes or (None,) * rank), ()
+        case Int():
+            return _Kind.INT, None, ()
+        case Float():
+            return _Kind.FLOAT, None, ()
+        case Bool():
+            return _Kind.BOOL, None, ()
+        case Known(value):
+            return _Kind.KNOWN, value, ()
+        case List(element):
+            if not isinstance(element, _ELEMENTS):
+                raise ValueError(f"elements of a list cannot be {element}")
+            return _Kind.LIST, None, (_lower(element),)
+        case Tuple(items):
+            return _Kind.TUPLE, None, tuple(map(_lower, items))
+        case NamedTuple_(cls, items):
+            if not issubclass(cls, tuple):
+                raise ValueError(f"{cls} is no named tuple")
+            return _Kind.NAMEDTUPLE, cls, tuple(map(_lower, items))
+        case Dict(pairs):
+            return _Kind.DICT, tuple(key for key, _ in pairs), tuple(_lower(item) for _, item in pairs)
+        case Ignored():
+            return _Kind.IGNORED, None, ()
+        case Arg(path):
+            return _Kind.ARG, path, ()
+
+
+def _interned(key: object) -> object:
+    return sys.intern(key) if type(key) is str else key
+
+
+def _container_type(kind: Guard) -> Any:
+    if kind in (Guard.CELL_IS, Guard.CELL_EQ):
+        return CellType
+    if kind in (Guard.DEFAULT_DTYPE_IS, Guard.GRAD_MODE_IS):
+        return object
+    return {Guard.TYPE_ATTR_IS: type, Guard.LIST_ITEMS_ARE: (list, tuple)}.get(kind, dict)
+
+
+def _lower_guard(guard: GuardSpec) -> tuple:
+    kind, container, key, expected = guard
+    if not isinstance(container, _container_type(kind)):
+        raise TypeError(f"guard {kind.name} over a {type(container).__name__}")
+    return kind, container, _interned(key), tuple(expected) if kind is Guard.LIST_ITEMS_ARE else expected
+
+
+def _lower_live(live: Live) -> tuple:
+    if not isinstance(live.container, (dict, CellType)):
+        raise TypeError(f"live value in a {type(live.container).__name__}")
+    return live.container, _interned(live.key), _lower(live.spec)
+
+
+@cache
+def _open(path: str) -> int:
+    """Address of a library's program. Libraries stay for the life of the process."""
+    error = ffi.new("char[]", 1024)
+    program = lib.sc_bridge_open(path.encode(), error, 1024)
+    if program == ffi.NULL:
+        raise OSError(ffi.string(error).decode(errors="replace"))
+    return int(ffi.cast("uintptr_t", program))
+
+
+def _lower_variant(spec: VariantSpec) -> tuple:
+    params = tuple(
+        (_interned(p.name), _lower(p.spec), p.default is not MISSING, None if p.default is MISSING else p.default)
+        for p in spec.params
+    )
+    positional = len(params) if spec.positional is None else min(spec.positional, len(params))
+    live = tuple(map(_lower_live, spec.live))
+    guards = tuple(map(_lower_guard, spec.guards))
+    head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
+    return *head, spec.bind, spec.grad_call, dict(spec.exceptions)
+
+
+# ---- calling ----
+
+_Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
+
+
+class Callable:
+    """One function's compiled variants.
+
+    `call` is the hot entry, a builtin: it runs the first variant that fits, most recently hit first. When none does,
+    `on_miss(args, kwargs)` must add one that does, or raise. `run_nograd` is the same without asking for autograd.
+    """
+
+    def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:
+        self._bridge = _Bridge(tensors.host(exchange), on_miss)
+        self.call: Function = self._bridge.call
+        self.run_nograd: Function = self._bridge.run_nograd
+        _callables.add(self)
+
+    def add_variant(self, spec: VariantSpec) -> None:
+        self._bridge.add_variant(_lower_variant(spec))
+
+    @property
+    def last_call_seconds(self) -> float:
+        """Time inside the C of the last call."""
+        return self._bridge.last_call_seconds
+
+    @property
+    def peak_bytes(self) -> int:
+        """Most bytes of tensors alive at once in the last call."""
+        return self._bridge.peak_bytes
+
+    def count_allocations(self, fail_at: int = 0) -> None:
+        """From now on counts what contexts allocate, and makes the fail_at-th allocation from here fail."""
+        self._bridge.count_allocations(fail_at)
+
+    def counts(self) -> dict[str, int]:
+        """Live objects and cached bytes of idle contexts, storages handed out, and the counting allocator's ledger."""
+        return self._bridge.counts()
+
+
+_callables: WeakSet[Callable] = WeakSet()
+
+
+def live_objects() -> int:
+    """Objects of the runtime that are alive in idle contexts (a leak), and storages that Python holds."""
+    return sum(counts["objects"] + counts["exported"] for counts in (c.counts() for c in _callables))

@@ -1,0 +1,66 @@
+"""What compiled code tells Python while and after it runs: exceptions, warnings, prints."""
+
+import ast
+import builtins
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+Row = tuple[str, int, str, str]  # file, line, function, text of the line
+
+
+@lru_cache(maxsize=1024)
+def _code_at(file: str, line: int, function: str, statement: str) -> CodeType:
+    """Code that runs the statement, seemingly at this line of the user's function."""
+    tree = ast.parse(statement)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.stmt, ast.expr)):
+            node.lineno = node.end_lineno = max(line, 1)
+            node.col_offset = node.end_col_offset = -1  # unknown: no carets under the wrong words
+    return compile(tree, file, "exec").replace(co_name=function)
+
+
+def _raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
+    """Gives the exception the traceback that eager's would have: the user's frames, those of inlined calls included."""
+    names: dict[str, object] = {"__scriptc_error": exception}
+    statement = "raise __scriptc_error"
+    for file, line, function, _ in rows:
+        call = FunctionType(_code_at(file, line, function, statement), names)
+        names = {"__scriptc_call": call}
+        statement = "__scriptc_call()"
+    try:
+        call()
+    except BaseException as raised:
+        traceback = raised.__traceback__
+    return exception.with_traceback(traceback.tb_next if traceback else None)  # our own frame is of no interest
+
+
+def _described(message: str, rows: Sequence[Row]) -> str:
+    where = [f"  at {file}:{line} in {function}: {text}" for file, line, function, text in rows]
+    return "\n".join([message, *where] if message else [line.strip() for line in where])
+
+
+def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[str, type]) -> BaseException:
+    """The exception for an error of compiled code; `own` holds the classes that are not builtins, by name."""
+    kind = own.get(name) or getattr(builtins, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        kind, message = RuntimeError, f"{name or 'internal scriptc error'}: {message}"
+    # str() of a KeyError quotes its argument, so a location there would be unreadable; the traceback has it
+    text = message if issubclass(kind, KeyError) else _described(message, rows)
+    exception = kind(text) if text else kind()
+    return _raised_at(exception, rows) if rows else exception
+
+
+_registries: dict[str, dict] = {}  # what has been warned about, by file, as in a module's __warningregistry__
+
+
+def warn(category: str, message: str, file: str | None, line: int) -> None:
+    kind = getattr(builtins, category, UserWarning)
+    name = file or "<unknown>"
+    warnings.warn_explicit(message, kind, name, line, registry=_registries.setdefault(name, {}))
+
+
+def emit(text: str) -> None:
+    sys.stdout.write(text)

@@ -1,0 +1,276 @@
+/* bridge.c - the Python type Bridge: an ordered set of variants behind one fast builtin. */
+#include "bridge.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+
+static frame *begin(bridge *b) { return host_refuses_mode(&b->host) < 0 ? NULL : frame_acquire(b); }
+
+static void move_to_front(bridge *b, int k)
+{
+    variant *v = b->variants[k];
+    memmove(b->variants + 1, b->variants, (size_t)k * sizeof *b->variants);
+    b->variants[0] = v;
+}
+
+/* Finds the variant that fits; its arguments are then marshalled in f. 1, 0 or -1. */
+static int find(bridge *b, frame *f, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, variant **found)
+{
+    for (int k = 0; k < b->n_variants; k++) {
+        variant *v = b->variants[k];
+        if (!guards_hold(&b->host, v))
+            continue;
+        int r = match_call(f, v, args, nargs, kwnames);
+        if (r > 0) {
+            if (k)
+                move_to_front(b, k);
+            *found = v;
+        }
+        if (r)
+            return r;
+        frame_reset(f, true);
+    }
+    return 0;
+}
+
+static int as_objects(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **tuple, PyObject **dict)
+{
+    *tuple = PyTuple_New(nargs);
+    *dict = PyDict_New();
+    for (Py_ssize_t i = 0; *tuple && i < nargs; i++)
+        PyTuple_SET_ITEM(*tuple, i, Py_NewRef(args[i]));
+    bool ok = *tuple && *dict;
+    for (Py_ssize_t i = 0; ok && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
+        ok = PyDict_SetItem(*dict, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) == 0;
+    return ok ? 0 : -1;
+}
+
+static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *tuple, *dict, *done = NULL;
+    if (as_objects(args, nargs, kwnames, &tuple, &dict) == 0)
+        done = PyObject_CallFunctionObjArgs(b->on_miss, tuple, dict, NULL);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+/* Does eager autograd see this call? */
+static bool needs_grad(const frame *f, const variant *v)
+{
+    const host *h = &f->owner->host;
+    if (!v->grad_call || !host_grad_enabled(h))
+        return false;
+    for (int i = 0; i < f->n_held; i++) {
+        if (f->held[i].tensor->dtype < SC_F16)
+            continue;
+        PyObject *requires = PyObject_GetAttr(f->held[i].object, h->requires_grad_key);
+        Py_XDECREF(requires);
+        if (requires == Py_True)
+            return true;
+    }
+    return false;
+}
+
+static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    PyObject *tuple, *dict, *run = PyObject_GetAttrString((PyObject *)b, "run_nograd"), *result = NULL;
+    if (as_objects(args, nargs, kwnames, &tuple, &dict) == 0 && run)
+        result = PyObject_CallFunctionObjArgs(v->grad_call, run, tuple, dict, NULL);
+    Py_XDECREF(run);
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
+}
+
+static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, bool with_grad)
+{
+    variant *v = NULL;
+    PyObject *result = NULL;
+    frame *f = begin(b);
+    if (!f)
+        return NULL;
+    int r = find(b, f, args, nargs, kwnames, &v);
+    if (r == 0) {
+        frame_release(f); /* on_miss may call this function itself */
+        if (miss(b, args, nargs, kwnames) < 0 || !(f = frame_acquire(b)))
+            return NULL;
+        r = find(b, f, args, nargs, kwnames, &v);
+        if (r == 0)
+            PyErr_SetString(PyExc_RuntimeError, "internal scriptc error: what was compiled for this call does not fit it");
+    }
+    if (r > 0 && with_grad && needs_grad(f, v)) {
+        frame_release(f);
+        return call_with_grad(b, v, args, nargs, kwnames);
+    }
+    if (r > 0)
+        result = execute(f, v);
+    frame_release(f);
+    return result;
+}
+
+static PyObject *bridge_call(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    return run((bridge *)self, args, nargs, kwnames, true);
+}
+
+static PyObject *bridge_run_nograd(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    return run((bridge *)self, args, nargs, kwnames, false);
+}
+
+static PyObject *bridge_add_variant(PyObject *self, PyObject *source)
+{
+    bridge *b = (bridge *)self;
+    variant **bigger = PyMem_Realloc(b->variants, ((size_t)b->n_variants + 1) * sizeof *bigger);
+    if (!bigger)
+        return PyErr_NoMemory();
+    b->variants = bigger;
+    variant *v = variant_new(source);
+    if (!v)
+        return NULL;
+    b->variants[b->n_variants++] = v;
+    move_to_front(b, b->n_variants - 1); /* the call that asked for it comes next */
+    Py_RETURN_NONE;
+}
+
+/* Starts over with contexts that use the counting allocator, whose fail_at-th allocation fails (0: none). */
+static PyObject *bridge_count_allocations(PyObject *self, PyObject *fail_at)
+{
+    bridge *b = (bridge *)self;
+    long n = PyLong_AsLong(fail_at);
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    frames_drop(b);
+    b->counters->counting = true;
+    atomic_store(&b->counters->fail_at, n);
+    Py_RETURN_NONE;
+}
+
+static PyObject *bridge_counts(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    bridge *b = (bridge *)self;
+    const counters *c = b->counters;
+    long long live = 0, cached = 0;
+    for (const frame *f = b->idle; f; f = f->next) {
+        live += sc_ctx_count_live(f->cx);
+        cached += (long long)f->cx->bytes_cached;
+    }
+    return Py_BuildValue("{s:L,s:L,s:l,s:l,s:l}", "objects", live, "cached", cached,
+                         "exported", atomic_load(&c->exported), "blocks", atomic_load(&c->blocks),
+                         "allocations", atomic_load(&c->allocations));
+}
+
+static PyObject *get_seconds(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyFloat_FromDouble(((bridge *)self)->seconds);
+}
+
+static PyObject *get_peak(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((bridge *)self)->peak);
+}
+
+/* ---- the type ---- */
+
+static PyObject *bridge_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *namespace, *on_miss;
+    if (!PyArg_ParseTuple(args, "OO", &namespace, &on_miss))
+        return NULL;
+    bridge *b = (bridge *)type->tp_alloc(type, 0);
+    if (!b)
+        return NULL;
+    b->on_miss = Py_NewRef(on_miss);
+    b->counters = counters_new();
+    if (!b->counters)
+        PyErr_NoMemory();
+    else if (host_load(&b->host, namespace) == 0)
+        return (PyObject *)b;
+    Py_DECREF(b);
+    return NULL;
+}
+
+static int bridge_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    bridge *b = (bridge *)self;
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(b->on_miss);
+    for (int i = 0; i < b->n_variants; i++)
+        Py_VISIT(b->variants[i]->source);
+    return host_traverse(&b->host, visit, arg);
+}
+
+static int bridge_clear(PyObject *self)
+{
+    bridge *b = (bridge *)self;
+    Py_CLEAR(b->on_miss);
+    while (b->n_variants)
+        variant_free(b->variants[--b->n_variants]);
+    host_clear(&b->host);
+    return 0;
+}
+
+static void bridge_dealloc(PyObject *self)
+{
+    bridge *b = (bridge *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    bridge_clear(self);
+    frames_drop(b);
+    PyMem_Free(b->variants);
+    if (b->counters)
+        counters_release(b->counters);
+    type->tp_free(self);
+    Py_DECREF(type);
+}
+
+#define FAST (METH_FASTCALL | METH_KEYWORDS)
+static PyMethodDef methods[] = {
+    {"call", (PyCFunction)(void (*)(void))bridge_call, FAST, "Run the compiled function."},
+    {"run_nograd", (PyCFunction)(void (*)(void))bridge_run_nograd, FAST, "Run it without asking for autograd."},
+    {"add_variant", bridge_add_variant, METH_O, "Add a lowered variant; it is tried first."},
+    {"count_allocations", bridge_count_allocations, METH_O, "Count allocations, and fail the n-th."},
+    {"counts", bridge_counts, METH_NOARGS, "What is alive, allocated and handed out."},
+    {NULL, NULL, 0, NULL}};
+static PyGetSetDef getset[] = {
+    {"last_call_seconds", get_seconds, NULL, "Time inside the C of the last call.", NULL},
+    {"peak_bytes", get_peak, NULL, "Most bytes of tensors alive at once in the last call.", NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
+__extension__ static PyType_Slot slots[] = { /* functions as void *: Python's way */
+    {Py_tp_new, bridge_new},           {Py_tp_dealloc, bridge_dealloc}, {Py_tp_traverse, bridge_traverse},
+    {Py_tp_clear, bridge_clear},       {Py_tp_methods, methods},        {Py_tp_getset, getset},
+    {0, NULL}};
+static PyType_Spec spec = {"scriptc.runtime._bridge.Bridge", sizeof(bridge), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
+
+/* ---- what cffi exposes ---- */
+
+void *sc_bridge_type(void)
+{
+    PyGILState_STATE gil = PyGILState_Ensure(); /* cffi released it */
+    PyObject *type = PyType_FromSpec(&spec);
+    if (!type)
+        PyErr_Clear();
+    PyGILState_Release(gil);
+    return type;
+}
+
+/* Loads a compiled library, for the life of the process. NULL with the reason in `error`. */
+const void *sc_bridge_open(const char *path, char *error, int room)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const sc_program *(*get)(void) = NULL;
+    if (library)
+        *(void **)&get = dlsym(library, "sc_program_get");
+    if (!get) {
+        snprintf(error, (size_t)room, "%s", dlerror());
+        return NULL;
+    }
+    const sc_program *program = get();
+    if (program->abi == SC_ABI_VERSION)
+        return program;
+    snprintf(error, (size_t)room, "%s has ABI %d, this is %d", path, program->abi, SC_ABI_VERSION);
+    return NULL;
+}

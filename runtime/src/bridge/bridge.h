@@ -1,0 +1,164 @@
+/* bridge.h - inside of the bridge between Python values and compiled entries.
+ *
+ * One bridge object holds the variants of one function: compiled entries, each with the guards and the argument and
+ * result trees that select and serve it. One call borrows a frame (a context with its marshalled values) from the
+ * bridge's free list. Everything here runs under the GIL except the compiled entry itself.
+ *
+ * Matching functions answer 1 (matches), 0 (does not) or -1 (Python exception set). */
+#ifndef SC_BRIDGE_H
+#define SC_BRIDGE_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdatomic.h>
+
+#include "sc.h"
+#include "sc_dlpack.h"
+
+/* ORDER KINDS: _Kind in bridge.py */
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
+
+/* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
+typedef struct node {
+    uint8_t kind, dtype, rank;
+    bool contiguous;
+    int n;
+    struct node *child;
+    PyObject *data; /* known object, tuple of keys, named tuple class, path of an argument */
+    int64_t size[SC_MAX_RANK]; /* -1: any */
+} node;
+
+/* ORDER GUARDS: Guard in bridge.py */
+enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
+                  G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS };
+
+typedef struct guard {
+    uint8_t kind;
+    PyObject *container, *key, *expected;
+} guard;
+
+typedef struct param {
+    PyObject *name;     /* None: positional only */
+    PyObject *fallback; /* default value, NULL when there is none */
+    node spec;
+} param;
+
+typedef struct live {
+    PyObject *container, *key; /* a dict and a key in it, or a cell */
+    node spec;
+} live;
+
+typedef struct variant {
+    PyObject *source; /* tuple that owns every Python object below */
+    const sc_program *program;
+    const sc_entry *entry;
+    int n_params, n_positional, n_live, n_guards;
+    param *params;
+    live *lives;
+    guard *guards;
+    node result;
+    PyObject *bind, *grad_call; /* or NULL */
+    PyObject *exceptions;       /* dict: exception name -> class */
+    double seconds;             /* inside the entry, last run */
+} variant;
+
+/* Shared by a bridge and the tensors that it handed out, which may outlive it and die without the GIL. */
+typedef struct counters {
+    atomic_long refs, exported;              /* exported: storages that Python holds */
+    bool counting;                           /* contexts use the counting allocator, which fills the rest */
+    atomic_long blocks, allocations, fail_at; /* blocks that contexts hold; fail_at counts down, 0 = never */
+} counters;
+
+typedef struct held { /* a tensor taken from Python for the duration of a call */
+    PyObject *object;
+    sc_dl_managed *managed;
+    sc_tensor *tensor;
+} held;
+
+typedef struct seen { /* a Python list that was marshalled: passed twice, it must stay one list */
+    PyObject *object;
+    sc_list *list;
+    const node *spec;
+} seen;
+
+typedef struct frame {
+    struct frame *next;
+    struct bridge *owner;
+    sc_ctx *cx;
+    sc_value *args, *results;
+    PyObject **slots;              /* room for the bound arguments */
+    PyObject *const *slot;         /* the bound arguments: slots, or the caller's own vector */
+    PyObject *flat;                /* tuple that bind() made, or NULL */
+    PyObject *naming;              /* name of the argument being matched, for messages */
+    held *held;
+    seen *lists;
+    PyObject **made;               /* objects made for results, kept until the context is unwound */
+    int *buckets;                  /* hash table over lists: index + 1 */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
+    int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    PyThreadState *saved;          /* not NULL while the GIL is released */
+    PyObject *raised;              /* exception of a warning filter or of sys.stdout */
+} frame;
+
+typedef struct host { /* what the bridge uses of torch and of its own Python side; objects are strong */
+    PyObject *tensor_type, *parameter_type;
+    PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
+    PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
+    PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
+    Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
+    uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    PyObject *why_refused;
+} host;
+
+typedef struct bridge {
+    PyObject_HEAD
+    PyObject *on_miss;
+    host host;
+    variant **variants; /* most recently hit first */
+    int n_variants;
+    frame *idle;
+    counters *counters;
+    double seconds;
+    size_t peak;
+} bridge;
+
+/* spec.c */
+variant *variant_new(PyObject *source);
+void variant_free(variant *v);
+
+/* host.c */
+int host_load(host *h, PyObject *namespace);
+int host_traverse(host *h, visitproc visit, void *arg);
+void host_clear(host *h);
+int host_refuses_mode(const host *h); /* -1 when a mode is active that compiled code would not honour */
+bool host_grad_enabled(const host *h);
+
+/* match.c */
+bool guards_hold(const host *h, const variant *v);
+int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
+
+/* tensor.c */
+int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out);
+void tensor_let_go(held *h);
+PyObject *tensor_give(frame *f, sc_tensor *t);
+void tensor_note(sc_tensor *t); /* every result once, before the first is given */
+int frame_keep(frame *f, PyObject *o); /* takes the reference */
+
+/* result.c */
+int lists_write_back(frame *f, bool with_results, const variant *v);
+PyObject *result_build(frame *f, const variant *v);
+
+/* frame.c */
+frame *frame_acquire(bridge *b);
+void frame_reset(frame *f, bool keep_taken);
+void frame_release(frame *f);
+void frames_drop(bridge *b);
+int frame_fit(frame *f, const variant *v);
+int grow(void *array, int *capacity, int wanted, size_t item); /* array: address of a pointer; -1: MemoryError set */
+counters *counters_new(void);
+void counters_release(counters *c);
+
+/* execute.c */
+PyObject *execute(frame *f, variant *v);
+
+#endif

@@ -1,0 +1,160 @@
+/* execute.c - runs a matched entry: lets go of the GIL when that pays, turns errors into exceptions, hands out results. */
+#include "bridge.h"
+
+#include <time.h>
+
+#define WORTH_RELEASING 20e-6 /* seconds; a release and its return cost about 0.1 us, and much more when contended */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The exception being raised, as an object that this clears and hands over. */
+static PyObject *raised_now(void)
+{
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback)
+        PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+static void raise_object(PyObject *exception)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE(exception), exception);
+    Py_DECREF(exception);
+}
+
+/* Calls a Python function for the running entry. After an exception the entry is deaf: the rest of its output would
+ * not have been produced by eager either. */
+static void tell(frame *f, PyObject *function, const char *format, const char *a, const char *b, const char *c, int line)
+{
+    bool released = f->saved != NULL;
+    if (f->raised)
+        return;
+    if (released)
+        PyEval_RestoreThread(f->saved);
+    PyObject *done = PyObject_CallFunction(function, format, a, b, c, line);
+    if (!done)
+        f->raised = raised_now();
+    Py_XDECREF(done);
+    if (released)
+        f->saved = PyEval_SaveThread();
+}
+
+static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
+{
+    frame *f = user;
+    tell(f, f->owner->host.warn, "sszi", category, message, where ? where->file : NULL, where ? where->line : 0);
+}
+
+static void on_print(void *user, const char *text)
+{
+    frame *f = user;
+    tell(f, f->owner->host.print, "s", text, NULL, NULL, 0);
+}
+
+static int run_entry(frame *f, variant *v)
+{
+    sc_ctx *cx = f->cx;
+    PyObject *threads = PyObject_CallNoArgs(f->owner->host.num_threads);
+    cx->num_threads = threads ? (int)PyLong_AsLong(threads) : 1;
+    Py_XDECREF(threads);
+    PyErr_Clear();
+    cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
+    cx->bytes_peak = cx->bytes_live;
+    cx->depth = 0;
+    cx->warn = on_warn, cx->print = on_print, cx->user = f;
+    cx->locs = v->program->locs;
+    bool release = v->seconds > WORTH_RELEASING;
+    if (release)
+        f->saved = PyEval_SaveThread();
+    double start = seconds_now();
+    int r = v->entry->call(cx, f->args, f->results);
+    double seconds = seconds_now() - start;
+    if (release) {
+        PyEval_RestoreThread(f->saved);
+        f->saved = NULL;
+    }
+    v->seconds = f->owner->seconds = seconds;
+    f->owner->peak = cx->bytes_peak;
+    return r;
+}
+
+/* Rows of the location and of the calls that it was inlined through, innermost first: (file, line, function, text). */
+static PyObject *rows_of(const sc_program *p, int loc)
+{
+    PyObject *rows = PyList_New(0);
+    for (int left = p->n_locs; rows && left > 0 && loc >= 0 && loc < p->n_locs; left--) {
+        const sc_loc *l = &p->locs[loc];
+        PyObject *row = Py_BuildValue("(siss)", l->file, l->line, l->function, l->text);
+        if (!row || PyList_Append(rows, row) < 0)
+            Py_CLEAR(rows);
+        Py_XDECREF(row);
+        loc = l->inlined_at;
+    }
+    return rows;
+}
+
+static PyObject *error_object(const frame *f, const variant *v)
+{
+    const sc_error *e = &f->cx->error;
+    PyObject *rows = rows_of(v->program, e->loc), *exception = NULL;
+    PyObject *message = PyUnicode_DecodeUTF8(e->message, (Py_ssize_t)strlen(e->message), "replace");
+    if (rows && message)
+        exception = PyObject_CallFunction(f->owner->host.make_exception, "sOOO", e->type, message, rows, v->exceptions);
+    Py_XDECREF(rows);
+    Py_XDECREF(message);
+    return exception ? exception : raised_now();
+}
+
+/* Tells autograd which arguments were written. */
+static int bump_versions(const frame *f)
+{
+    PyObject *written = NULL;
+    for (int i = 0; i < f->n_held; i++) {
+        if (!(f->held[i].tensor->storage->flags & SC_WRITTEN))
+            continue;
+        if ((!written && !(written = PyList_New(0))) || PyList_Append(written, f->held[i].object) < 0)
+            return Py_XDECREF(written), -1;
+    }
+    if (!written)
+        return 0;
+    PyObject *done = PyObject_CallOneArg(f->owner->host.bump, written);
+    Py_DECREF(written);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
+PyObject *execute(frame *f, variant *v)
+{
+    PyObject *result = NULL, *failed = NULL;
+    int r = run_entry(f, v);
+    if (f->raised)
+        failed = f->raised, f->raised = NULL;
+    else if (r < 0)
+        failed = error_object(f, v);
+    /* what was written before an error stays written, as in eager */
+    int kept = bump_versions(f) < 0 || lists_write_back(f, !failed, v) < 0 ? -1 : 0;
+    if (failed) {
+        PyErr_Clear();
+        raise_object(failed);
+    } else if (kept == 0) {
+        result = result_build(f, v);
+    }
+    size_t peak = f->cx->bytes_peak;
+    frame_reset(f, false);
+    if (f->cx->bytes_cached > peak)
+        sc_ctx_trim(f->cx, peak);
+    return result;
+}

@@ -1,0 +1,280 @@
+/* match.c - does this call fit this variant? Guards, binding of arguments, and marshalling, which is one walk with the
+ * matching: most calls fit the first variant that is tried. */
+#include "bridge.h"
+
+/* The same constant: identical, or equal and of one type. 0.0 and -0.0 differ, a NaN is a NaN. */
+static bool same_value(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return true;
+    if (!a || !b || Py_TYPE(a) != Py_TYPE(b))
+        return false;
+    if (PyFloat_CheckExact(a)) {
+        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return (x != x && y != y) || memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a))
+        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    if (!PyTuple_CheckExact(a) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b))
+        return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
+        if (!same_value(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)))
+            return false;
+    return true;
+}
+
+static bool same_items(PyObject *have, PyObject *expected)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(expected);
+    if (!PyList_CheckExact(have) && !PyTuple_Check(have))
+        return false;
+    if (PySequence_Fast_GET_SIZE(have) != n)
+        return false;
+    PyObject **items = PySequence_Fast_ITEMS(have);
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (items[i] != PyTuple_GET_ITEM(expected, i))
+            return false;
+    return true;
+}
+
+static bool answers(PyObject *f, PyObject *expected)
+{
+    PyObject *have = PyObject_CallNoArgs(f);
+    Py_XDECREF(have); /* dtypes and bools outlive this */
+    return have == expected;
+}
+
+static bool guard_holds(const host *h, const guard *g)
+{
+    switch ((enum guard_kind)g->kind) {
+    case G_DICT_IS: return PyDict_GetItemWithError(g->container, g->key) == g->expected;
+    case G_DICT_EQ: return same_value(PyDict_GetItemWithError(g->container, g->key), g->expected);
+    case G_DICT_MISSING: return !PyDict_GetItemWithError(g->container, g->key);
+    case G_CELL_IS: return PyCell_GET(g->container) == g->expected;
+    case G_CELL_EQ: return same_value(PyCell_GET(g->container), g->expected);
+    case G_TYPE_ATTR_IS: return _PyType_Lookup((PyTypeObject *)g->container, g->key) == g->expected;
+    case G_DICT_EMPTY: return PyDict_GET_SIZE(g->container) == 0;
+    case G_LIST_ITEMS_ARE: return same_items(g->container, g->expected);
+    case G_DEFAULT_DTYPE_IS: return answers(h->default_dtype, g->expected);
+    case G_GRAD_MODE_IS: return answers(h->grad_enabled, g->expected);
+    }
+    return false;
+}
+
+bool guards_hold(const host *h, const variant *v)
+{
+    for (int i = 0; i < v->n_guards; i++)
+        if (!guard_holds(h, &v->guards[i])) {
+            PyErr_Clear();
+            return false;
+        }
+    return true;
+}
+
+/* ---- binding ---- */
+
+static int param_named(const variant *v, PyObject *name)
+{
+    for (int i = 0; i < v->n_params; i++)
+        if (v->params[i].name == name)
+            return i;
+    for (int i = 0; i < v->n_params; i++)
+        if (v->params[i].name != Py_None && PyUnicode_Compare(v->params[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static int bind_in_python(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    f->flat = PyObject_Vectorcall(v->bind, args, (size_t)nargs, kwnames);
+    if (!f->flat)
+        return -1;
+    if (!PyTuple_Check(f->flat) || PyTuple_GET_SIZE(f->flat) != v->n_params)
+        return 0;
+    f->slot = &PyTuple_GET_ITEM(f->flat, 0);
+    return 1;
+}
+
+static int bind(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    if (v->bind)
+        return bind_in_python(f, v, args, nargs, kwnames);
+    if (nargs > v->n_positional)
+        return 0;
+    if (!keywords && nargs == v->n_params) {
+        f->slot = args;
+        return 1;
+    }
+    for (int i = 0; i < v->n_params; i++)
+        f->slots[i] = i < nargs ? args[i] : NULL;
+    for (Py_ssize_t k = 0; k < keywords; k++) {
+        int i = param_named(v, PyTuple_GET_ITEM(kwnames, k));
+        if (i < 0 || f->slots[i])
+            return 0;
+        f->slots[i] = args[nargs + k];
+    }
+    for (int i = (int)nargs; i < v->n_params; i++)
+        if (!f->slots[i] && !(f->slots[i] = v->params[i].fallback))
+            return 0;
+    f->slot = f->slots;
+    return 1;
+}
+
+/* ---- marshalling ---- */
+
+static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
+
+static int take_int(PyObject *o, sc_value *out)
+{
+    int overflow;
+    if (!PyLong_CheckExact(o))
+        return 0;
+    out->i = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (!overflow)
+        return 1;
+    PyErr_SetString(PyExc_OverflowError, "Python int too large to convert to C long");
+    return -1;
+}
+
+static size_t hash_of(const void *p) { return (size_t)((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20; }
+
+static int *bucket_of(frame *f, PyObject *o)
+{
+    size_t mask = (size_t)f->cap_buckets - 1, i = hash_of(o) & mask;
+    while (f->buckets[i] && f->lists[f->buckets[i] - 1].object != o)
+        i = (i + 1) & mask;
+    return &f->buckets[i];
+}
+
+/* Makes room for one more list and keeps the table at most half full. */
+static int lists_fit(frame *f)
+{
+    if (grow(&f->lists, &f->cap_lists, f->n_lists + 1, sizeof *f->lists) < 0)
+        return -1;
+    if (f->cap_buckets >= 2 * (f->n_lists + 1))
+        return 0;
+    if (grow(&f->buckets, &f->cap_buckets, f->cap_buckets ? 2 * f->cap_buckets : 16, sizeof *f->buckets) < 0)
+        return -1;
+    memset(f->buckets, 0, sizeof *f->buckets * (size_t)f->cap_buckets);
+    for (int i = 0; i < f->n_lists; i++)
+        *bucket_of(f, f->lists[i].object) = i + 1;
+    return 0;
+}
+
+/* Do two specs of list elements accept the same elements? */
+static bool same_element(const node *a, const node *b)
+{
+    if (a == b || a->kind != b->kind)
+        return a == b;
+    if (a->kind == N_LIST)
+        return same_element(a->child, b->child);
+    return a->kind != N_TENSOR || (a->dtype == b->dtype && a->rank == b->rank && a->contiguous == b->contiguous &&
+                                   memcmp(a->size, b->size, sizeof a->size) == 0);
+}
+
+static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    if (!PyList_CheckExact(o))
+        return 0;
+    if (lists_fit(f) < 0)
+        return -1;
+    int *bucket = bucket_of(f, o);
+    if (*bucket) { /* the same list again */
+        const seen *s = &f->lists[*bucket - 1];
+        out->l = s->list;
+        return same_element(s->spec, n->child) || (s->list->len == 0 && s->spec->kind == n->child->kind);
+    }
+    bool counted = n->child->kind == N_TENSOR || n->child->kind == N_LIST;
+    sc_list *l = sc_list_new(f->cx, counted, PyList_GET_SIZE(o));
+    if (!l)
+        return PyErr_NoMemory(), -1;
+    l->owner = o;
+    f->lists[f->n_lists] = (seen){Py_NewRef(o), l, n->child};
+    *bucket = ++f->n_lists;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
+        sc_value item = {0};
+        int r = take_leaf(f, n->child, PyList_GET_ITEM(o, i), &item);
+        if (r <= 0)
+            return r;
+        if (sc_list_append(f->cx, l, item) < 0)
+            return PyErr_NoMemory(), -1;
+    }
+    l->written = false;
+    out->l = l;
+    return 1;
+}
+
+static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    switch ((enum node_kind)n->kind) {
+    case N_TENSOR: return tensor_take(f, o, n, out);
+    case N_INT: return take_int(o, out);
+    case N_FLOAT: return PyFloat_CheckExact(o) ? (out->f = PyFloat_AS_DOUBLE(o), 1) : 0;
+    case N_BOOL: return PyBool_Check(o) ? (out->b = o == Py_True, 1) : 0;
+    case N_LIST: return take_list(f, n, o, out);
+    default: return 0;
+    }
+}
+
+static int take(frame *f, const node *n, PyObject *o);
+
+/* The order of the keys counts: compiled code iterates in the order of the spec. */
+static int take_dict(frame *f, const node *n, PyObject *o)
+{
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) != n->n)
+        return 0;
+    for (int i = 0; i < n->n && PyDict_Next(o, &at, &key, &item); i++) {
+        int r = same_value(key, PyTuple_GET_ITEM(n->data, i)) ? take(f, &n->child[i], item) : 0;
+        if (r <= 0)
+            return r;
+    }
+    return 1;
+}
+
+static int take(frame *f, const node *n, PyObject *o)
+{
+    int r;
+    switch ((enum node_kind)n->kind) {
+    case N_IGNORED: return 1;
+    case N_KNOWN: return same_value(o, n->data);
+    case N_NAMEDTUPLE:
+    case N_TUPLE:
+        if ((n->kind == N_TUPLE ? !PyTuple_CheckExact(o) : (PyObject *)Py_TYPE(o) != n->data) ||
+            PyTuple_GET_SIZE(o) != n->n)
+            return 0;
+        for (int i = 0; i < n->n; i++)
+            if ((r = take(f, &n->child[i], PyTuple_GET_ITEM(o, i))) <= 0)
+                return r;
+        return 1;
+    case N_DICT: return take_dict(f, n, o);
+    default: {
+        sc_value v = {0};
+        r = take_leaf(f, n, o, &v);
+        f->args[f->n_args++] = v;
+        return r;
+    }
+    }
+}
+
+int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    f->n_slots = v->n_params;
+    int r = frame_fit(f, v) < 0 ? -1 : bind(f, v, args, nargs, kwnames);
+    for (int i = 0; r > 0 && i < v->n_params; i++) {
+        f->naming = v->params[i].name;
+        r = take(f, &v->params[i].spec, f->slot[i]);
+    }
+    for (int i = 0; r > 0 && i < v->n_live; i++) {
+        const live *l = &v->lives[i];
+        PyObject *o = PyDict_Check(l->container) ? PyDict_GetItemWithError(l->container, l->key)
+                                                 : PyCell_GET(l->container);
+        if (!o)
+            return PyErr_Occurred() ? -1 : 0;
+        f->naming = l->key;
+        r = take(f, &l->spec, o);
+    }
+    return r;
+}

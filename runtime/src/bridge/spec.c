@@ -1,0 +1,151 @@
+/* spec.c - from the tuples that bridge.py lowers a VariantSpec to, to the structs that a call walks. The tuples were
+ * made by our own Python, so their form is checked only as far as PyArg_ParseTuple does. */
+#include "bridge.h"
+
+static void node_free(node *n)
+{
+    for (int i = 0; i < n->n; i++)
+        node_free(&n->child[i]);
+    PyMem_Free(n->child);
+}
+
+static int tensor_init(node *n, PyObject *data)
+{
+    int dtype, rank, contiguous;
+    PyObject *sizes;
+    if (!PyArg_ParseTuple(data, "iipO!", &dtype, &rank, &contiguous, &PyTuple_Type, &sizes))
+        return -1;
+    if (dtype < 0 || dtype >= SC_NDTYPES || rank < 0 || rank > SC_MAX_RANK || PyTuple_GET_SIZE(sizes) != rank) {
+        PyErr_SetString(PyExc_ValueError, "bad dtype, rank or sizes in a tensor spec");
+        return -1;
+    }
+    n->dtype = (uint8_t)dtype, n->rank = (uint8_t)rank, n->contiguous = contiguous;
+    for (int d = 0; d < rank; d++) {
+        PyObject *size = PyTuple_GET_ITEM(sizes, d);
+        n->size[d] = size == Py_None ? -1 : PyLong_AsLongLong(size);
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+/* source: (kind, data, children). Adds the dynamic leaves below it to *leaves. */
+static int node_init(node *n, PyObject *source, int *leaves)
+{
+    int kind, below = 0;
+    PyObject *children;
+    *n = (node){0};
+    if (!PyArg_ParseTuple(source, "iOO!", &kind, &n->data, &PyTuple_Type, &children))
+        return -1;
+    n->kind = (uint8_t)kind;
+    if (kind == N_TENSOR && tensor_init(n, n->data) < 0)
+        return -1;
+    Py_ssize_t count = PyTuple_GET_SIZE(children);
+    if (count && !(n->child = PyMem_Calloc((size_t)count, sizeof *n->child))) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (; n->n < count; n->n++)
+        if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
+            return node_free(n), n->n = 0, n->child = NULL, -1;
+    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_LIST;
+    *leaves += leaf ? 1 : below;
+    return 0;
+}
+
+static PyObject *or_null(PyObject *o) { return o == Py_None ? NULL : o; }
+
+static int params_init(variant *v, PyObject *params, int *leaves)
+{
+    if (!(v->params = PyMem_Calloc((size_t)PyTuple_GET_SIZE(params) + 1, sizeof *v->params)))
+        return -1;
+    for (; v->n_params < PyTuple_GET_SIZE(params); v->n_params++) {
+        param *p = &v->params[v->n_params];
+        PyObject *spec, *fallback;
+        int has_default;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(params, v->n_params), "OOpO", &p->name, &spec, &has_default, &fallback) ||
+            node_init(&p->spec, spec, leaves) < 0)
+            return -1;
+        p->fallback = has_default ? fallback : NULL;
+    }
+    return 0;
+}
+
+static int lives_init(variant *v, PyObject *lives, int *leaves)
+{
+    if (!(v->lives = PyMem_Calloc((size_t)PyTuple_GET_SIZE(lives) + 1, sizeof *v->lives)))
+        return -1;
+    for (; v->n_live < PyTuple_GET_SIZE(lives); v->n_live++) {
+        live *l = &v->lives[v->n_live];
+        PyObject *spec;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(lives, v->n_live), "OOO", &l->container, &l->key, &spec) ||
+            node_init(&l->spec, spec, leaves) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int guards_init(variant *v, PyObject *guards)
+{
+    if (!(v->guards = PyMem_Calloc((size_t)PyTuple_GET_SIZE(guards) + 1, sizeof *v->guards)))
+        return -1;
+    for (; v->n_guards < PyTuple_GET_SIZE(guards); v->n_guards++) {
+        guard *g = &v->guards[v->n_guards];
+        int kind;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(guards, v->n_guards), "iOOO", &kind, &g->container, &g->key, &g->expected))
+            return -1;
+        g->kind = (uint8_t)kind;
+    }
+    return 0;
+}
+
+static int variant_init(variant *v, PyObject *source)
+{
+    unsigned long long program;
+    int entry, n_args = 0, n_results = 0;
+    PyObject *params, *lives, *guards, *result;
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OOOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+                          &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &v->bind, &v->grad_call,
+                          &PyDict_Type, &v->exceptions))
+        return -1;
+    v->program = (const sc_program *)(uintptr_t)program;
+    if (entry < 0 || entry >= v->program->n_entries) {
+        PyErr_Format(PyExc_ValueError, "%s has no entry %d", v->program->name, entry);
+        return -1;
+    }
+    v->entry = &v->program->entries[entry];
+    v->bind = or_null(v->bind), v->grad_call = or_null(v->grad_call);
+    if (params_init(v, params, &n_args) < 0 || lives_init(v, lives, &n_args) < 0 || guards_init(v, guards) < 0 ||
+        node_init(&v->result, result, &n_results) < 0)
+        return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
+    if (n_args != v->entry->n_args || n_results != v->entry->n_results) {
+        PyErr_Format(PyExc_ValueError, "entry %s has %d arguments and %d results, its specs have %d and %d",
+                     v->entry->name, v->entry->n_args, v->entry->n_results, n_args, n_results);
+        return -1;
+    }
+    return 0;
+}
+
+variant *variant_new(PyObject *source)
+{
+    variant *v = PyMem_Calloc(1, sizeof *v);
+    if (!v)
+        return (variant *)PyErr_NoMemory();
+    v->source = Py_NewRef(source);
+    if (variant_init(v, source) == 0)
+        return v;
+    variant_free(v);
+    return NULL;
+}
+
+void variant_free(variant *v)
+{
+    for (int i = 0; i < v->n_params; i++)
+        node_free(&v->params[i].spec);
+    for (int i = 0; i < v->n_live; i++)
+        node_free(&v->lives[i].spec);
+    node_free(&v->result);
+    PyMem_Free(v->params);
+    PyMem_Free(v->lives);
+    PyMem_Free(v->guards);
+    Py_XDECREF(v->source);
+    PyMem_Free(v);
+}

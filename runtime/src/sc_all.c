@@ -1,0 +1,21 @@
+/* sc_all.c - every kernel file in one translation unit, for programs that include the runtime (SC_UNITY): one unit per
+ * ISA level, in which unused operations cost nothing. sc_core.c does not depend on the level and is compiled apart. */
+#ifndef SC_UNITY
+#define SC_UNITY 1
+#endif
+#include "sc_layout.c"
+#include "sc_iter.c"
+#include "sc_check.c"
+#include "sc_convert.c"
+#include "sc_copy.c"
+#include "sc_view.c"
+#include "sc_join.c"
+#include "sc_reduce.c"
+
+#ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
+#include "sc_gemm.c"
+#endif
+#ifndef SC_WITHOUT_IMAGES
+#include "sc_conv.c"
+#include "sc_pool.c"
+#endif

@@ -1,0 +1,196 @@
+/* sc_check.c - the errors of operations, apart from the operations: types and messages are eager PyTorch's. */
+#include "sc_internal.h"
+
+typedef long long sc_ll; /* for %lld */
+
+SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
+    int64_t size[SC_MAX_RANK];
+    int rank = a->rank;
+    memcpy(size, a->size, sizeof size);
+    return sc_broadcast(cx, size, &rank, b->size, b->rank);
+}
+
+SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst) {
+    int64_t size[SC_MAX_RANK];
+    int rank = dst->rank;
+    memcpy(size, dst->size, sizeof size);
+    if (sc_broadcast(cx, size, &rank, src->size, src->rank)) return -1;
+    if (rank == dst->rank && sc_same_sizes(size, dst->size, rank)) return 0;
+    return sc_raise(cx, "RuntimeError", "output with shape %s doesn't match the broadcast shape %s", sc_shape_text(dst).s,
+                    sc_sizes_text(size, rank).s);
+}
+
+/* ---- products ---- */
+
+static int check_mm(sc_ctx *cx, int64_t rows, int64_t inner, const sc_tensor *b, int64_t b_rows, int64_t b_cols, int dtype) {
+    if (inner != b_rows)
+        return sc_raise(cx, "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (%lldx%lld and %lldx%lld)", (sc_ll)rows,
+                        (sc_ll)inner, (sc_ll)b_rows, (sc_ll)b_cols);
+    if (dtype != b->dtype)
+        return sc_raise(cx, "RuntimeError", "expected m1 and m2 to have the same dtype, but got: %s != %s",
+                        sc_dtype_name(dtype), sc_dtype_name(b->dtype));
+    return 0;
+}
+
+static int check_mv(sc_ctx *cx, int64_t rows, int64_t inner, const sc_tensor *m, const sc_tensor *v) {
+    if (inner != v->numel)
+        return sc_raise(cx, "RuntimeError", "size mismatch, got input (%lld), mat (%lldx%lld), vec (%lld)", (sc_ll)rows, (sc_ll)rows,
+                        (sc_ll)inner, (sc_ll)v->numel);
+    if (m->dtype != v->dtype)
+        return sc_raise(cx, "RuntimeError", "addmv input tensors must have the same dtype, but got %s, %s, and %s",
+                        sc_scalar_type_name(v->dtype), sc_scalar_type_name(m->dtype), sc_scalar_type_name(v->dtype));
+    return 0;
+}
+
+static int check_dot(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
+    if (a->dtype != b->dtype)
+        return sc_raise(cx, "RuntimeError", "dot : expected both vectors to have same dtype, but found %s and %s",
+                        sc_scalar_type_name(a->dtype), sc_scalar_type_name(b->dtype));
+    if (a->numel != b->numel)
+        return sc_raise(cx, "RuntimeError",
+                        "inconsistent tensor size, expected tensor [%lld] and src [%lld] to have the same number of elements, "
+                        "but got %lld and %lld elements respectively",
+                        (sc_ll)a->numel, (sc_ll)b->numel, (sc_ll)a->numel, (sc_ll)b->numel);
+    return 0;
+}
+
+static int64_t check_product(const int64_t *size, int n) {
+    int64_t p = 1;
+    for (int i = 0; i < n; i++) p *= size[i];
+    return p;
+}
+
+/* Whether eager views the batch dimensions of a stack of matrices (of rank >= 3) as more rows of one matrix. */
+static bool check_folds(const sc_tensor *t, int64_t row_stride, int64_t rows) {
+    if (t->numel == 0) return true;
+    for (int d = 0; d < t->rank - 2; d++) {
+        int64_t stride = d == t->rank - 3 ? row_stride : t->stride[d + 1], size = d == t->rank - 3 ? rows : t->size[d + 1];
+        if (t->stride[d] != stride * size) return false;
+    }
+    return true;
+}
+
+SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
+    int ra = a->rank, rb = b->rank;
+    const int64_t *sa = a->size, *sb = b->size;
+    if (ra == 0 || rb == 0)
+        return sc_raise(cx, "RuntimeError", "both arguments to matmul need to be at least 1D, but they are %dD and %dD", ra, rb);
+    if (ra == 1 && rb == 1) return check_dot(cx, a, b);
+    if (ra == 2 && rb == 1) return check_mv(cx, sa[0], sa[1], a, b);
+    if (ra <= 2 && rb == 2) return check_mm(cx, ra == 2 ? sa[0] : 1, sa[ra - 1], b, sb[0], sb[1], a->dtype);
+    if (ra >= 3 && rb <= 2 && check_folds(a, a->stride[ra - 2], sa[ra - 2])) {
+        int64_t rows = check_product(sa, ra - 1);
+        return rb == 1 ? check_mv(cx, rows, sa[ra - 1], a, b) : check_mm(cx, rows, sa[ra - 1], b, sb[0], sb[1], a->dtype);
+    }
+    if (ra == 1 && check_folds(b, b->stride[rb - 1], sb[rb - 1])) /* as b.mT @ a */
+        return check_mv(cx, check_product(sb, rb - 2) * sb[rb - 1], sb[rb - 2], b, a);
+
+    int64_t batch[SC_MAX_RANK] = {0};
+    int rank = ra > 2 ? ra - 2 : 0;
+    memcpy(batch, sa, (size_t)rank * sizeof *batch);
+    if (sc_broadcast(cx, batch, &rank, sb, rb > 2 ? rb - 2 : 0)) return -1;
+    int64_t n = check_product(batch, rank), inner = sa[ra - 1], b_rows = rb > 1 ? sb[rb - 2] : sb[0];
+    if (inner != b_rows)
+        return sc_raise(cx, "RuntimeError",
+                        "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
+                        (sc_ll)n, (sc_ll)inner, (sc_ll)n, (sc_ll)b_rows);
+    if (a->dtype != b->dtype)
+        return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", sc_scalar_type_name(a->dtype),
+                        sc_scalar_type_name(b->dtype));
+    return 0;
+}
+
+/* The bias of a product of [rows, n] elements: eager expands it to that shape. */
+static int check_bias(sc_ctx *cx, const sc_tensor *bias, const sc_tensor *w, int64_t rows, int64_t n) {
+    const int64_t size[2] = {rows, n};
+    if (sc_check_expand(cx, bias, size, 2)) return -1;
+    if (bias->dtype != w->dtype)
+        return sc_raise(cx, "RuntimeError", "self and mat2 must have the same dtype, but got %s and %s",
+                        sc_scalar_type_name(bias->dtype), sc_scalar_type_name(w->dtype));
+    return 0;
+}
+
+SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
+    int rank = x->rank;
+    if (rank == 0 || w->rank == 0)
+        return sc_raise(cx, "RuntimeError", "both arguments to linear need to be at least 1D, but they are %dD and %dD", rank,
+                        w->rank);
+    if (w->rank > 2)
+        return sc_raise(cx, "RuntimeError", "t() expects a tensor with <= 2 dimensions, but self is %dD", w->rank);
+    /* With a bias, eager multiplies x as one matrix when it can be viewed so. */
+    bool flat = bias && (rank == 2 || (bias->rank <= 2 && sc_is_contiguous(x)));
+    if (flat && w->rank == 1) return sc_raise(cx, "RuntimeError", "mat2 must be a matrix, got 1-D tensor");
+    if (flat) {
+        int64_t rows = check_product(x->size, rank - 1), n = w->size[0];
+        if (check_bias(cx, bias, w, rows, n)) return -1;
+        return check_mm(cx, rows, x->size[rank - 1], w, w->size[1], n, x->dtype);
+    }
+    sc_tensor t = *w; /* w.t() */
+    if (w->rank == 2) {
+        t.size[0] = w->size[1], t.size[1] = w->size[0];
+        t.stride[0] = w->stride[1], t.stride[1] = w->stride[0];
+    }
+    if (sc_check_matmul(cx, x, &t)) return -1;
+    if (!bias) return 0;
+    sc_tensor out = *x; /* only its shape is used: the product, to which eager adds the bias in place */
+    out.rank = (uint8_t)(rank - (w->rank == 1));
+    if (w->rank == 2) out.size[rank - 1] = w->size[0];
+    return sc_check_broadcast_to(cx, bias, &out);
+}
+
+/* ---- indexing and shapes ---- */
+
+SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index) {
+    if (x->rank == 0)
+        return sc_raise(cx, "IndexError",
+                        "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+                        "convert a 0-dim tensor to a number");
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return -1;
+    if (index < -x->size[d] || index >= x->size[d])
+        return sc_raise(cx, "IndexError", "index %lld is out of bounds for dimension %d with size %lld", (sc_ll)index, d,
+                        (sc_ll)x->size[d]);
+    return 0;
+}
+
+SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int64_t full[SC_MAX_RANK], stride[SC_MAX_RANK];
+    if (sc_infer_size(cx, x, size, rank, full)) return -1;
+    if (sc_view_strides(x, full, rank, stride)) return 0;
+    return sc_raise(cx, "RuntimeError",
+                    "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+                    "contiguous subspaces). Use .reshape(...) instead.");
+}
+
+SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int64_t full[SC_MAX_RANK];
+    return sc_infer_size(cx, x, size, rank, full);
+}
+
+SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int extra = rank - x->rank;
+    if (extra < 0)
+        return sc_raise(cx, "RuntimeError",
+                        "expand(torch.%sTensor{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
+                        "number of dimensions in the tensor (%d)",
+                        sc_scalar_type_name(x->dtype), sc_shape_text(x).s, sc_sizes_text(size, rank).s, rank, x->rank);
+    for (int d = rank; d-- > 0;) {
+        if (d < extra && size[d] == -1 && x->rank)
+            return sc_raise(cx, "RuntimeError",
+                            "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", d);
+        int64_t have = d < extra ? 1 : x->size[d - extra];
+        if (size[d] == have || (size[d] == -1 && d >= extra)) continue;
+        if (have != 1)
+            return sc_raise(cx, "RuntimeError",
+                            "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
+                            "dimension %d.  Target sizes: %s.  Tensor sizes: %s",
+                            (sc_ll)size[d], (sc_ll)have, d, sc_sizes_text(size, rank).s, sc_shape_text(x).s);
+        if (size[d] < 0) return sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
+    }
+    return 0;
+}
+
+SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x) {
+    if (x->numel == 1) return 0;
+    return sc_raise(cx, "ValueError", "only one element tensors can be converted to Python scalars");
+}

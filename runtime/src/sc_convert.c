@@ -1,0 +1,262 @@
+/* sc_convert.c - rows of elements from one dtype to another.
+ *
+ * Ten dtypes make a hundred pairs. Instead each converts to one of three wide types (i64, f32, f64) without loss, and
+ * from there to any other; a row goes through a small buffer unless one of the two steps is empty. */
+#include "../include/sc_cast.h"
+#include "../include/sc_half.h"
+#include "sc_internal.h"
+
+#define SAME(x) (x)
+#define TRUTH(x) ((x) != 0)
+
+/* ---- narrow to wide ---- */
+#define NAME load_bool
+#define TO int64_t
+#define FROM uint8_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME load_u8
+#define TO int64_t
+#define FROM uint8_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME load_i8
+#define TO int64_t
+#define FROM int8_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME load_i16
+#define TO int64_t
+#define FROM int16_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME load_i32
+#define TO int64_t
+#define FROM int32_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME load_f16
+#define TO float
+#define FROM uint16_t
+#define VAL sc_f16_to_f32
+#include "sc_convert.inc"
+#define NAME load_bf16
+#define TO float
+#define FROM uint16_t
+#define VAL sc_bf16_to_f32
+#include "sc_convert.inc"
+
+/* ---- wide to any ---- */
+#define HALF_OF(x) sc_f32_to_f16((float)(x))
+#define BF16_OF(x) sc_f32_to_bf16((float)(x))
+#define NAME i64_to_bool
+#define TO uint8_t
+#define FROM int64_t
+#define VAL TRUTH
+#include "sc_convert.inc"
+#define NAME i64_to_u8
+#define TO uint8_t
+#define FROM int64_t
+#define VAL (uint8_t)
+#include "sc_convert.inc"
+#define NAME i64_to_i8
+#define TO int8_t
+#define FROM int64_t
+#define VAL (int8_t)
+#include "sc_convert.inc"
+#define NAME i64_to_i16
+#define TO int16_t
+#define FROM int64_t
+#define VAL (int16_t)
+#include "sc_convert.inc"
+#define NAME i64_to_i32
+#define TO int32_t
+#define FROM int64_t
+#define VAL (int32_t)
+#include "sc_convert.inc"
+#define NAME i64_to_f16
+#define TO uint16_t
+#define FROM int64_t
+#define VAL HALF_OF
+#include "sc_convert.inc"
+#define NAME i64_to_bf16
+#define TO uint16_t
+#define FROM int64_t
+#define VAL BF16_OF
+#include "sc_convert.inc"
+#define NAME i64_to_f32
+#define TO float
+#define FROM int64_t
+#define VAL (float)
+#include "sc_convert.inc"
+#define NAME i64_to_f64
+#define TO double
+#define FROM int64_t
+#define VAL (double)
+#include "sc_convert.inc"
+#define NAME f32_to_bool
+#define TO uint8_t
+#define FROM float
+#define VAL TRUTH
+#include "sc_convert.inc"
+#define NAME f32_to_u8
+#define TO uint8_t
+#define FROM float
+#define VAL (uint8_t)sc_f32_to_i32
+#include "sc_convert.inc"
+#define NAME f32_to_i8
+#define TO int8_t
+#define FROM float
+#define VAL (int8_t)sc_f32_to_i32
+#include "sc_convert.inc"
+#define NAME f32_to_i16
+#define TO int16_t
+#define FROM float
+#define VAL (int16_t)sc_f32_to_i32
+#include "sc_convert.inc"
+#define NAME f32_to_i32
+#define TO int32_t
+#define FROM float
+#define VAL sc_f32_to_i32
+#include "sc_convert.inc"
+#define NAME f32_to_i64
+#define TO int64_t
+#define FROM float
+#define VAL sc_f32_to_i64
+#include "sc_convert.inc"
+#define NAME f32_to_f16
+#define TO uint16_t
+#define FROM float
+#define VAL HALF_OF
+#include "sc_convert.inc"
+#define NAME f32_to_bf16
+#define TO uint16_t
+#define FROM float
+#define VAL BF16_OF
+#include "sc_convert.inc"
+#define NAME f32_to_f64
+#define TO double
+#define FROM float
+#define VAL (double)
+#include "sc_convert.inc"
+#define NAME f64_to_bool
+#define TO uint8_t
+#define FROM double
+#define VAL TRUTH
+#include "sc_convert.inc"
+#define NAME f64_to_u8
+#define TO uint8_t
+#define FROM double
+#define VAL (uint8_t)sc_f64_to_i32
+#include "sc_convert.inc"
+#define NAME f64_to_i8
+#define TO int8_t
+#define FROM double
+#define VAL (int8_t)sc_f64_to_i32
+#include "sc_convert.inc"
+#define NAME f64_to_i16
+#define TO int16_t
+#define FROM double
+#define VAL (int16_t)sc_f64_to_i32
+#include "sc_convert.inc"
+#define NAME f64_to_i32
+#define TO int32_t
+#define FROM double
+#define VAL sc_f64_to_i32
+#include "sc_convert.inc"
+#define NAME f64_to_i64
+#define TO int64_t
+#define FROM double
+#define VAL sc_f64_to_i64
+#include "sc_convert.inc"
+#define NAME f64_to_f16
+#define TO uint16_t
+#define FROM double
+#define VAL HALF_OF
+#include "sc_convert.inc"
+#define NAME f64_to_bf16
+#define TO uint16_t
+#define FROM double
+#define VAL BF16_OF
+#include "sc_convert.inc"
+#define NAME f64_to_f32
+#define TO float
+#define FROM double
+#define VAL (float)
+#include "sc_convert.inc"
+
+/* ---- rows of one dtype ---- */
+#define NAME move_8
+#define TO uint8_t
+#define FROM uint8_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME move_16
+#define TO uint16_t
+#define FROM uint16_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME move_32
+#define TO uint32_t
+#define FROM uint32_t
+#define VAL SAME
+#include "sc_convert.inc"
+#define NAME move_64
+#define TO uint64_t
+#define FROM uint64_t
+#define VAL SAME
+#include "sc_convert.inc"
+
+#undef SAME
+#undef TRUTH
+#undef HALF_OF
+#undef BF16_OF
+
+typedef void row_function(void *dst, int64_t dst_step, const void *src, int64_t src_step, int64_t n);
+
+enum { CONVERT_CHUNK = 512 }; /* elements that pass through the buffer at a time */
+
+static int wide_dtype(int dtype) {
+    return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
+}
+
+static row_function *load_function(int dtype) {
+    static row_function *const table[SC_NDTYPES] = {load_bool, load_u8, load_i8,   load_i16, load_i32,
+                                                    move_64,   load_f16, load_bf16, move_32,  move_64};
+    return table[dtype];
+}
+
+static row_function *store_function(int wide, int dtype) {
+    static row_function *const from_i64[SC_NDTYPES] = {i64_to_bool, i64_to_u8,  i64_to_i8,   i64_to_i16, i64_to_i32,
+                                                       move_64,     i64_to_f16, i64_to_bf16, i64_to_f32, i64_to_f64};
+    static row_function *const from_f32[SC_NDTYPES] = {f32_to_bool, f32_to_u8,  f32_to_i8,   f32_to_i16, f32_to_i32,
+                                                       f32_to_i64,  f32_to_f16, f32_to_bf16, move_32,    f32_to_f64};
+    static row_function *const from_f64[SC_NDTYPES] = {f64_to_bool, f64_to_u8,  f64_to_i8,   f64_to_i16, f64_to_i32,
+                                                       f64_to_i64,  f64_to_f16, f64_to_bf16, f64_to_f32, move_64};
+    return (wide == SC_I64 ? from_i64 : wide == SC_F32 ? from_f32 : from_f64)[dtype];
+}
+
+static row_function *move_function(size_t bytes) {
+    return bytes == 1 ? move_8 : bytes == 2 ? move_16 : bytes == 4 ? move_32 : move_64;
+}
+
+SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
+                              int64_t n) {
+    int64_t dst_size = (int64_t)sc_dtype_size(dst_dtype), src_size = (int64_t)sc_dtype_size(src_dtype);
+    int wide = wide_dtype(src_dtype);
+    if (dst_dtype == src_dtype) {
+        if (dst_step == 1 && src_step == 1) memcpy(dst, src, (size_t)(n * dst_size));
+        else move_function((size_t)dst_size)(dst, dst_step, src, src_step, n);
+    } else if (src_dtype == wide) {
+        store_function(wide, dst_dtype)(dst, dst_step, src, src_step, n);
+    } else if (dst_dtype == wide) {
+        load_function(src_dtype)(dst, dst_step, src, src_step, n);
+    } else {
+        int64_t buffer[CONVERT_CHUNK];
+        for (int64_t i = 0; i < n; i += CONVERT_CHUNK) {
+            int64_t m = n - i < CONVERT_CHUNK ? n - i : CONVERT_CHUNK;
+            load_function(src_dtype)(buffer, 1, (const char *)src + i * src_step * src_size, src_step, m);
+            store_function(wide, dst_dtype)((char *)dst + i * dst_step * dst_size, dst_step, buffer, 1, m);
+        }
+    }
+}

@@ -1,0 +1,455 @@
+/* sc_core.c - contexts, counted objects, storage recycling, errors and lists. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sc_internal.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+/* Recycled blocks stay poisoned while they wait, so ASan sees use after release and overruns into size-class slack. */
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n) __asan_poison_memory_region(p, n)
+#define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#else
+#define POISON(p, n) ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+/* One size for the structs of all objects except storages with data: they are recycled through one list. */
+#define STRUCT_BYTES sizeof(sc_tensor)
+_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
+               "every object fits a recycled struct");
+
+/* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
+#define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
+
+/* ---- memory ---- */
+
+static void *libc_realloc(void *user, void *block, size_t old, size_t nbytes) {
+    (void)user, (void)old;
+    if (nbytes) return realloc(block, nbytes);
+    free(block);
+    return NULL;
+}
+
+static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
+    cx->n_system++;
+    void *p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
+    if (!p && nbytes && cx->bytes_cached) { /* what we keep for later may be what is missing now */
+        sc_ctx_trim(cx, 0);
+        p = cx->alloc.realloc(cx->alloc.user, block, old, nbytes);
+    }
+    return p;
+}
+
+static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
+    cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
+}
+
+/* Size class k holds blocks of (4 + k % 4) << k / 4 sixteens of bytes: 64, 80, 96, 112, 128, 160, ... */
+static inline int bin_of(size_t nbytes) {
+    if (nbytes <= 64) return 0;
+    size_t last = nbytes - 1;
+    int log2 = 63 - __builtin_clzll(last);
+    return (log2 - 6) * 4 + (int)((last >> (log2 - 2)) & 3) + 1;
+}
+
+static inline size_t bin_bytes(int bin) {
+    return (size_t)(4 + (bin & 3)) << (bin >> 2) << 4;
+}
+
+static inline void link_live(sc_ctx *cx, sc_obj *o, int kind) {
+    o->refs = 1;
+    o->kind = (uint8_t)kind;
+    o->next = &cx->live;
+    o->prev = cx->live.prev;
+    cx->live.prev->next = o;
+    cx->live.prev = o;
+}
+
+static inline void unlink_live(sc_obj *o) {
+    o->prev->next = o->next;
+    o->next->prev = o->prev;
+}
+
+static void *take_struct(sc_ctx *cx, int kind) {
+    sc_obj *o = cx->free_tensors;
+    if (o) {
+        UNPOISON(o, STRUCT_BYTES);
+        cx->free_tensors = o->next;
+    } else if (!(o = system_realloc(cx, NULL, 0, STRUCT_BYTES))) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    link_live(cx, o, kind);
+    return o;
+}
+
+static inline void give_struct(sc_ctx *cx, sc_obj *o) {
+    o->next = cx->free_tensors;
+    cx->free_tensors = o;
+    POISON(o, STRUCT_BYTES);
+}
+
+static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
+    int bin = bin_of(nbytes);
+    sc_storage *s;
+    if (bin < SC_BINS && (s = cx->bin[bin])) {
+        UNPOISON(s, sizeof *s);
+        UNPOISON(s->data, nbytes);
+        cx->bin[bin] = (sc_storage *)s->obj.next;
+        cx->bytes_cached -= s->capacity;
+    } else {
+        size_t capacity = bin < SC_BINS ? bin_bytes(bin) : nbytes;
+        s = capacity < SIZE_MAX - BLOCK_OVERHEAD ? system_realloc(cx, NULL, 0, capacity + BLOCK_OVERHEAD) : NULL;
+        if (!s) {
+            sc_raise(cx, "RuntimeError",
+                     "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried "
+                     "to allocate %zu bytes. Error code 12 (Cannot allocate memory)",
+                     nbytes);
+            return NULL;
+        }
+        s->data = (void *)(((uintptr_t)(s + 1) + SC_ALIGN - 1) & ~(uintptr_t)(SC_ALIGN - 1));
+        s->capacity = capacity;
+        POISON((char *)s->data + nbytes, capacity - nbytes);
+    }
+    s->nbytes = nbytes;
+    s->flags = 0;
+    s->index = -1;
+    s->owner = NULL;
+    link_live(cx, &s->obj, SC_STORAGE);
+    cx->bytes_live += s->capacity;
+    if (cx->bytes_live > cx->bytes_peak) cx->bytes_peak = cx->bytes_live;
+    return s;
+}
+
+static void storage_recycle(sc_ctx *cx, sc_storage *s) {
+    if (s->flags & SC_EXTERNAL) {
+        give_struct(cx, &s->obj);
+        return;
+    }
+    int bin = bin_of(s->capacity);
+    cx->bytes_live -= s->capacity;
+    if (bin >= SC_BINS) {
+        system_free(cx, s, s->capacity + BLOCK_OVERHEAD);
+        return;
+    }
+    s->obj.next = (sc_obj *)cx->bin[bin];
+    cx->bin[bin] = s;
+    cx->bytes_cached += s->capacity;
+    POISON(s->data, s->capacity);
+    POISON(s, sizeof *s);
+}
+
+void sc_ctx_trim(sc_ctx *cx, size_t keep) {
+    for (int bin = SC_BINS - 1; bin >= 0; bin--)
+        while (cx->bin[bin] && cx->bytes_cached > keep) {
+            sc_storage *s = cx->bin[bin];
+            UNPOISON(s, sizeof *s);
+            UNPOISON(s->data, s->capacity);
+            cx->bin[bin] = (sc_storage *)s->obj.next;
+            cx->bytes_cached -= s->capacity;
+            system_free(cx, s, s->capacity + BLOCK_OVERHEAD);
+        }
+}
+
+/* ---- contexts ---- */
+
+sc_ctx *sc_ctx_new(const sc_allocator *alloc) {
+    sc_allocator a = alloc ? *alloc : (sc_allocator){libc_realloc, NULL};
+    sc_ctx *cx = a.realloc(a.user, NULL, 0, sizeof *cx);
+    if (!cx) return NULL;
+    memset(cx, 0, sizeof *cx);
+    cx->live.prev = cx->live.next = &cx->live;
+    cx->alloc = a;
+    cx->error.loc = -1;
+    cx->num_threads = 1;
+    return cx;
+}
+
+void sc_ctx_free(sc_ctx *cx) {
+    if (!cx) return;
+    sc_ctx_unwind(cx);
+    sc_ctx_trim(cx, 0);
+    for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
+        UNPOISON(o, STRUCT_BYTES);
+        next = o->next;
+        system_free(cx, o, STRUCT_BYTES);
+    }
+    sc_allocator a = cx->alloc;
+    a.realloc(a.user, cx, sizeof *cx, 0);
+}
+
+/* Gives back what one object owns by itself; what it refers to stands in the live list too. */
+static void recycle(sc_ctx *cx, sc_obj *o) {
+    if (o->kind == SC_STORAGE) {
+        storage_recycle(cx, (sc_storage *)o);
+        return;
+    }
+    if (o->kind == SC_LIST) {
+        sc_list *l = (sc_list *)o;
+        if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
+    }
+    give_struct(cx, o);
+}
+
+void sc_ctx_unwind(sc_ctx *cx) {
+    for (sc_obj *o = cx->live.next, *next; o != &cx->live; o = next) {
+        next = o->next;
+        recycle(cx, o);
+    }
+    cx->live.prev = cx->live.next = &cx->live;
+    cx->depth = 0;
+}
+
+int64_t sc_ctx_count_live(const sc_ctx *cx) {
+    int64_t n = 0;
+    for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) n++;
+    return n;
+}
+
+/* ---- errors ---- */
+
+int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    snprintf(cx->error.type, sizeof cx->error.type, "%s", type);
+    vsnprintf(cx->error.message, sizeof cx->error.message, format, args);
+    va_end(args);
+    cx->error.loc = -1;
+    return -1;
+}
+
+int sc_fail_at(sc_ctx *cx, int loc) {
+    if (cx->error.loc < 0) cx->error.loc = loc;
+    return -1;
+}
+
+void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
+    if (cx->warn) cx->warn(cx->user, category, message, loc >= 0 && cx->locs ? &cx->locs[loc] : NULL);
+}
+
+/* ---- counts ---- */
+
+void sc_retain(void *obj) {
+    if (obj) ((sc_obj *)obj)->refs++;
+}
+
+void sc_release(sc_ctx *cx, void *obj) {
+    sc_obj *o = obj;
+    if (!o || --o->refs > 0) return;
+    if (!o->prev) return; /* detached: its new owner frees it */
+    unlink_live(o);
+    if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
+    if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
+    if (o->kind == SC_LIST) {
+        sc_list *l = (sc_list *)o;
+        for (int64_t i = 0; l->counted && i < l->len; i++) sc_release(cx, l->items[i].o);
+    }
+    recycle(cx, o);
+}
+
+void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
+    unlink_live(&s->obj);
+    s->obj.prev = s->obj.next = NULL;
+    cx->bytes_live -= s->capacity;
+}
+
+void sc_storage_free_detached(sc_storage *s) {
+    if (s && s->capacity) UNPOISON(s->data, s->capacity);
+    free(s);
+}
+
+/* ---- tensors ---- */
+
+size_t sc_dtype_size(int dtype) {
+    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+    return bytes[dtype];
+}
+
+const char *sc_dtype_name(int dtype) {
+    static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+    return names[dtype];
+}
+
+/* Takes over the reference to s, also when it fails. The caller fills in sizes and strides. */
+static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int rank, int64_t numel) {
+    sc_tensor *t = take_struct(cx, SC_TENSOR);
+    if (!t) {
+        sc_release(cx, s);
+        return NULL;
+    }
+    t->dtype = (uint8_t)dtype;
+    t->rank = (uint8_t)rank;
+    t->storage = s;
+    t->data = data;
+    t->owner = NULL;
+    t->numel = numel;
+    return t;
+}
+
+static int64_t count_elements(const int64_t *size, int rank) {
+    int64_t numel = 1;
+    for (int d = 0; d < rank; d++) numel *= size[d];
+    return numel;
+}
+
+static int check_new(sc_ctx *cx, const int64_t *size, int rank) {
+    if (rank > SC_MAX_RANK)
+        return sc_raise(cx, "RuntimeError", "tensors of more than %d dimensions are not supported", SC_MAX_RANK);
+    for (int d = 0; d < rank; d++)
+        if (size[d] < 0)
+            return sc_raise(cx, "RuntimeError", "Trying to create tensor with negative dimension %lld: %s",
+                            (long long)size[d], sc_sizes_text(size, rank).s);
+    return 0;
+}
+
+sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size) {
+    if (check_new(cx, size, rank)) return NULL;
+    int64_t bytes = (int64_t)sc_dtype_size(dtype), stride[SC_MAX_RANK], next = 1, numel = 1;
+    for (int d = 0; d < rank; d++)
+        if (__builtin_mul_overflow(bytes, size[d], &bytes)) {
+            sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(size, rank).s);
+            return NULL;
+        }
+    for (int d = rank; d-- > 0;) {
+        stride[d] = next;
+        numel *= size[d];
+        if (__builtin_mul_overflow(next, size[d] ? size[d] : 1, &next)) {
+            sc_raise(cx, "RuntimeError", "Stride calculation overflowed");
+            return NULL;
+        }
+    }
+    sc_storage *s = storage_new(cx, (size_t)bytes);
+    sc_tensor *t = s ? tensor_new(cx, s, s->data, dtype, rank, numel) : NULL;
+    if (!t) return NULL;
+    for (int d = 0; d < rank; d++) {
+        t->size[d] = size[d];
+        t->stride[d] = stride[d];
+    }
+    return t;
+}
+
+sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride) {
+    if (check_new(cx, size, rank)) return NULL;
+    int64_t extent = 1, bytes, step, numel = 1;
+    bool overflow = false, empty = false;
+    for (int d = 0; d < rank; d++) {
+        empty |= size[d] == 0;
+        overflow |= stride[d] < 0 || __builtin_mul_overflow(size[d] ? size[d] - 1 : 0, stride[d], &step) ||
+                    __builtin_add_overflow(extent, step, &extent) || __builtin_mul_overflow(numel, size[d], &numel);
+    }
+    overflow |= __builtin_mul_overflow(empty ? 0 : extent, (int64_t)sc_dtype_size(dtype), &bytes);
+    if (overflow) {
+        sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s and strides=%s",
+                 sc_sizes_text(size, rank).s, sc_sizes_text(stride, rank).s);
+        return NULL;
+    }
+    sc_storage *s = storage_new(cx, (size_t)bytes);
+    sc_tensor *t = s ? tensor_new(cx, s, s->data, dtype, rank, numel) : NULL;
+    if (!t) return NULL;
+    memcpy(t->size, size, (size_t)rank * sizeof *size);
+    memcpy(t->stride, stride, (size_t)rank * sizeof *stride);
+    return t;
+}
+
+sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int rank, const int64_t *size,
+                      const int64_t *stride) {
+    if (check_new(cx, size, rank)) return NULL;
+    sc_retain(base->storage);
+    char *data = (char *)base->data + offset * (int64_t)sc_dtype_size(base->dtype);
+    sc_tensor *t = tensor_new(cx, base->storage, data, base->dtype, rank, count_elements(size, rank));
+    if (!t) return NULL;
+    for (int d = 0; d < rank; d++) {
+        t->size[d] = size[d];
+        t->stride[d] = stride[d];
+    }
+    return t;
+}
+
+sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
+                            const int64_t *stride, uint32_t flags, int32_t index, void *owner) {
+    if (check_new(cx, size, rank)) return NULL;
+    sc_storage *s = take_struct(cx, SC_STORAGE);
+    if (!s) return NULL;
+    s->data = data;
+    s->nbytes = nbytes;
+    s->capacity = 0;
+    s->flags = flags | SC_EXTERNAL;
+    s->index = index;
+    s->owner = owner;
+    sc_tensor *t = tensor_new(cx, s, data, dtype, rank, count_elements(size, rank));
+    if (!t) return NULL;
+    for (int d = 0; d < rank; d++) {
+        t->size[d] = size[d];
+        t->stride[d] = stride[d];
+    }
+    return t;
+}
+
+bool sc_is_contiguous(const sc_tensor *t) {
+    int64_t expected = 1;
+    for (int d = t->rank; d-- > 0;) {
+        if (t->size[d] == 1) continue;
+        if (t->stride[d] != expected) return t->numel == 0;
+        expected *= t->size[d];
+    }
+    return true;
+}
+
+/* ---- lists ---- */
+
+static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
+    size_t bytes;
+    sc_value *items = NULL;
+    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
+        items = system_realloc(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
+    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
+    l->items = items;
+    l->cap = cap;
+    return 0;
+}
+
+sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
+    sc_list *l = take_struct(cx, SC_LIST);
+    if (!l) return NULL;
+    l->counted = counted;
+    l->written = false;
+    l->owner = NULL;
+    l->len = l->cap = 0;
+    l->items = NULL;
+    if (capacity > 0 && list_reserve(cx, l, capacity)) {
+        sc_release(cx, l);
+        return NULL;
+    }
+    return l;
+}
+
+int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) {
+    if (l->len == l->cap && list_reserve(cx, l, l->cap ? 2 * l->cap : 8)) return -1;
+    if (l->counted) sc_retain(v.o);
+    l->items[l->len++] = v;
+    l->written = true;
+    return 0;
+}
+
+static inline bool list_wrap(const sc_list *l, int64_t i, int64_t *at) {
+    *at = i < 0 ? i + l->len : i;
+    return *at >= 0 && *at < l->len;
+}
+
+int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) {
+    return list_wrap(l, i, at) ? 0 : sc_raise(cx, "IndexError", "list index out of range");
+}
+
+int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
+    int64_t at;
+    if (!list_wrap(l, i, &at)) return sc_raise(cx, "IndexError", "list assignment index out of range");
+    sc_value old = l->items[at];
+    if (l->counted) sc_retain(v.o);
+    l->items[at] = v;
+    l->written = true;
+    if (l->counted) sc_release(cx, old.o);
+    return 0;
+}

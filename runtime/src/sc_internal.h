@@ -1,0 +1,80 @@
+/* sc_internal.h - what the runtime's own files share; generated code does not include it. */
+#ifndef SC_INTERNAL_H
+#define SC_INTERNAL_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "../include/sc_ops.h"
+
+#define SC_UNUSED __attribute__((unused))
+
+/* "[2, 3]", as in eager's messages. */
+typedef struct sc_text { char s[SC_MAX_RANK * 22 + 3]; } sc_text;
+
+static SC_UNUSED sc_text sc_sizes_text(const int64_t *size, int rank) {
+    sc_text t;
+    size_t at = 0;
+    t.s[at++] = '[';
+    for (int d = 0; d < rank; d++)
+        at += (size_t)snprintf(t.s + at, sizeof t.s - at, d ? ", %lld" : "%lld", (long long)size[d]);
+    t.s[at++] = ']';
+    t.s[at] = 0;
+    return t;
+}
+
+static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
+    return sc_sizes_text(t->size, t->rank);
+}
+
+/* "Float", "Long": eager's names of dtypes in messages that do not use the C++ type. */
+static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
+    static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
+                                                  "Long", "Half", "BFloat16", "Float", "Double"};
+    return names[dtype];
+}
+
+static inline bool sc_is_float(int dtype) {
+    return dtype >= SC_F16;
+}
+
+static inline bool sc_same_sizes(const int64_t *a, const int64_t *b, int rank) {
+    for (int d = 0; d < rank; d++)
+        if (a[d] != b[d]) return false;
+    return true;
+}
+
+static inline bool sc_same_shape(const sc_tensor *a, const sc_tensor *b) {
+    return a->rank == b->rank && sc_same_sizes(a->size, b->size, a->rank);
+}
+
+/* A Python dim to 0..rank-1, or -1 after raising. A tensor without dimensions counts as having one, as in eager. */
+static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
+    int n = rank ? rank : 1;
+    if (dim >= -n && dim < n) return (int)(dim < 0 ? dim + n : dim);
+    sc_raise(cx, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -n, n - 1,
+             (long long)dim);
+    return -1;
+}
+
+/* ---- layouts (sc_layout.c) ---- */
+SC_KERNEL bool sc_is_dense(const sc_tensor *t); /* no gaps and no overlap, in whatever order of dimensions */
+SC_KERNEL bool sc_is_channels_last(const sc_tensor *t); /* rank 4, and exactly contiguous in NHWC order */
+/* Orders dimensions as eager's TensorIterator does: order[0] is the fastest. stride[d][o] of n operands; 0 where
+ * operand o is broadcast along d. */
+SC_KERNEL void sc_order_dims(int rank, const int64_t *size, int64_t (*stride)[SC_MAX_OPERANDS], int n, int *order);
+/* Strides of a new tensor like t in preserve_format. */
+SC_KERNEL void sc_dense_strides(const sc_tensor *t, int64_t *stride);
+/* Strides for viewing t in another shape of as many elements; false when that takes a copy. */
+SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank, int64_t *stride);
+/* Fills in a -1 and raises what eager raises for an invalid size of x.view or x.reshape. */
+SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, int64_t *full);
+/* Broadcasts (*rank, size) with t's shape, in place. */
+SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank);
+SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
+
+/* ---- element conversion (sc_convert.c): steps count elements and may be 0 or negative ---- */
+SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
+                              int64_t n);
+
+#endif

@@ -1,0 +1,222 @@
+/* sc_iter.c - pointwise iteration: shapes, the results' strides, and loops in the order of memory.
+ *
+ * Results get the strides that eager's TensorIterator gives them. The common cases (everything contiguous in one
+ * shape; numbers; a bias along the last dimensions) are recognised first and set up in tens of nanoseconds. */
+#include "sc_internal.h"
+
+/* Not only contiguous but with exactly the strides of a new tensor: then every order of strides is the default one. */
+static inline bool is_plain(const sc_tensor *t) {
+    int64_t expected = 1;
+    for (int d = t->rank; d-- > 0;) {
+        if (t->stride[d] != expected) return false;
+        expected *= t->size[d];
+    }
+    return t->numel > 0;
+}
+
+static inline void set_operand(sc_iter *it, int o, const sc_tensor *t, int64_t step, int64_t outer) {
+    it->p[o] = t ? t->data : it; /* any pointer that arithmetic may be done on */
+    it->step[o] = step;
+    it->stride[0][o] = outer;
+}
+
+/* How many elements of the last dimensions of `full` t covers: all of them, a suffix, one, or 0 when it is neither. */
+static inline int64_t covered(const sc_tensor *full, const sc_tensor *t) {
+    int skip = 0;
+    while (skip < t->rank && t->size[skip] == 1) skip++;
+    int rank = t->rank - skip;
+    return t->rank <= full->rank && sc_same_sizes(t->size + skip, full->size + full->rank - rank, rank) ? t->numel : 0;
+}
+
+/* Sets up one inner loop and at most one outer one. False when the operands are not all plain. Results are not set. */
+static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in, sc_tensor *const *in) {
+    int64_t inner = full->numel;
+    for (int i = 0; i < n_in; i++) {
+        if (!in[i] || in[i] == full) continue;
+        int64_t n = is_plain(in[i]) ? covered(full, in[i]) : 0;
+        if (n == 0) return false;
+        if (n == 1 || n == full->numel || n == inner) continue;
+        if (inner != full->numel) return false;
+        inner = n;
+    }
+    int64_t outer = full->numel / inner;
+    it->operands = first + n_in;
+    it->n = inner;
+    it->rank = outer > 1;
+    it->size[0] = outer;
+    it->at[0] = 0;
+    it->unit = true;
+    for (int i = 0; i < n_in; i++) {
+        const sc_tensor *t = in[i];
+        int64_t n = t ? t->numel : 0, step = n > 1 || inner == 1;
+        set_operand(it, first + i, t, step, n == full->numel ? inner * (int64_t)sc_dtype_size(t->dtype) : 0);
+        if (t && step != 1) it->unit = false;
+    }
+    return true;
+}
+
+static void set_plain_result(sc_iter *it, int o, const sc_tensor *t) {
+    set_operand(it, o, t, 1, it->n * (int64_t)sc_dtype_size(t->dtype));
+}
+
+/* ---- the general case ---- */
+
+typedef struct iter_layout {
+    int rank;
+    int64_t size[SC_MAX_RANK];
+    int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* in bytes, 0 where broadcast */
+    int order[SC_MAX_RANK];                       /* fastest first */
+} iter_layout;
+
+static void put_strides(iter_layout *l, int o, const sc_tensor *t) {
+    int shift = l->rank - (t ? t->rank : 0);
+    for (int d = 0; d < l->rank; d++) {
+        bool spread = d < shift || (t->size[d - shift] == 1 && l->size[d] != 1);
+        l->stride[d][o] = spread ? 0 : t->stride[d - shift] * (int64_t)sc_dtype_size(t->dtype);
+    }
+}
+
+static void scalar_layout(iter_layout *l) {
+    l->rank = 0;
+    memset(l->size, 0, sizeof l->size);
+}
+
+static int join_shapes(sc_ctx *cx, iter_layout *l, int n_in, sc_tensor *const *in) {
+    for (int i = 0; i < n_in; i++)
+        if (in[i] && sc_broadcast(cx, l->size, &l->rank, in[i]->size, in[i]->rank)) return -1;
+    return 0;
+}
+
+typedef enum result_format { RESULT_CONTIGUOUS, RESULT_CHANNELS_LAST, RESULT_SAME_STRIDES, RESULT_BY_ORDER } result_format;
+
+static result_format choose_format(const iter_layout *l, int n_in, sc_tensor *const *in) {
+    bool contiguous = true, channels_last = true, same = true;
+    for (int i = 0; i < n_in; i++) {
+        const sc_tensor *t = in[i];
+        if (t ? t->rank != l->rank || !sc_same_sizes(t->size, l->size, l->rank) : l->rank != 0) return RESULT_BY_ORDER;
+        if (!t) continue;
+        contiguous = contiguous && sc_is_contiguous(t);
+        channels_last = channels_last && sc_is_channels_last(t);
+        same = same && sc_is_dense(t) && (!in[0] || sc_same_sizes(t->stride, in[0]->stride, l->rank));
+    }
+    return contiguous ? RESULT_CONTIGUOUS : channels_last ? RESULT_CHANNELS_LAST : same ? RESULT_SAME_STRIDES : RESULT_BY_ORDER;
+}
+
+static void strides_in_order(const iter_layout *l, const int *order, int64_t *stride) {
+    int64_t next = 1;
+    for (int i = 0; i < l->rank; i++) {
+        stride[order[i]] = next;
+        next *= l->size[order[i]];
+    }
+}
+
+static sc_tensor *new_result(sc_ctx *cx, const iter_layout *l, int dtype, result_format format, int n_in, sc_tensor *const *in) {
+    static const int nhwc[4] = {1, 3, 2, 0};
+    int64_t stride[SC_MAX_RANK];
+    bool inverted = true;
+    for (int i = 0; i < l->rank; i++) inverted = inverted && l->order[i] == l->rank - 1 - i;
+    if (format == RESULT_CONTIGUOUS || (format == RESULT_BY_ORDER && inverted)) return sc_empty(cx, dtype, l->rank, l->size);
+    if (format == RESULT_SAME_STRIDES) return sc_empty_strided(cx, dtype, l->rank, l->size, in[n_in - 1]->stride);
+    strides_in_order(l, format == RESULT_CHANNELS_LAST ? nhwc : l->order, stride);
+    return sc_empty_strided(cx, dtype, l->rank, l->size, stride);
+}
+
+static void fuse_dims(sc_iter *it, const iter_layout *l, int n, const bool *number, const uint8_t *dtype) {
+    int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS], size[SC_MAX_RANK];
+    int rank = 0;
+    bool empty = false;
+    for (int i = 0; i < l->rank; i++) {
+        const int64_t *s = l->stride[l->order[i]];
+        int64_t length = l->size[l->order[i]];
+        empty |= length == 0;
+        if (length == 1) continue;
+        bool fuse = rank > 0;
+        for (int o = 0; fuse && o < n; o++) fuse = s[o] == stride[rank - 1][o] * size[rank - 1];
+        if (fuse) {
+            size[rank - 1] *= length;
+            continue;
+        }
+        memcpy(stride[rank], s, (size_t)n * sizeof *s);
+        size[rank++] = length;
+    }
+    it->operands = n;
+    it->n = empty ? 0 : rank ? size[0] : 1;
+    it->rank = empty || rank == 0 ? 0 : rank - 1;
+    it->unit = true;
+    for (int o = 0; o < n; o++) {
+        it->step[o] = rank ? stride[0][o] / (int64_t)sc_dtype_size(dtype[o]) : 1;
+        if (!number[o] && !empty && it->step[o] != 1) it->unit = false;
+    }
+    for (int d = 0; d < it->rank; d++) {
+        it->size[d] = size[d + 1];
+        it->at[d] = 0;
+        memcpy(it->stride[d], stride[d + 1], (size_t)n * sizeof(int64_t));
+    }
+}
+
+static void iter_start(sc_iter *it, const iter_layout *l, int first, sc_tensor *const *results, int n_in, sc_tensor *const *in) {
+    bool number[SC_MAX_OPERANDS];
+    uint8_t dtype[SC_MAX_OPERANDS];
+    for (int o = 0; o < first + n_in; o++) {
+        const sc_tensor *t = o < first ? results[o] : in[o - first];
+        it->p[o] = t ? t->data : it;
+        number[o] = !t;
+        dtype[o] = t ? t->dtype : SC_BOOL;
+    }
+    fuse_dims(it, l, first + n_in, number, dtype);
+}
+
+SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
+                            sc_tensor *const *in) {
+    const sc_tensor *full = NULL;
+    for (int i = 0; i < n_in; i++)
+        if (in[i] && (!full || in[i]->rank > full->rank || (in[i]->rank == full->rank && in[i]->numel > full->numel)))
+            full = in[i];
+    iter_layout l;
+    result_format format = RESULT_CONTIGUOUS;
+    bool plain = full && is_plain(full) && begin_plain(it, full, n_out, n_in, in);
+    if (!plain) {
+        scalar_layout(&l);
+        if (join_shapes(cx, &l, n_in, in)) return -1;
+        for (int i = 0; i < n_in; i++) put_strides(&l, i, in[i]);
+        sc_order_dims(l.rank, l.size, l.stride, n_in, l.order);
+        format = choose_format(&l, n_in, in);
+    }
+    for (int o = 0; o < n_out; o++) {
+        out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size) : new_result(cx, &l, dtypes[o], format, n_in, in);
+        if (!out[o]) {
+            while (o-- > 0) {
+                sc_release(cx, out[o]);
+                out[o] = NULL;
+            }
+            return -1;
+        }
+        if (plain) set_plain_result(it, o, out[o]);
+    }
+    if (plain) return 0;
+    for (int o = 0; o < n_out; o++) put_strides(&l, o, out[o]);
+    for (int i = 0; i < n_in; i++) put_strides(&l, n_out + i, in[i]);
+    iter_start(it, &l, n_out, out, n_in, in);
+    return 0;
+}
+
+SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in) {
+    if (sc_check_writable(cx, dst, (const sc_tensor *const *)in, n_in)) return -1;
+    if (is_plain(dst) && begin_plain(it, dst, 1, n_in, in)) {
+        set_plain_result(it, 0, dst);
+        dst->storage->flags |= SC_WRITTEN;
+        return 0;
+    }
+    iter_layout l;
+    scalar_layout(&l);
+    if (sc_broadcast(cx, l.size, &l.rank, dst->size, dst->rank) || join_shapes(cx, &l, n_in, in)) return -1;
+    if (l.rank != dst->rank || !sc_same_sizes(l.size, dst->size, l.rank))
+        return sc_raise(cx, "RuntimeError", "output with shape %s doesn't match the broadcast shape %s",
+                        sc_shape_text(dst).s, sc_sizes_text(l.size, l.rank).s);
+    put_strides(&l, 0, dst);
+    for (int i = 0; i < n_in; i++) put_strides(&l, 1 + i, in[i]);
+    sc_order_dims(l.rank, l.size, l.stride, n_in + 1, l.order);
+    iter_start(it, &l, 1, &dst, n_in, in);
+    dst->storage->flags |= SC_WRITTEN;
+    return 0;
+}

@@ -1,0 +1,231 @@
+/* sc_join.c - cat, stack and index_select: tensors put together from parts along one dimension. */
+#include "sc_internal.h"
+
+/* What eager's suggest_memory_format says: do t's strides suggest NHWC (rank 4) or NDHWC (rank 5)? */
+static bool suggests_channels_last(const sc_tensor *t) {
+    int rank = t->rank;
+    if ((rank != 4 && rank != 5) || t->stride[1] == 0) return false;
+    int64_t least = 0;
+    for (int i = 0; i < rank; i++) {
+        int d = i == 0 ? 1 : i == rank - 1 ? 0 : rank - i;
+        if (t->size[d] == 0 || t->stride[d] < least || (d == 0 && least == t->stride[1])) return false;
+        least = t->stride[d] * (t->size[d] > 1 ? t->size[d] : 1);
+    }
+    return true;
+}
+
+static sc_tensor *new_joined(sc_ctx *cx, int dtype, int rank, const int64_t *size, bool channels_last) {
+    if (!channels_last) return sc_empty(cx, dtype, rank, size);
+    int64_t stride[SC_MAX_RANK], next = size[1];
+    stride[1] = 1;
+    for (int d = rank; d-- > 0;) {
+        if (d == 1) continue;
+        stride[d] = next;
+        next *= size[d];
+    }
+    return sc_empty_strided(cx, dtype, rank, size, stride);
+}
+
+/* Eager lets 1-D tensors without elements stand for nothing in a cat. */
+static bool is_skipped(const sc_tensor *t) {
+    return t->rank == 1 && t->numel == 0;
+}
+
+/* Raises what torch.cat raises, or returns the wrapped dim; `first` is the first tensor that counts. */
+static int check_cat(sc_ctx *cx, const sc_list *l, int64_t dim, const sc_tensor **first) {
+    *first = NULL;
+    if (l->len == 0) return sc_raise(cx, "ValueError", "torch.cat(): expected a non-empty list of Tensors");
+    for (int64_t i = 0; i < l->len; i++) {
+        const sc_tensor *t = l->items[i].t;
+        if (t->rank == 0)
+            return sc_raise(cx, "RuntimeError", "zero-dimensional tensor (at position %lld) cannot be concatenated",
+                            (long long)i);
+        if (!*first && !is_skipped(t)) *first = t;
+    }
+    if (!*first) {
+        *first = l->items[0].t;
+        return 0; /* nothing but empty tensors: eager does not look at dim */
+    }
+    int d = sc_wrap_dim(cx, dim, (*first)->rank);
+    for (int64_t i = 0; d >= 0 && i < l->len; i++) {
+        const sc_tensor *t = l->items[i].t;
+        if (is_skipped(t)) continue;
+        if (t->rank != (*first)->rank)
+            return sc_raise(cx, "RuntimeError", "Tensors must have same number of dimensions: got %d and %d", (*first)->rank,
+                            t->rank);
+        for (int k = 0; k < t->rank; k++)
+            if (k != d && t->size[k] != (*first)->size[k])
+                return sc_raise(cx, "RuntimeError",
+                                "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for "
+                                "tensor number %lld in the list.",
+                                d, (long long)(*first)->size[k], (long long)t->size[k], (long long)i);
+    }
+    return d;
+}
+
+static int64_t elements_after(const int64_t *size, int d, int rank) {
+    int64_t n = 1;
+    while (++d < rank) n *= size[d];
+    return n;
+}
+
+static void cat_rows(const sc_list *l, sc_tensor *out, int d) {
+    size_t inner = (size_t)elements_after(out->size, d, out->rank) * sc_dtype_size(out->dtype);
+    size_t pitch = inner * (size_t)out->size[d];
+    int64_t outer = pitch ? (int64_t)((size_t)out->numel * sc_dtype_size(out->dtype) / pitch) : 0;
+    char *to = out->data;
+    for (int64_t i = 0; i < l->len; i++) {
+        const sc_tensor *t = l->items[i].t;
+        if (t->numel == 0) continue;
+        size_t bytes = inner * (size_t)t->size[d];
+        for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
+        to += bytes;
+    }
+}
+
+static int cat_views(sc_ctx *cx, const sc_list *l, sc_tensor *out, int d) {
+    int64_t at = 0;
+    for (int64_t i = 0; i < l->len; i++) {
+        const sc_tensor *t = l->items[i].t;
+        if (is_skipped(t)) continue;
+        sc_tensor *part = sc_narrow(cx, out, d, at, t->size[d]);
+        int failed = !part || sc_copy_into(cx, part, t);
+        sc_release(cx, part);
+        if (failed) return -1;
+        at += t->size[d];
+    }
+    return 0;
+}
+
+SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype) {
+    const sc_tensor *first;
+    int d = check_cat(cx, tensors, dim, &first);
+    if (d < 0) return NULL;
+    int64_t size[SC_MAX_RANK], total = 0;
+    bool plain = true, channels_last = true;
+    for (int64_t i = 0; i < tensors->len; i++) {
+        const sc_tensor *t = tensors->items[i].t;
+        channels_last = channels_last && suggests_channels_last(t) && t->rank == first->rank;
+        plain = plain && t->dtype == dtype && sc_is_contiguous(t);
+        if (!is_skipped(t)) total += t->size[d];
+    }
+    memcpy(size, first->size, sizeof size);
+    size[d] = total;
+    sc_tensor *out = new_joined(cx, dtype, first->rank, size, channels_last);
+    if (!out) return NULL;
+    if (plain && !channels_last) {
+        cat_rows(tensors, out, d);
+    } else if (cat_views(cx, tensors, out, d)) {
+        sc_release(cx, out);
+        return NULL;
+    }
+    return out;
+}
+
+/* At the last place a stack is the cat of the tensors with one more dimension. */
+static sc_tensor *stack_last(sc_ctx *cx, const sc_list *tensors, int d, int dtype) {
+    sc_list *columns = sc_list_new(cx, true, tensors->len);
+    sc_tensor *out = NULL;
+    for (int64_t i = 0; columns && i < tensors->len; i++) {
+        sc_tensor *t = sc_unsqueeze(cx, tensors->items[i].t, d);
+        if (!t) {
+            sc_release(cx, columns);
+            return NULL;
+        }
+        columns->items[columns->len++].t = t;
+    }
+    if (columns) out = sc_cat(cx, columns, d, dtype);
+    sc_release(cx, columns);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype) {
+    if (tensors->len == 0) {
+        sc_raise(cx, "RuntimeError", "stack expects a non-empty TensorList");
+        return NULL;
+    }
+    const sc_tensor *first = tensors->items[0].t;
+    int d = sc_wrap_dim(cx, dim, first->rank + 1);
+    if (d < 0) return NULL;
+    for (int64_t i = 1; i < tensors->len; i++) {
+        const sc_tensor *t = tensors->items[i].t;
+        if (sc_same_shape(t, first)) continue;
+        sc_raise(cx, "RuntimeError", "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %lld",
+                 sc_shape_text(first).s, sc_shape_text(t).s, (long long)i);
+        return NULL;
+    }
+    if (d == first->rank) return stack_last(cx, tensors, d, dtype);
+    sc_tensor *flat = sc_cat(cx, tensors, d, dtype); /* elsewhere, a cat whose dim is cut in two */
+    if (!flat) return NULL;
+    int64_t size[SC_MAX_RANK + 1];
+    for (int k = 0; k < first->rank; k++) size[k + (k >= d)] = first->size[k];
+    size[d] = tensors->len;
+    sc_tensor *out = sc_view(cx, flat, size, first->rank + 1);
+    sc_release(cx, flat);
+    return out;
+}
+
+/* ---- index_select ---- */
+
+static inline int64_t index_at(const sc_tensor *index, int64_t i) {
+    int64_t at = index->rank ? i * index->stride[0] : 0;
+    return index->dtype == SC_I64 ? ((const int64_t *)index->data)[at] : ((const int32_t *)index->data)[at];
+}
+
+static int check_index(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index) {
+    if (index->rank > 1) return sc_raise(cx, "IndexError", "index_select(): Index is supposed to be a vector");
+    if (index->dtype != SC_I64 && index->dtype != SC_I32)
+        return sc_raise(cx, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index");
+    if (x->rank == 0 && index->numel != 1)
+        return sc_raise(cx, "RuntimeError", "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+                        (long long)index->numel);
+    int64_t n = x->rank ? x->size[d] : 1;
+    if (n == 0 && index->numel) return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
+    for (int64_t i = 0; i < index->numel; i++) {
+        int64_t k = index_at(index, i);
+        if (k >= 0 && k < n) continue;
+        if (x->rank > 1 && (d == 1 || x->numel == 0)) /* the words depend on which kernel eager takes */
+            return sc_raise(cx, "RuntimeError", "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)k,
+                            (long long)n);
+        return sc_raise(cx, "IndexError", "index out of range in self");
+    }
+    return 0;
+}
+
+static void gather_rows(const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
+    size_t bytes = sc_dtype_size(x->dtype) * (size_t)elements_after(x->size, d, x->rank);
+    size_t pitch = bytes * (size_t)(x->rank ? x->size[d] : 1);
+    int64_t outer = (int64_t)(sc_dtype_size(x->dtype) * (size_t)x->numel / pitch);
+    char *to = out->data;
+    for (int64_t r = 0; r < outer; r++)
+        for (int64_t i = 0; i < index->numel; i++, to += bytes)
+            memcpy(to, (const char *)x->data + (size_t)r * pitch + (size_t)index_at(index, i) * bytes, bytes);
+}
+
+static int gather_views(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
+    for (int64_t i = 0; i < index->numel; i++) {
+        sc_tensor *to = sc_select(cx, out, d, i), *from = to ? sc_select(cx, x, d, index_at(index, i)) : NULL;
+        int failed = !from || sc_copy_into(cx, to, from);
+        sc_release(cx, to);
+        sc_release(cx, from);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0 || check_index(cx, x, d, index)) return NULL;
+    int64_t size[SC_MAX_RANK];
+    memcpy(size, x->size, sizeof size);
+    if (x->rank) size[d] = index->numel;
+    sc_tensor *out = sc_empty(cx, x->dtype, x->rank, size);
+    if (!out || out->numel == 0) return out;
+    if (sc_is_contiguous(x)) {
+        gather_rows(x, d, index, out);
+    } else if (gather_views(cx, x, d, index, out)) {
+        sc_release(cx, out);
+        return NULL;
+    }
+    return out;
+}

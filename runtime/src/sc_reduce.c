@@ -1,0 +1,370 @@
+/* sc_reduce.c - sums, products, extremes and their positions.
+ *
+ * The input is brought to one of four types (float, double, int64, bytes) and its dimensions are sorted into kept and
+ * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighbouring columns are accumulated
+ * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, and that to a third one after REDUCE_BLOCK of those:
+ * the error of a sum grows with the logarithm of its length, not with the length. */
+#include <math.h>
+
+#include "sc_internal.h"
+
+enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64 };
+
+typedef struct reduction { /* strides in elements of x and of the result */
+    int kept, folded;
+    int64_t kept_size[SC_MAX_RANK], kept_x[SC_MAX_RANK], kept_out[SC_MAX_RANK];
+    int64_t folded_size[SC_MAX_RANK + 1], folded_x[SC_MAX_RANK + 1];
+} reduction;
+
+static bool is_by_columns(const reduction *r) {
+    return r->kept > 0 && r->kept_x[0] == 1 && r->folded_x[0] != 1;
+}
+
+/* ---- walking over dimensions first..n-1 ---- */
+
+typedef struct walk {
+    int first, n;
+    const int64_t *size;
+    int64_t at[SC_MAX_RANK + 1];
+} walk;
+
+static inline walk walk_over(int n, const int64_t *size, int first) {
+    walk w;
+    w.first = first, w.n = n, w.size = size;
+    for (int d = first; d < n; d++) w.at[d] = 0;
+    return w;
+}
+
+static inline bool walk_next(walk *w) {
+    for (int d = w->first; d < w->n; d++) {
+        if (++w->at[d] < w->size[d]) return true;
+        w->at[d] = 0;
+    }
+    return false;
+}
+
+static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
+    int64_t offset = 0;
+    for (int d = w->first; d < w->n; d++) offset += w->at[d] * stride[d];
+    return offset;
+}
+
+/* ---- kernels ---- */
+
+#define ADD(a, b) ((a) + (b))
+#define MUL(a, b) ((a) * (b))
+#define ADD_WRAP(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
+#define MUL_WRAP(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
+#define LARGER(a, b) ((b) > (a) ? (b) : (a))
+#define SMALLER(a, b) ((b) < (a) ? (b) : (a))
+/* NaN wins, and stays once it is in a. */
+#define LARGER_NAN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
+#define SMALLER_NAN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+
+#define NAME sum_f32
+#define T float
+#define INIT 0
+#define OP ADD
+#include "sc_reduce.inc"
+
+#define NAME prod_f32
+#define T float
+#define INIT 1
+#define OP MUL
+#include "sc_reduce.inc"
+
+#define NAME amax_f32
+#define T float
+#define INIT -INFINITY
+#define OP LARGER_NAN
+#include "sc_reduce.inc"
+
+#define NAME amin_f32
+#define T float
+#define INIT INFINITY
+#define OP SMALLER_NAN
+#include "sc_reduce.inc"
+
+#define NAME sum_f64
+#define T double
+#define INIT 0
+#define OP ADD
+#include "sc_reduce.inc"
+
+#define NAME prod_f64
+#define T double
+#define INIT 1
+#define OP MUL
+#include "sc_reduce.inc"
+
+#define NAME amax_f64
+#define T double
+#define INIT -(double)INFINITY
+#define OP LARGER_NAN
+#include "sc_reduce.inc"
+
+#define NAME amin_f64
+#define T double
+#define INIT (double)INFINITY
+#define OP SMALLER_NAN
+#include "sc_reduce.inc"
+
+#define NAME sum_i64
+#define T int64_t
+#define INIT 0
+#define OP ADD_WRAP
+#include "sc_reduce.inc"
+
+#define NAME prod_i64
+#define T int64_t
+#define INIT 1
+#define OP MUL_WRAP
+#include "sc_reduce.inc"
+
+#define NAME amax_i64
+#define T int64_t
+#define INIT INT64_MIN
+#define OP LARGER
+#include "sc_reduce.inc"
+
+#define NAME amin_i64
+#define T int64_t
+#define INIT INT64_MAX
+#define OP SMALLER
+#include "sc_reduce.inc"
+
+#define NAME amax_u8
+#define T uint8_t
+#define INIT 0
+#define OP LARGER
+#include "sc_reduce.inc"
+
+#define NAME amin_u8
+#define T uint8_t
+#define INIT UINT8_MAX
+#define OP SMALLER
+#include "sc_reduce.inc"
+
+#undef ADD
+#undef MUL
+#undef ADD_WRAP
+#undef MUL_WRAP
+#undef LARGER
+#undef SMALLER
+#undef LARGER_NAN
+#undef SMALLER_NAN
+
+typedef void reduce_function(const reduction *r, const void *x, void *out);
+
+static reduce_function *kernel_for(int op, int dtype) {
+    static reduce_function *const of_f32[] = {sum_f32, prod_f32, sum_f32, amax_f32, amin_f32};
+    static reduce_function *const of_f64[] = {sum_f64, prod_f64, sum_f64, amax_f64, amin_f64};
+    static reduce_function *const of_i64[] = {sum_i64, prod_i64, sum_i64, amax_i64, amin_i64};
+    if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? amax_u8 : amin_u8;
+    return (dtype == SC_F32 ? of_f32 : dtype == SC_F64 ? of_f64 : of_i64)[op];
+}
+
+/* The type that a kernel computes in. */
+static int kernel_dtype(int op, int dtype) {
+    if (op >= SC_AMAX && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
+    return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
+}
+
+/* ---- set-up ---- */
+
+/* Appends a dimension, keeping strides sorted, and leaves out the trivial ones. */
+static int insert_dim(int n, int64_t *size, int64_t *x, int64_t *out, int64_t new_size, int64_t new_x, int64_t new_out) {
+    if (new_size == 1) return n;
+    int d = n;
+    for (; d > 0 && x[d - 1] > new_x; d--) {
+        size[d] = size[d - 1], x[d] = x[d - 1];
+        if (out) out[d] = out[d - 1];
+    }
+    size[d] = new_size, x[d] = new_x;
+    if (out) out[d] = new_out;
+    return n + 1;
+}
+
+/* Neighbours that step evenly become one dimension. */
+static int fuse_sorted(int n, int64_t *size, int64_t *x, int64_t *out) {
+    int to = 0;
+    for (int d = 1; d < n; d++) {
+        if (x[d] == x[to] * size[to] && (!out || out[d] == out[to] * size[to])) {
+            size[to] *= size[d];
+            continue;
+        }
+        to++;
+        size[to] = size[d], x[to] = x[d];
+        if (out) out[to] = out[d];
+    }
+    return n ? to + 1 : 0;
+}
+
+static void plan_reduction(reduction *r, const sc_tensor *x, uint32_t mask) {
+    int64_t next = 1;
+    r->kept = r->folded = 0;
+    for (int d = x->rank; d-- > 0;) {
+        if (mask >> d & 1) {
+            r->folded = insert_dim(r->folded, r->folded_size, r->folded_x, NULL, x->size[d], x->stride[d], 0);
+        } else {
+            r->kept = insert_dim(r->kept, r->kept_size, r->kept_x, r->kept_out, x->size[d], x->stride[d], next);
+            next *= x->size[d];
+        }
+    }
+    r->kept = fuse_sorted(r->kept, r->kept_size, r->kept_x, r->kept_out);
+    r->folded = fuse_sorted(r->folded, r->folded_size, r->folded_x, NULL);
+    if (r->folded == 0 || x->numel == 0) { /* nothing to fold: one element, or none at all */
+        r->folded = 1;
+        r->folded_size[0] = x->numel != 0;
+        r->folded_x[0] = 0;
+    }
+}
+
+/* The dims as a set, or -1 after raising. */
+static int64_t dim_mask(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n) {
+    int64_t mask = n == 0 ? (1 << SC_MAX_RANK) - 1 : 0;
+    for (int i = 0; i < n; i++) {
+        int d = sc_wrap_dim(cx, dims[i], x->rank);
+        if (d < 0) return -1;
+        if (mask >> d & 1) return sc_raise(cx, "RuntimeError", "dim %d appears multiple times in the list of dims", d);
+        mask |= 1 << d;
+    }
+    return mask;
+}
+
+static sc_tensor *new_reduced(sc_ctx *cx, const sc_tensor *x, uint32_t mask, bool keepdim, int dtype) {
+    int64_t size[SC_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++) {
+        if (!(mask >> d & 1)) size[rank++] = x->size[d];
+        else if (keepdim) size[rank++] = 1;
+    }
+    return sc_empty(cx, dtype, rank, size);
+}
+
+static int check_extreme(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n) {
+    const char *name = op == SC_AMAX ? "amax" : "amin";
+    if (n == 0)
+        return sc_raise(cx, "RuntimeError",
+                        "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                        "the 'dim' argument.",
+                        name);
+    for (int i = 0; i < n; i++)
+        if (x->rank && x->size[dims[i] < 0 ? dims[i] + x->rank : dims[i]] == 0)
+            return sc_raise(cx, "IndexError", "%s(): Expected reduction dim %lld to have non-zero size.", name,
+                            (long long)dims[i]);
+    return 0;
+}
+
+/* Owned: x in the type to compute in, through the dtype that eager converts to first. */
+static sc_tensor *as_operand(sc_ctx *cx, const sc_tensor *x, int first, int then) {
+    sc_tensor *converted = sc_to_dtype(cx, (sc_tensor *)x, first);
+    sc_tensor *t = converted ? sc_to_dtype(cx, converted, then) : NULL;
+    sc_release(cx, converted);
+    return t;
+}
+
+static void divide_elements(const sc_tensor *t, double by) {
+    if (t->dtype == SC_F32)
+        for (int64_t i = 0; i < t->numel; i++) ((float *)t->data)[i] /= (float)by;
+    else
+        for (int64_t i = 0; i < t->numel; i++) ((double *)t->data)[i] /= by;
+}
+
+SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype) {
+    int64_t mask = dim_mask(cx, x, dims, n);
+    if (mask < 0) return NULL;
+    if ((op == SC_AMAX || op == SC_AMIN) && x->numel == 0 && check_extreme(cx, x, op, dims, n)) return NULL;
+    if (op == SC_MEAN && !sc_is_float(dtype)) {
+        sc_raise(cx, "RuntimeError",
+                 "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
+                 dtype == x->dtype ? "Input" : "Optional", sc_scalar_type_name(dtype));
+        return NULL;
+    }
+    int first = op == SC_ALL || op == SC_ANY ? SC_BOOL : dtype, then = kernel_dtype(op, first);
+    sc_tensor *in = as_operand(cx, x, first, then);
+    sc_tensor *wide = in ? new_reduced(cx, x, (uint32_t)mask, keepdim, then) : NULL;
+    sc_tensor *out = NULL;
+    if (wide) {
+        reduction r;
+        plan_reduction(&r, in, (uint32_t)mask);
+        if (wide->numel) kernel_for(op, then)(&r, in->data, wide->data);
+        if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
+        out = sc_to_dtype(cx, wide, dtype);
+    }
+    sc_release(cx, wide);
+    sc_release(cx, in);
+    return out;
+}
+
+/* ---- positions ---- */
+
+#define NEVER(x) false
+#define NAME find_f32
+#define T float
+#define IS_NAN isnan
+#include "sc_find.inc"
+#define NAME find_f64
+#define T double
+#define IS_NAN isnan
+#include "sc_find.inc"
+#define NAME find_i64
+#define T int64_t
+#define IS_NAN NEVER
+#include "sc_find.inc"
+
+#undef NEVER
+
+static void find_positions(const reduction *r, const sc_tensor *in, const sc_tensor *extreme, int64_t *out) {
+    int64_t n = r->folded_size[0], step = r->folded_x[0];
+    walk kept = walk_over(r->kept, r->kept_size, 0);
+    do {
+        int64_t x = walk_offset(&kept, r->kept_x), o = walk_offset(&kept, r->kept_out);
+        out[o] = in->dtype == SC_F32   ? find_f32((const float *)in->data + x, n, step, ((float *)extreme->data)[o])
+                 : in->dtype == SC_F64 ? find_f64((const double *)in->data + x, n, step, ((double *)extreme->data)[o])
+                                       : find_i64((const int64_t *)in->data + x, n, step, ((int64_t *)extreme->data)[o]);
+    } while (walk_next(&kept));
+}
+
+static const char *arg_name(int op) {
+    return op == SC_ARGMAX ? "argmax" : "argmin";
+}
+
+/* The extreme by sc_reduce, then the first place where it stands: both passes are simple loops. */
+SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    if (x->dtype == SC_BOOL) {
+        sc_raise(cx, "RuntimeError", "%s(): does not support bool input", arg_name(op));
+        return NULL;
+    }
+    if (x->rank && x->size[d] == 0) {
+        sc_raise(cx, "IndexError", "%s(): Expected reduction dim %lld to have non-zero size.", arg_name(op), (long long)dim);
+        return NULL;
+    }
+    int dtype = !sc_is_float(x->dtype) ? SC_I64 : x->dtype == SC_F64 ? SC_F64 : SC_F32;
+    const int64_t dims[1] = {d};
+    sc_tensor *in = sc_to_dtype(cx, (sc_tensor *)x, dtype);
+    sc_tensor *extreme = in ? sc_reduce(cx, in, op == SC_ARGMAX ? SC_AMAX : SC_AMIN, dims, 1, keepdim, dtype) : NULL;
+    sc_tensor *out = extreme ? sc_empty(cx, SC_I64, extreme->rank, extreme->size) : NULL;
+    if (out && out->numel) {
+        reduction r;
+        plan_reduction(&r, in, 1u << d);
+        find_positions(&r, in, extreme, out->data);
+    }
+    sc_release(cx, extreme);
+    sc_release(cx, in);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op) {
+    const int64_t flat[1] = {x->numel};
+    if (x->numel == 0) {
+        sc_raise(cx, "IndexError", "%s(): Expected reduction dim to be specified for input.numel() == 0.", arg_name(op));
+        return NULL;
+    }
+    sc_tensor *row = sc_reshape(cx, x, flat, 1);
+    sc_tensor *out = row ? sc_arg_reduce(cx, row, op, 0, false) : NULL;
+    sc_release(cx, row);
+    return out;
+}

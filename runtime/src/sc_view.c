@@ -1,0 +1,234 @@
+/* sc_view.c - views: new sizes and strides over x's storage. */
+#include "sc_internal.h"
+
+
+/* x with dim d's part [start, start + length * step) */
+static sc_tensor *slice_view(sc_ctx *cx, const sc_tensor *x, int d, int64_t start, int64_t length, int64_t step) {
+    sc_tensor *t = sc_view_of(cx, x, start * x->stride[d], x->rank, x->size, x->stride);
+    if (!t) return NULL;
+    t->numel = x->size[d] ? x->numel / x->size[d] * length : 0;
+    t->size[d] = length;
+    t->stride[d] = (int64_t)((uint64_t)x->stride[d] * (uint64_t)step); /* wraps where no second element can be reached */
+    return t;
+}
+
+SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x) {
+    return sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
+}
+
+SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index) {
+    if (sc_check_select(cx, x, dim, index)) return NULL;
+    int d = (int)(dim < 0 ? dim + x->rank : dim);
+    if (index < 0) index += x->size[d];
+    int64_t size[SC_MAX_RANK], stride[SC_MAX_RANK];
+    for (int i = 0; i + 1 < x->rank; i++) {
+        size[i] = x->size[i + (i >= d)];
+        stride[i] = x->stride[i + (i >= d)];
+    }
+    return sc_view_of(cx, x, index * x->stride[d], x->rank - 1, size, stride);
+}
+
+static int64_t clamp_index(int64_t i, int64_t low, int64_t size) {
+    if (i < 0) i += size;
+    return i < low ? low : i > size ? size : i;
+}
+
+SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
+    if (x->rank == 0) {
+        sc_raise(cx, "IndexError", "slice() cannot be applied to a 0-dim tensor.");
+        return NULL;
+    }
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    if (step < 1) {
+        sc_raise(cx, "ValueError", "step must be greater than zero");
+        return NULL;
+    }
+    start = clamp_index(start, 0, x->size[d]);
+    stop = clamp_index(stop, start, x->size[d]);
+    return slice_view(cx, x, d, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
+}
+
+SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length) {
+    if (x->rank == 0) {
+        sc_raise(cx, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.");
+        return NULL;
+    }
+    if (length < 0) {
+        sc_raise(cx, "RuntimeError", "narrow(): length must be non-negative.");
+        return NULL;
+    }
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    long long n = x->size[d];
+    if (start < -n || start > n) {
+        sc_raise(cx, "IndexError", "start out of range (expected to be in range of [%lld, %lld], but got %lld)", -n, n,
+                 (long long)start);
+        return NULL;
+    }
+    if (start < 0) start += n;
+    if (length > n - start) {
+        sc_raise(cx, "RuntimeError", "start (%lld) + length (%lld) exceeds dimension size (%lld).", (long long)start,
+                 (long long)length, n);
+        return NULL;
+    }
+    return slice_view(cx, x, d, start, length, 1);
+}
+
+SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1) {
+    int a = sc_wrap_dim(cx, d0, x->rank), b = a < 0 ? -1 : sc_wrap_dim(cx, d1, x->rank);
+    if (b < 0) return NULL;
+    sc_tensor *t = sc_alias(cx, x);
+    if (!t || x->rank == 0) return t;
+    t->size[a] = x->size[b], t->size[b] = x->size[a];
+    t->stride[a] = x->stride[b], t->stride[b] = x->stride[a];
+    return t;
+}
+
+SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank) {
+    int64_t size[SC_MAX_RANK], stride[SC_MAX_RANK];
+    uint32_t seen = 0;
+    if (rank != x->rank) {
+        sc_raise(cx, "RuntimeError",
+                 "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+                 "of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+                 x->rank, rank);
+        return NULL;
+    }
+    for (int i = 0; i < rank; i++) {
+        int d = sc_wrap_dim(cx, dims[i], rank);
+        if (d < 0) return NULL;
+        if (seen >> d & 1) {
+            sc_raise(cx, "RuntimeError", "permute(): duplicate dims are not allowed.");
+            return NULL;
+        }
+        seen |= 1u << d;
+        size[i] = x->size[d];
+        stride[i] = x->stride[d];
+    }
+    return sc_view_of(cx, x, 0, rank, size, stride);
+}
+
+SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
+    int64_t size[SC_MAX_RANK + 1], stride[SC_MAX_RANK + 1];
+    int d = sc_wrap_dim(cx, dim, x->rank + 1);
+    if (d < 0) return NULL;
+    for (int i = 0; i < x->rank; i++) {
+        size[i + (i >= d)] = x->size[i];
+        stride[i + (i >= d)] = x->stride[i];
+    }
+    size[d] = 1;
+    stride[d] = d < x->rank ? x->size[d] * x->stride[d] : 1;
+    return sc_view_of(cx, x, 0, x->rank + 1, size, stride);
+}
+
+SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    if (x->rank == 0 || x->size[d] != 1) return sc_alias(cx, x);
+    return sc_select(cx, x, d, 0);
+}
+
+SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int64_t full[SC_MAX_RANK], stride[SC_MAX_RANK];
+    if (sc_check_view(cx, x, size, rank) || sc_infer_size(cx, x, size, rank, full)) return NULL;
+    sc_view_strides(x, full, rank, stride);
+    return sc_view_of(cx, x, 0, rank, full, stride);
+}
+
+SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int64_t full[SC_MAX_RANK], stride[SC_MAX_RANK];
+    if (sc_infer_size(cx, x, size, rank, full)) return NULL;
+    if (sc_view_strides(x, full, rank, stride)) return sc_view_of(cx, x, 0, rank, full, stride);
+    sc_tensor *copy = sc_contiguous(cx, (sc_tensor *)x); /* a new tensor: a contiguous one can be viewed */
+    if (!copy) return NULL;
+    sc_view_strides(copy, full, rank, stride);
+    sc_tensor *t = sc_view_of(cx, copy, 0, rank, full, stride);
+    sc_release(cx, copy);
+    return t;
+}
+
+SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank) {
+    int64_t full[SC_MAX_RANK], stride[SC_MAX_RANK];
+    if (sc_check_expand(cx, x, size, rank)) return NULL;
+    for (int d = rank, extra = rank - x->rank; d-- > 0;) {
+        int64_t have = d < extra ? 1 : x->size[d - extra];
+        int64_t own = d >= extra ? x->stride[d - extra] : d + 1 < rank ? full[d + 1] * stride[d + 1] : 1;
+        full[d] = size[d] == -1 ? have : size[d];
+        stride[d] = full[d] == have ? own : 0;
+    }
+    return sc_view_of(cx, x, 0, rank, full, stride);
+}
+
+/* ---- lists of views ---- */
+
+/* n views of `size` elements along d, the last one shorter when they do not fit. */
+static sc_list *split_views(sc_ctx *cx, const sc_tensor *x, int d, int64_t n, int64_t size) {
+    sc_list *l = sc_list_new(cx, true, n);
+    for (int64_t i = 0; l && i < n; i++) {
+        int64_t start = i * size, left = x->size[d] - start;
+        sc_tensor *t = slice_view(cx, x, d, start, left < size ? left : size, 1);
+        if (!t) {
+            sc_release(cx, l);
+            return NULL;
+        }
+        l->items[l->len++].t = t;
+    }
+    return l;
+}
+
+SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim) {
+    if (x->rank == 0) {
+        sc_raise(cx, "RuntimeError", "split expects at least a 1-dimensional tensor");
+        return NULL;
+    }
+    if (size < 0) {
+        sc_raise(cx, "RuntimeError", "split expects split_size be non-negative, but got split_size=%lld", (long long)size);
+        return NULL;
+    }
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    int64_t total = x->size[d];
+    if (size == 0 && total != 0) {
+        sc_raise(cx, "RuntimeError", "split_size can only be 0 if dimension size is 0, but got dimension size of %lld",
+                 (long long)total);
+        return NULL;
+    }
+    return split_views(cx, x, d, total ? (total - 1) / size + 1 : 1, size);
+}
+
+SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim) {
+    if (x->rank == 0) {
+        sc_raise(cx, "RuntimeError", "chunk expects at least a 1-dimensional tensor");
+        return NULL;
+    }
+    if (chunks <= 0) {
+        sc_raise(cx, "RuntimeError", "chunk expects `chunks` to be greater than 0, got: %lld", (long long)chunks);
+        return NULL;
+    }
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    int64_t total = x->size[d];
+    if (total == 0) return split_views(cx, x, d, chunks, 0);
+    int64_t size = (total - 1) / chunks + 1;
+    return split_views(cx, x, d, (total - 1) / size + 1, size);
+}
+
+SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
+    if (x->rank == 0) {
+        sc_raise(cx, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)dim);
+        return NULL;
+    }
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    sc_list *l = sc_list_new(cx, true, x->size[d]);
+    for (int64_t i = 0; l && i < x->size[d]; i++) {
+        sc_tensor *t = sc_select(cx, x, d, i);
+        if (!t) {
+            sc_release(cx, l);
+            return NULL;
+        }
+        l->items[l->len++].t = t;
+    }
+    return l;
+}

@@ -1,0 +1,176 @@
+"""What the bridge asks of torch: which tensors and modes it refuses and why, views, and the slow ways around the DLPack
+exchange API where torch lacks it."""
+
+import ctypes
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import torch
+from torch.autograd import forward_ad
+from torch.autograd.graph import increment_version
+
+from scriptc.runtime import errors
+
+# ORDER DTYPE: sc.h
+DTYPES: dict[str, torch.dtype] = {
+    "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
+    "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
+}  # fmt: skip
+_TORCH_DTYPES = list(DTYPES.values())
+MAX_RANK = 12
+
+
+def why_refused(tensor: torch.Tensor) -> str | None:
+    """Why compiled code cannot take this tensor, or None. The order matters: later questions crash on earlier kinds."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return f"a tensor subclass ({type(tensor).__module__}.{type(tensor).__qualname__})"
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or torch._is_functional_tensor(tensor):
+        return "a tensor inside a torch.func transform"
+    if tensor.is_nested:
+        return "a nested tensor"
+    if tensor.layout != torch.strided:
+        return f"a tensor of layout {tensor.layout}"
+    if tensor.is_quantized:
+        return "a quantized tensor"
+    if tensor.device.type != "cpu":
+        return f"a tensor on device {tensor.device}"
+    if tensor.dtype not in _TORCH_DTYPES:
+        return f"a tensor of dtype {tensor.dtype}"
+    if any(getattr(tensor, "names", ())):  # torch 2.13 has no named tensors any more
+        return "a tensor with named dimensions"
+    if tensor.is_neg():
+        return "a lazily negated view (call resolve_neg() on it)"
+    if tensor.dim() > MAX_RANK:
+        return f"a tensor of {tensor.dim()} dimensions (at most {MAX_RANK})"
+    if tensor._is_zerotensor():
+        return "a zero tensor of autograd"
+    if tensor.numel() and tensor.data_ptr() == 0:
+        return "a tensor whose storage has no data"
+    return None
+
+
+def refuse_tensor(tensor: torch.Tensor, name: str | None) -> NoReturn:
+    reason = why_refused(tensor) or "this tensor"
+    raise TypeError(f"argument '{name}': a compiled function cannot take {reason}")
+
+
+def _is_plain_device(mode: object) -> bool:
+    """torch.set_default_device("cpu") is a mode too, and changes nothing here."""
+    device = getattr(mode, "device", None)
+    return type(mode).__name__ == "DeviceContext" and isinstance(device, torch.device) and device.type == "cpu"
+
+
+def refuse_mode() -> None:
+    """Raises when a mode is active that would change what eager does, and that compiled code does not know."""
+    modes: list[object] = []
+    if torch._C._len_torch_function_stack():
+        modes = [mode for mode in torch.overrides._get_current_function_mode_stack() if not _is_plain_device(mode)]
+    if torch._C._len_torch_dispatch_stack():
+        modes.append("__torch_dispatch__")
+    if torch.is_autocast_enabled("cpu"):
+        modes.append("torch.autocast")
+    if forward_ad._current_level >= 0:
+        modes.append("forward-mode autograd")
+    if modes:
+        name = modes[-1] if isinstance(modes[-1], str) else type(modes[-1]).__name__
+        raise RuntimeError(f"a compiled function cannot run under an active {name} mode")
+
+
+def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:
+    """A view of base's storage; offset counts from base's first element."""
+    if base.dtype is not _TORCH_DTYPES[dtype]:
+        raise NotImplementedError("internal scriptc error: a view of another dtype than its base")
+    return base.as_strided(size, stride, base.storage_offset() + offset)
+
+
+def new_flat(dtype: int, numel: int) -> tuple[torch.Tensor, int]:
+    tensor = torch.empty(numel, dtype=_TORCH_DTYPES[dtype])
+    return tensor, tensor.data_ptr()
+
+
+def describe(tensor: torch.Tensor) -> tuple[int, int, tuple[int, ...], tuple[int, ...]]:
+    """Data pointer, dtype, sizes and strides."""
+    if reason := why_refused(tensor):
+        raise TypeError(reason)
+    return tensor.data_ptr(), _TORCH_DTYPES.index(tensor.dtype), tuple(tensor.shape), tensor.stride()
+
+
+def bump(written: list[torch.Tensor]) -> None:
+    """Tells autograd that the contents of these have changed."""
+    for tensor in written:
+        if not tensor.is_inference():
+            increment_version(tensor)
+
+
+@lru_cache(maxsize=1)
+def usual_keys() -> tuple[int, int, int]:
+    """Where a tensor keeps its dispatch keys, and which ones plain tensors have: offset of the implementation's address
+    in the object, offset of the keys in the implementation, mask; (0, 0, 0) when that cannot be told.
+
+    Any other key means something that DLPack drops. Asking torch costs more than the exchange of a tensor, so the
+    place is learnt from samples: it is that of the one bit that all negated views have and no plain tensor has.
+    """
+    words = 22  # within c10::TensorImpl
+    plain: list[torch.Tensor] = []
+    for dtype in (torch.float32, torch.float64):
+        for t in (torch.ones(()), torch.ones(3), torch.ones(2, 3, 4), torch.empty(0, 5)):
+            t = t.to(dtype)
+            plain += [t, t.clone()[..., None], t.clone().requires_grad_(), torch.nn.Parameter(t.clone())]
+            plain += [t.clone().requires_grad_() * 2]
+    negated = [torch._neg_view(t.detach().clone()) for t in plain] + [torch._neg_view(t) for t in plain]
+    negated += [t.detach() for t in negated]
+    with torch.inference_mode():
+        plain += [torch.ones(2), torch.ones(2)[1:]]
+    plain += [torch.ones(2, dtype=dtype) for dtype in _TORCH_DTYPES]
+    try:
+        pointers = range(object.__basicsize__, torch.Tensor.__basicsize__, ctypes.sizeof(ctypes.c_void_p))
+        (at,) = (at for at in pointers if all(_word(id(t) + at) == t._cdata for t in plain + negated))
+        found = []
+        for k in range(words):
+            usual, marked = 0, (1 << 64) - 1
+            for t in plain:
+                usual |= _word(t._cdata + 8 * k)
+            for t in negated:
+                marked &= _word(t._cdata + 8 * k)
+            if (marked & ~usual).bit_count() == 1:
+                found.append((at, 8 * k, usual))
+        (place,) = found
+    except (AttributeError, ValueError):
+        return 0, 0, 0
+    return place
+
+
+def _word(address: int) -> int:
+    return ctypes.c_uint64.from_address(address).value
+
+
+@lru_cache(maxsize=2)
+def host(exchange: bool) -> SimpleNamespace:
+    """All that the C side needs to know; its fields are those of struct host in bridge.h."""
+    api: Any = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None) if exchange else None
+    return SimpleNamespace(
+        tensor_type=torch.Tensor,
+        parameter_type=torch.nn.Parameter,
+        function_modes=torch._C._len_torch_function_stack,
+        dispatch_modes=torch._C._len_torch_dispatch_stack,
+        autocast=getattr(torch._C, "_is_any_autocast_enabled", lambda: torch.is_autocast_enabled("cpu")),
+        grad_enabled=torch.is_grad_enabled,
+        num_threads=torch.get_num_threads,
+        default_dtype=torch.get_default_dtype,
+        forward_ad=vars(forward_ad),
+        forward_ad_key="_current_level",
+        requires_grad_key="requires_grad",
+        why_refused=why_refused,
+        refuse_tensor=refuse_tensor,
+        refuse_mode=refuse_mode,
+        view=view,
+        new_flat=new_flat,
+        describe=describe,
+        bump=bump,
+        make_exception=errors.make_exception,
+        warn=errors.warn,
+        print=errors.emit,
+        api=api,
+        keys=usual_keys(),
+    )

@@ -1,0 +1,250 @@
+/* Contexts, counts, recycling, errors, iteration, views, lists and reductions, in one program without PyTorch. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../runtime/include/sc_ops.h"
+
+/* One test asks for more than there is. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "allocator_may_return_null=1";
+}
+
+/* ---- an allocator that counts, and fails from the n-th request on ---- */
+
+typedef struct counter { long calls, fail_at, blocks; size_t bytes; } counter;
+
+static void *counted_realloc(void *user, void *block, size_t old, size_t nbytes) {
+    counter *c = user;
+    if (nbytes && c->fail_at && ++c->calls >= c->fail_at) return NULL;
+    if (block) c->bytes -= old, c->blocks -= nbytes == 0;
+    else c->blocks++;
+    c->bytes += nbytes;
+    if (nbytes) return realloc(block, nbytes);
+    free(block);
+    return NULL;
+}
+
+#define SIZES(...) (const int64_t[]){__VA_ARGS__}
+
+static sc_tensor *iota(sc_ctx *cx, int dtype, int rank, const int64_t *size) {
+    int64_t n = 1;
+    for (int d = 0; d < rank; d++) n *= size[d];
+    sc_tensor *flat = sc_arange_int(cx, dtype, 0, n, 1), *t = flat ? sc_view(cx, flat, size, rank) : NULL;
+    sc_release(cx, flat);
+    return t;
+}
+
+static void expect_error(const sc_ctx *cx, const char *type, const char *message) {
+    if (!strcmp(cx->error.type, type) && !strcmp(cx->error.message, message)) return;
+    fprintf(stderr, "got %s: %s\n", cx->error.type, cx->error.message);
+    abort();
+}
+
+/* ---- something of everything; leaves all that it makes to the context ---- */
+
+static int workload(sc_ctx *cx) {
+    sc_tensor *a = iota(cx, SC_F32, 2, SIZES(6, 8)), *b = a ? sc_transpose(cx, a, 0, 1) : NULL, *out;
+    sc_tensor *c = b ? sc_contiguous(cx, b) : NULL, *h = c ? sc_to_dtype(cx, c, SC_F16) : NULL;
+    sc_list *parts = h ? sc_chunk(cx, h, 3, 1) : NULL;
+    if (!parts || sc_list_append(cx, parts, (sc_value){.t = h})) return -1;
+    for (int i = 0; i < 20; i++)
+        if (sc_list_append(cx, parts, (sc_value){.t = h})) return -1;
+    sc_tensor *all = sc_cat(cx, parts, 1, SC_F32);
+    if (!all) return -1;
+    sc_iter it;
+    sc_tensor *in[2] = {b, c};
+    if (sc_iter_begin(cx, &it, 1, (const int[]){SC_F64}, &out, 2, in)) return -1;
+    sc_tensor *sum = sc_reduce(cx, all, SC_SUM, SIZES(0), 1, false, SC_F64);
+    sc_tensor *arg = sum ? sc_arg_reduce(cx, h, SC_ARGMAX, 1, true) : NULL;
+    sc_tensor *big = arg ? sc_repeat(cx, a, SIZES(3, 2, 1), 3) : NULL, *shape = big ? sc_reshape(cx, b, SIZES(4, 12), 2) : NULL;
+    sc_list *ones = shape ? sc_unbind(cx, a, 0) : NULL;
+    sc_tensor *stacked = ones ? sc_stack(cx, ones, -1, SC_F32) : NULL;
+    sc_tensor *flipped = stacked ? sc_flip(cx, stacked, SIZES(0, 1), 2) : NULL;
+    float x = 0;
+    if (!flipped) return -1;
+    sc_tensor *ext = sc_from_external(cx, &x, sizeof x, SC_F32, 0, NULL, NULL, 0, 0, NULL);
+    return ext && sc_copy_into(cx, flipped, ext) == 0 ? 0 : -1;
+}
+
+static void test_every_failing_allocation(void) {
+    for (long n = 1;; n++) {
+        counter c = {.fail_at = n};
+        sc_ctx *cx = sc_ctx_new(&(sc_allocator){counted_realloc, &c});
+        if (!cx) continue;
+        int status = workload(cx);
+        if (status) assert(!strcmp(cx->error.type, "RuntimeError") || !strcmp(cx->error.type, "MemoryError"));
+        sc_ctx_unwind(cx);
+        assert(sc_ctx_count_live(cx) == 0 && cx->bytes_live == 0);
+        c.fail_at = 0;
+        assert(workload(cx) == 0); /* a context can be used again after an error */
+        sc_ctx_free(cx);
+        assert(c.blocks == 0 && c.bytes == 0);
+        if (!status) return;
+    }
+}
+
+static void test_counts(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_tensor *a = sc_empty(cx, SC_F32, 2, SIZES(3, 4)), *v = sc_select(cx, a, 0, -1);
+    assert(a->numel == 12 && (uintptr_t)a->data % SC_ALIGN == 0 && a->storage->obj.refs == 2);
+    assert(v->data == (float *)a->data + 8 && v->rank == 1 && v->size[0] == 4);
+    void *data = a->data;
+    sc_release(cx, a);
+    assert(sc_ctx_count_live(cx) == 2); /* the view keeps the storage */
+    sc_release(cx, v);
+    assert(sc_ctx_count_live(cx) == 0 && cx->bytes_live == 0 && cx->bytes_cached > 0);
+    int64_t calls = cx->n_system;
+    a = sc_empty(cx, SC_F64, 1, SIZES(6));
+    assert(a->data == data && cx->n_system == calls); /* recycled */
+    sc_storage *s = a->storage;
+    sc_storage_detach(cx, s);
+    sc_release(cx, a);
+    assert(sc_ctx_count_live(cx) == 0);
+    sc_ctx_free(cx);
+    *(double *)s->data = 1.0;
+    sc_storage_free_detached(s);
+}
+
+static void test_size_classes(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    for (int64_t n = 0; n < 5000; n += 7) {
+        sc_tensor *t = sc_empty(cx, SC_U8, 1, &n);
+        assert(t->storage->nbytes == (size_t)n && t->storage->capacity >= (size_t)n && t->storage->capacity <= 64 + (size_t)n * 5 / 4);
+        memset(t->data, 1, (size_t)n);
+        sc_release(cx, t);
+    }
+    sc_ctx_trim(cx, 0);
+    assert(cx->bytes_cached == 0);
+    assert(!sc_empty(cx, SC_F32, 1, SIZES(-1)));
+    expect_error(cx, "RuntimeError", "Trying to create tensor with negative dimension -1: [-1]");
+    assert(!sc_empty(cx, SC_F32, 2, SIZES((int64_t)1 << 40, (int64_t)1 << 40)));
+    expect_error(cx, "RuntimeError", "Storage size calculation overflowed with sizes=[1099511627776, 1099511627776]");
+    assert(!sc_empty(cx, SC_F32, 1, SIZES((int64_t)1 << 58)));
+    assert(strstr(cx->error.message, "you tried to allocate 1152921504606846976 bytes"));
+    sc_ctx_free(cx);
+}
+
+static void test_lists(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_list *l = sc_list_new(cx, true, 0);
+    sc_tensor *a = sc_empty(cx, SC_F32, 0, NULL), *b = sc_empty(cx, SC_F32, 0, NULL);
+    for (int i = 0; i < 9; i++) assert(sc_list_append(cx, l, (sc_value){.t = a}) == 0);
+    assert(a->obj.refs == 10 && l->len == 9 && l->written);
+    int64_t at;
+    assert(sc_list_index(cx, l, -9, &at) == 0 && at == 0 && sc_list_index(cx, l, 9, &at) == -1);
+    expect_error(cx, "IndexError", "list index out of range");
+    assert(sc_list_set(cx, l, -1, (sc_value){.t = b}) == 0 && a->obj.refs == 9 && b->obj.refs == 2);
+    assert(sc_list_set(cx, l, -10, (sc_value){.t = b}) == -1);
+    expect_error(cx, "IndexError", "list assignment index out of range");
+    assert(sc_fail_at(cx, 3) == -1 && sc_fail_at(cx, 4) == -1 && cx->error.loc == 3);
+    sc_release(cx, l);
+    assert(a->obj.refs == 1 && b->obj.refs == 1);
+    sc_ctx_free(cx);
+}
+
+/* ---- iteration: sums of two operands against plain index arithmetic ---- */
+
+static double at_index(const sc_tensor *t, const sc_tensor *shape, const int64_t *index) {
+    int64_t offset = 0;
+    for (int d = 0, shift = shape->rank - t->rank; d < t->rank; d++)
+        if (t->size[d] != 1) offset += index[d + shift] * t->stride[d];
+    return ((double *)t->data)[offset];
+}
+
+static void check_sum(sc_ctx *cx, sc_tensor *a, sc_tensor *b, int64_t inner) {
+    sc_iter it;
+    sc_tensor *out, *in[2] = {a, b};
+    assert(sc_iter_begin(cx, &it, 1, (const int[]){SC_F64}, &out, 2, in) == 0);
+    assert(it.n == inner);
+    if (it.n)
+        do {
+            double *o = it.p[0], *x = it.p[1], *y = it.p[2];
+            for (int64_t i = 0; i < it.n; i++) o[i * it.step[0]] = x[i * it.step[1]] + y[i * it.step[2]];
+        } while (sc_iter_next(&it));
+    int64_t index[SC_MAX_RANK] = {0};
+    for (int64_t k = 0; k < out->numel; k++) {
+        int64_t rest = k;
+        for (int d = out->rank; d-- > 0;) index[d] = rest % out->size[d], rest /= out->size[d];
+        assert(at_index(out, out, index) == at_index(a, out, index) + at_index(b, out, index));
+    }
+    sc_release(cx, out);
+}
+
+static void test_iteration(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_tensor *a = iota(cx, SC_F64, 3, SIZES(4, 3, 5)), *p = sc_permute(cx, a, SIZES(2, 0, 1), 3);
+    sc_tensor *bias = iota(cx, SC_F64, 1, SIZES(5)), *one = iota(cx, SC_F64, 0, NULL), *none = iota(cx, SC_F64, 2, SIZES(0, 5));
+    sc_tensor *column = iota(cx, SC_F64, 2, SIZES(3, 1)), *every = sc_slice(cx, a, 2, 0, 5, 2), *three = iota(cx, SC_F64, 1, SIZES(3));
+    check_sum(cx, a, a, 60);
+    check_sum(cx, a, bias, 5);
+    check_sum(cx, bias, a, 5);
+    check_sum(cx, a, one, 60);
+    check_sum(cx, one, one, 1);
+    check_sum(cx, a, column, 5);
+    check_sum(cx, p, p, 60);
+    check_sum(cx, p, three, 5);
+    check_sum(cx, every, three, 3);
+    check_sum(cx, none, bias, 0);
+    check_sum(cx, none, one, 0);
+    sc_iter it;
+    sc_tensor *out, *bad[2] = {a, sc_transpose(cx, bias, 0, 0)};
+    bad[1] = three;
+    assert(sc_iter_begin(cx, &it, 1, (const int[]){SC_F64}, &out, 2, bad) == -1);
+    expect_error(cx, "RuntimeError", "The size of tensor a (5) must match the size of tensor b (3) at non-singleton dimension 2");
+    assert(sc_iter_into(cx, &it, bias, 1, (sc_tensor *[]){a}) == -1);
+    expect_error(cx, "RuntimeError", "output with shape [5] doesn't match the broadcast shape [4, 3, 5]");
+    assert(!(bias->storage->flags & SC_WRITTEN));
+    assert(sc_iter_into(cx, &it, a, 1, (sc_tensor *[]){bias}) == 0 && (a->storage->flags & SC_WRITTEN));
+    a->storage->flags |= SC_READONLY;
+    assert(sc_iter_into(cx, &it, a, 1, &bias) == -1);
+    sc_ctx_free(cx);
+}
+
+static void test_views(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    sc_tensor *a = iota(cx, SC_I64, 2, SIZES(3, 4)), *t = sc_transpose(cx, a, 0, 1);
+    assert(!sc_view(cx, t, SIZES(12), 1) && strstr(cx->error.message, "view size is not compatible"));
+    sc_tensor *flat = sc_reshape(cx, t, SIZES(-1), 1);
+    assert(flat->numel == 12 && ((int64_t *)flat->data)[1] == 4);
+    assert(sc_split(cx, a, 3, 1)->len == 2 && sc_chunk(cx, a, 3, 1)->len == 2 && sc_unbind(cx, a, 0)->len == 3);
+    sc_tensor *empty = sc_slice(cx, a, 1, 3, 1, INT64_MAX);
+    assert(empty->numel == 0 && empty->size[1] == 0 && sc_chunk(cx, empty, 3, 1)->len == 3);
+    sc_tensor *e = sc_expand(cx, flat, SIZES(5, -1), 2);
+    assert(e->stride[0] == 0 && e->numel == 60 && !sc_copy_into(cx, a, a));
+    assert(sc_copy_into(cx, e, flat) == -1 && strstr(cx->error.message, "more than one element"));
+    int64_t i;
+    bool truth;
+    assert(sc_item_i64(cx, sc_select(cx, flat, 0, -1), &i) == 0 && i == 11);
+    assert(sc_item_bool(cx, empty, &truth) == -1);
+    expect_error(cx, "RuntimeError", "Boolean value of Tensor with no values is ambiguous");
+    sc_ctx_free(cx);
+}
+
+static void test_long_sums(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    int64_t n = 3000017;
+    sc_tensor *ones = sc_full(cx, SC_F32, &n, 1, 0.1, 0);
+    sc_tensor *row = sc_reduce(cx, ones, SC_SUM, NULL, 0, false, SC_F32);
+    double exact = (double)0.1f * (double)n;
+    assert(fabs(*(float *)row->data - exact) < 1e-6 * exact);
+    sc_tensor *columns = sc_view(cx, sc_narrow(cx, ones, 0, 0, 3000000), SIZES(-1, 3), 2);
+    sc_tensor *sums = sc_reduce(cx, columns, SC_SUM, SIZES(0), 1, false, SC_F32);
+    for (int j = 0; j < 3; j++) assert(fabs(((float *)sums->data)[j] - 100000.0) < 0.1);
+    sc_ctx_free(cx);
+}
+
+int main(void) {
+    test_counts();
+    test_size_classes();
+    test_lists();
+    test_iteration();
+    test_views();
+    test_long_sums();
+    test_every_failing_allocation();
+    puts("ok");
+    return 0;
+}
