@@ -37,7 +37,8 @@ BUILT_ELSEWHERE = {
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
     "linear_packed", "cat", "stack",
 }  # fmt: skip
-ANY_ROW = [row for name, row in OPS.items() if name not in BUILT_ELSEWHERE]
+TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
+ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]
 SQUARE = TensorType("f32", (4, 4))
 ARGS: list[Type] = [
     TensorType("f32", ("B", 4)), TensorType("f32", ("B", 4)), SQUARE, TensorType("f32", (4,)), TensorType("f32", ()),
