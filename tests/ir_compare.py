@@ -84,7 +84,7 @@ class _Seen:
 
 def _bits(value: torch.Tensor) -> bytes:
     """The elements, with one bit pattern for all NaNs."""
-    flat = value.detach().reshape(-1).clone()
+    flat = value.detach().reshape(-1).clone(memory_format=torch.contiguous_format)
     if flat.is_floating_point():
         flat[flat.isnan()] = float("nan")
     return bytes(flat.view(torch.uint8).tolist())

@@ -34,13 +34,18 @@ def _select(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return _like(operands, (*dims[:dim], *dims[dim + 1 :]))
 
 
+_TO_THE_END = 2**63 - 1  # what the front end writes for a bound left out
+
+
 def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims, dim = _dims(operands), attrs["dim"]
     size = dims[dim]
     bounds = [as_dim(v) for v in operands[1:]]
     result: Dim = None
     known = [b for b in bounds if isinstance(b, int)]
-    if isinstance(size, int) and len(known) == 3:
+    if bounds == [0, _TO_THE_END, 1]:
+        result = size
+    elif isinstance(size, int) and len(known) == 3:
         result = len(range(size)[slice(*known)])
     return _like(operands, (*dims[:dim], result, *dims[dim + 1 :]))
 

@@ -24,7 +24,8 @@ from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
-from scriptc.ir.types import ScalarType, TensorType, Type, broadcasts_into, join_dim
+from scriptc.ir.shapes import Shapes
+from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 
 NAME = "fold"
 
@@ -91,6 +92,8 @@ def _cannot_fail(op: Op) -> bool:
         case "check":
             attrs = {k: v for k, v in op.attrs.items() if k != "of"}
             kind = OPS[op.attrs["of"]].check
+            if kind == "broadcast" and Shapes().are_broadcast(op.operands):
+                return True
             if kind == "select":
                 return in_dim(op.operands[1], op.operands[0], attrs["dim"])
             return kind is not None and is_proved(kind, op.operands, attrs)
@@ -102,7 +105,7 @@ def _cannot_fail(op: Op) -> bool:
             return known_int(op.operands[0]) not in (None, 0)
         case "check.store":
             dst, src = op.operands
-            return broadcasts_into(src.type, dst.type)
+            return Shapes().fits_into(src, dst)
     return False
 
 

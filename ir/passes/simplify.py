@@ -31,6 +31,13 @@ _HOLDS = {
 }  # fmt: skip
 
 
+def whole_slice(op: Op, rw: Rewriter) -> bool:
+    """`x[:]` is another object for the same view."""
+    if op.name != "slice" or [known_int(v) for v in op.operands[1:]] != [0, 2**63 - 1, 1]:
+        return False
+    return _replace_with_existing(op, op.operands[0], rw)
+
+
 def _made_by(value: Value, name: str) -> Op | None:
     return value.op if value.op is not None and value.op.name == name else None
 
@@ -235,8 +242,8 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous, inline_scope,
-    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous,
+    inline_scope, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 
