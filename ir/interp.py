@@ -148,7 +148,19 @@ class Interpreter:
                     keywords[arg.name] = value
                 else:
                     args.append(value)
-        return reference(name)(*args, **keywords)
+        try:
+            return reference(name)(*args, **keywords)
+        except TypeError:
+            if "ELEMENTWISE" not in OPS[name].traits:
+                raise
+        tensors = map(self.as_tensor, args)  # some of torch's functions take no numbers
+        return reference(name)(*tensors, **keywords)
+
+    def as_tensor(self, value: Any) -> Any:
+        """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
+        if isinstance(value, self.torch.Tensor):
+            return value
+        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
