@@ -9,7 +9,7 @@ from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, Type, join
+from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, TensorType, Type, join
 
 
 class Conflict(Exception):
@@ -136,14 +136,17 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     ):
         return Same(first)
     columns = [_parts(a) for a in avs]
-    if len({(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}) == 1 and columns[0] is not None:
+    shapes = {(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}
+    if len(shapes) == 1 and columns[0] is not None:
         rows = zip(*(c for c in columns if c is not None), strict=True)
         return TupPlan(tuple(unify(r, force=force, fresh=fresh) for r in rows), _class_of(first))
     if not (force and _is_number(first)):
         is_run_time = isinstance(first, Dyn) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
-        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (force or fresh):
+        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
+            force or fresh
+        ):
             return Same(first)
     return Leaf(_join_types(avs))
 
@@ -185,6 +188,8 @@ def _join_types(avs: Sequence[AV]) -> Type:
             result = joined
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
+    if isinstance(result, TensorType) and result.dims is None:
+        raise Conflict("a tensor of different ranks")
     return result
 
 

@@ -7,6 +7,7 @@ from programs import calling, control, dtypes, numbers, sequences, tensors  # no
 from programs.cases import PROGRAMS
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
+FEW = 15  # calls at -O3: there are a hundred pairs of dtypes
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in PROGRAMS]
 
 
@@ -20,6 +21,6 @@ def test_interpreter_equals_eager(program: Program) -> None:
 @pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
 def test_compiled_equals_eager(program: Program, optimize: int) -> None:
     target = compile_at(program.target, optimize)
-    for given in program.calls:
+    for given in program.calls if optimize == 0 else program.calls[:FEW]:
         assert_same(eager(program.target, given), compiled(target, given))
         assert_same(eager(program.target, given), compiled(target, given))  # and again, without compiling

@@ -321,14 +321,6 @@ def condition_on_shape(x, n):
     return x.sum(1)
 
 
-@cases((XS,), (XS[:2],), ([],))
-def loop_over_slice(xs):
-    total = torch.zeros(3)
-    for x in xs[1:]:
-        total = total + x
-    return total
-
-
 @cases((X, 4), (X, 1))
 def unrolled_with_break(x, n):
     for k in (1, 2, 3):
