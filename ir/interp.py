@@ -43,10 +43,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def reduce(name: str) -> Callable[..., Any]:
         def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
             f = getattr(torch, name)
-            if name in ("all", "any"):
-                x = x.bool()
             if not dim:  # torch reads an empty tuple as all dims
-                return x.to(dtype, copy=True)
+                return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
             if name == "prod":
                 x = x.to(dtype)
                 for d in sorted(dim, reverse=True):
