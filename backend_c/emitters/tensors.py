@@ -109,6 +109,12 @@ def arange(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"))
+    return low.call(op, "sc_pack_linear_kept", args, op.result.type)
+
+
+@emitter
 def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), op.defn.operand_args)
     return low.call(op, "sc_linear_packed", args, op.result.type)
