@@ -51,6 +51,7 @@ class Statements(Context):
 
     def poison(self, stmt: ast.stmt) -> None:
         """Names that a statement in error would have bound are not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
 
@@ -402,7 +403,7 @@ class Statements(Context):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -421,6 +422,7 @@ class Statements(Context):
             block.drop()
             plans = found
             del self.errors[errors:], target.breaks[outer_breaks:]
+            self.poisoned = poisoned
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]
         if falls:
