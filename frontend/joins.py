@@ -86,7 +86,7 @@ class TupPlan(Plan):
             yield from item.types()
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
-        parts = _parts(av)
+        parts = tuple_items(av)
         for i, item in enumerate(self.items):
             yield from item.flatten(ctx, av if parts is None else parts[i])
 
@@ -134,7 +134,7 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
         force and _is_number(first)
     ):
         return Same(first)
-    columns = [_parts(a) for a in avs]
+    columns = [tuple_items(a) for a in avs]
     shapes = {(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}
     if len(shapes) == 1 and columns[0] is not None:
         rows = zip(*(c for c in columns if c is not None), strict=True)
@@ -150,7 +150,7 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     return Leaf(_join_types(avs))
 
 
-def _parts(av: AV) -> Sequence[AV] | None:
+def tuple_items(av: AV) -> Sequence[AV] | None:
     """The items of a tuple, one that is known as a whole included; None for all else."""
     if isinstance(av, Known) and isinstance(av.obj, tuple):
         return [Known(o) for o in av.obj]

@@ -129,8 +129,8 @@ class Lookup(Context):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
-            case Tup(items, cls) if name in getattr(cls, "_fields", ()):
-                return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+                return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

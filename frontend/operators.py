@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scriptc.frontend.context import Context
+from scriptc.frontend.joins import tuple_items
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
@@ -66,8 +67,9 @@ class Operators(Context):
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
-            return Tup([*a.items, *b.items])
+        left, right = tuple_items(a), tuple_items(b)
+        if left is not None and right is not None and op == "Add":
+            return Tup([*left, *right])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
             return Tup(list(a.items) * b.obj)
         if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):

@@ -264,6 +264,14 @@ def sums(a, b):
     return sum([a, b, 1]), sum((a, 0.5)), any([a > 3, b > 5]), all((a > 3, b > 3))
 
 
+@cases((3, X), (0, X))
+def tuples_grow(n, x):
+    t = ()
+    for i in (1, 2, 3):
+        t = t + (i * n,)
+    return t, x.max(1).values, x.min(dim=0).indices, x.max(0)
+
+
 @cases(4)
 def in_operator(n):
     return 3 in (1, 2, 3), "a" not in {"a": 1}, None is None
