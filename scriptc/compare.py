@@ -10,10 +10,11 @@ from typing import Any
 
 import torch
 
-from scriptc import driver
+import scriptc
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
+from scriptc.target import original
 
 _Leaves = dict[str, Any]
 
@@ -25,7 +26,8 @@ def compare(model: Any, *args: Any, **kwargs: Any) -> Report:
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own.
     """
-    eager, compiled = driver.eager_and_compiled(model)
+    eager = original(model)
+    compiled = model if eager is not model else scriptc.compile(model)
     receiver = _receiver(eager)
     before = _Inputs.copy_of(args, kwargs, receiver)
     with torch.no_grad(), _kept(receiver):
@@ -84,9 +86,13 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
 
 
 def _copied(value: Any) -> Any:
-    """A deep copy that keeps who shares memory with whom, and takes tensors that autograd made."""
-    memo: dict[int, Any] = {}
-    for _, leaf in _leaves("", value):
+    """A deep copy that keeps who shares memory with whom, and takes tensors that autograd made.
+
+    Modules are not copied: compiled code is specialised on the very object.
+    """
+    leaves = [leaf for _, leaf in _leaves("", value)]
+    memo: dict[int, Any] = {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.nn.Module)}
+    for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and not leaf.is_leaf and id(leaf) not in memo:
             memo[id(leaf)] = copy.deepcopy(leaf.detach(), memo)
     return copy.deepcopy(value, memo)
