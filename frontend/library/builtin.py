@@ -305,7 +305,7 @@ def module_dict_keys(r: Reader, modules: AV) -> AV:
     "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
     "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
     "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
-    "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled", "torch.onnx.is_in_onnx_export",
+    "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled",
     "torch.cuda.is_available", "torch.is_autocast_cpu_enabled",
 )  # fmt: skip
 def never(r: Reader, *args: AV, **kwargs: AV) -> AV:
