@@ -23,7 +23,7 @@ def main() -> None:
         (torch.rand(()), torch.arange(6).reshape(2, 3)),
         (torch.arange(4, dtype=torch.int8), torch.rand(3, 4, dtype=torch.float64)),
         (torch.tensor([True, False]), torch.tensor([[3], [250]], dtype=torch.uint8)),
-        (torch.rand(2, 3).to(torch.bfloat16), torch.rand(0, 3)),
+        (torch.rand(2, 3).to(torch.bfloat16), torch.rand(0, 1, 3)),
     ]
     for a, b in pairs:
         print(f"{a.dtype} {list(a.shape)} + {b.dtype} {list(b.shape)}")

@@ -18,7 +18,7 @@ OUT = Path("build/demo")
 
 
 class TestModel(nn.Module):
-    """An Elman net, from https://github.com/codekansas's post about HyTorch."""
+    """The Elman net of the post "HyTorch: A Bare-Bones PyTorch Compiler"."""
 
     __test__ = False  # pytest: not a test
 
@@ -80,12 +80,12 @@ def show_times(compiled: Callable[..., Tensor]) -> None:
 def write_sources(compiled: Callable[..., Tensor]) -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     for name, text in (
-        ("rnn.frontend.ir", compiled.ir(after="frontend")),
+        ("rnn.read.ir", compiled.ir(after="read")),
         ("rnn.ir", compiled.ir()),
         ("rnn.c", compiled.c_source()),
     ):
         (OUT / name).write_text(text)
-    print(f"\nWhat it was compiled to: {OUT / 'rnn.frontend.ir'} (as read), {OUT / 'rnn.ir'} (optimised), {OUT / 'rnn.c'}")
+    print(f"\nWhat it was compiled to: {OUT / 'rnn.read.ir'} (as read), {OUT / 'rnn.ir'} (optimised), {OUT / 'rnn.c'}")
 
 
 def main() -> None:

@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
 
     ir = add("ir", _ir, "print the tensor IR, by default as the passes leave it")
     when = ir.add_mutually_exclusive_group()
-    when.add_argument("--after", metavar="PASS", help="as it is behind the last run of this pass (frontend: before all)")
+    when.add_argument("--after", metavar="PASS", help="as it is behind the last run of this pass (read: before all)")
     when.add_argument("--all", action="store_true", help="from the front end on, each time that a pass changed it")
     ir.add_argument("--locs", action="store_true", help="with the source location of each op")
 
@@ -145,7 +145,7 @@ def _ir(options: argparse.Namespace) -> int:
     from scriptc.pipeline import optimise
 
     entry = _read_entry(options)
-    stages = [("frontend", print_module(entry.module, locs=options.locs))]
+    stages = [("read", print_module(entry.module, locs=options.locs))]
 
     def note(name: str, module: Module) -> None:
         stages.append((name, print_module(module, locs=options.locs)))

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import MethodType
 from typing import Any
 
 import torch
@@ -26,9 +27,7 @@ def compare(model: Any, *args: Any, **kwargs: Any) -> Report:
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own.
     """
-    eager = original(model)
-    compiled = model if eager is not model else scriptc.compile(model)
-    receiver = _receiver(eager)
+    eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)
     with torch.no_grad(), _kept(receiver):
         expected = _run(eager, args, kwargs, receiver)
@@ -98,9 +97,15 @@ def _copied(value: Any) -> Any:
     return copy.deepcopy(value, memo)
 
 
-def _receiver(call: Any) -> torch.nn.Module | None:
-    owner = call if isinstance(call, torch.nn.Module) else getattr(call, "__self__", None)
-    return owner if isinstance(owner, torch.nn.Module) else None
+def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.Module | None]:
+    """Eager, compiled, and the module that both belong to."""
+    plain = original(model)
+    is_compiled = plain is not model or hasattr(type(model), "_dispatcher")
+    compiled = model if is_compiled else scriptc.compile(model)
+    if isinstance(plain, torch.nn.Module):  # of a compiled class: its own __call__ is compiled
+        return MethodType(torch.nn.Module.__call__, plain), compiled, plain
+    owner = getattr(plain, "__self__", None)
+    return plain, compiled, owner if isinstance(owner, torch.nn.Module) else None
 
 
 def _tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.Tensor]]:
@@ -292,8 +297,7 @@ class _Precise:
     def _call(self) -> Any:
         if self.receiver is None:
             return self.eager
-        model = copy.deepcopy(self.receiver).double()
-        return model if self.eager is self.receiver else self.eager.__func__.__get__(model)
+        return MethodType(self.eager.__func__, copy.deepcopy(self.receiver).double())
 
 
 def _doubled(value: Any) -> Any:
