@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
+
 from examples.rnn import TestModel
 
 Call = Callable[[], Any]

@@ -49,9 +49,9 @@ model = TestModel(INPUT, HIDDEN)
 def show_agreement(compiled: Callable[..., Tensor]) -> None:
     print("Agreement with eager, one compilation for all sizes:")
     for steps, batch in ((1, 1), (9, 4), (10, 4), (64, 9), (200, 3)):
-        report = scriptc.compare(compiled, sequence(steps, batch))
-        report.check()
-        print(f"  {steps:3} steps, batch {batch}: max abs {report.max_abs:.1e}, {report.max_ulp} ulp, {report.rows[0].verdict}")
+        report = scriptc.compare(compiled, sequence(steps, batch)).check()
+        distance = f"max abs {report.max_abs:.1e}, {report.max_ulp} ulp"
+        print(f"  {steps:3} steps, batch {batch}: {distance}, {report.rows[0].verdict}")
 
 
 def show_times(compiled: Callable[..., Tensor]) -> None:

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
             _add_target_options(command)
         return command
 
-    build = add("build", _build, "write a directory of C that builds and tests itself with cmake, without Python or torch")
+    build = add("build", _build, "write a directory of C that cmake builds and tests without Python or torch")
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
     build.add_argument("--name", required=True, help="name of the library and prefix of its C functions")
 

@@ -31,7 +31,7 @@ class Located:
             self.found = getattr(self.found, part)
 
     def model(self, init: str | None, evaluation: bool) -> Any:
-        """What to compile: a class is instantiated with the arguments in `init`; `evaluation` calls eval() on a module."""
+        """What to compile. A class is instantiated with the arguments in `init`; `evaluation` calls a module's eval()."""
         import torch
 
         obj = self.found
@@ -96,5 +96,5 @@ def _names(module: ModuleType) -> list[str]:
     return [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", module.__name__) == module.__name__
+        if not name.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
     ]

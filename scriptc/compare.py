@@ -1,4 +1,4 @@
-"""Runs a function in eager PyTorch and compiled, on copies of the same arguments, and reports how the results differ."""
+"""Runs a function in eager PyTorch and compiled, on copies of the same arguments; reports how the results differ."""
 
 from __future__ import annotations
 
@@ -197,14 +197,16 @@ def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise) ->
     rows = [_compare_leaf(path, a, e, precise) for (path, a), (_, e) in pairs]
     for row in rows:
         ours, theirs = actual.aliases.get(row.path), expected.aliases.get(row.path)
-        yield row if ours == theirs or not row.ok else Row(row.path, row.value, f"ALIAS: {ours}, in eager {theirs}", False)
+        if row.ok and ours != theirs:
+            row = Row(row.path, row.value, f"ALIAS: {ours}, in eager {theirs}", False)
+        yield row
     if not rows:
         yield Row("out", _outline(expected.result), "equal", True)
 
 
 def _compare_errors(actual: Exception | None, expected: Exception | None) -> Row:
     def text(error: Exception | None) -> str:
-        return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}" if error else "no exception"
+        return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}" if error else "no exception"
 
     if type(actual) is type(expected):
         return Row("raises", text(expected), "equal", True)

@@ -15,7 +15,12 @@ TOLERANCES = {
     torch.complex64: (1.3e-6, 1e-5),
     torch.complex128: (1e-7, 1e-7),
 }
-_BITS = {torch.float16: torch.int16, torch.bfloat16: torch.int16, torch.float32: torch.int32, torch.float64: torch.int64}
+_BITS = {
+    torch.float16: torch.int16,
+    torch.bfloat16: torch.int16,
+    torch.float32: torch.int32,
+    torch.float64: torch.int64,
+}
 _SIGN = -(2**63)
 
 
@@ -53,9 +58,8 @@ def difference(actual: torch.Tensor, expected: torch.Tensor) -> Difference:
     excess = off - allowed
     worst = int(excess.argmax())
     rel = torch.where(same, 0.0, off / b.abs()).nan_to_num(nan=float("inf"), posinf=float("inf"))
-    return Difference(
-        float(off.max()), float(rel.max()), max_ulp(actual, expected), _at(worst, b), float(excess.flatten()[worst]) <= 0
-    )
+    close = float(excess.flatten()[worst]) <= 0
+    return Difference(float(off.max()), float(rel.max()), max_ulp(actual, expected), _at(worst, b), close)
 
 
 def max_ulp(actual: torch.Tensor, expected: torch.Tensor) -> int | None:
@@ -82,7 +86,7 @@ def _ordered(x: torch.Tensor) -> torch.Tensor:
 
 
 def _largest(a: torch.Tensor, b: torch.Tensor) -> tuple[int, int]:
-    """The largest |a - b| of int64 elements, and where. It may not fit int64: the wrapped result is read as unsigned."""
+    """The largest |a - b| of int64 elements, and where. What wraps around is read as unsigned, so it is exact."""
     apart = torch.maximum(a, b) - torch.minimum(a, b)
     index = int((apart ^ _SIGN).argmax())
     return int(apart.flatten()[index]) % 2**64, index

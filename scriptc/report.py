@@ -13,7 +13,7 @@ _HEADER = ("output", "value", "max abs", "max rel", "max ulp", "where", "toleran
 class Row:
     """One output, written argument, or exception. Numbers are None where there was nothing to measure.
 
-    path: `out`, then `[0]["key"]` into its structure; `args[0]`, `kwargs["h"]` and `self.buffer` if the call wrote them.
+    path: `out`, then `[0]['key']` into its structure; `args[0]`, `kwargs['h']`, `self.buffer` where the call wrote.
     """
 
     path: str
