@@ -24,7 +24,7 @@ RATIOS = (("eager", SCRIPTC), ("jit frozen", SCRIPTC), (SCRIPTC, BY_HAND), (INSI
 
 def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--no-compile", action="store_true", help="without torch.compile, which unrolls and takes long"
+        "--no-compile", action="store_true", help="without torch.compile, which takes long"
     )
     command.add_argument("--compile-timeout", type=float, default=60, metavar="S", help="for each size (default: 60)")
     command.add_argument("--sizes", type=int, nargs="+", choices=range(4), default=range(4), help="rows of the table")

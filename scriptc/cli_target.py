@@ -31,7 +31,7 @@ class Located:
             self.found = getattr(self.found, part)
 
     def model(self, init: str | None, evaluation: bool) -> Any:
-        """What to compile. A class is instantiated with the arguments in `init`; `evaluation` calls a module's eval()."""
+        """What to compile. A class is instantiated with the arguments in `init`; `evaluation`: as in eval()."""
         import torch
 
         obj = self.found
