@@ -40,13 +40,24 @@ class Candidate:
 
 
 def pin() -> None:
-    """The process, and what it starts, on one core. Before libraries that make thread pools are imported."""
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
+    """The process, and what it starts, on the idlest core. Before libraries that make thread pools are imported."""
+    before = _idle()
+    time.sleep(0.5)
+    idle = {core: ticks - before[core] for core, ticks in _idle().items() if core in os.sched_getaffinity(0)}
+    os.sched_setaffinity(0, {max(idle, key=lambda core: idle[core])})
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCHINDUCTOR_COMPILE_THREADS="1")
 
 
-def medians(candidates: Sequence[Candidate], *, samples: int = 25, seconds: float = 0.004) -> dict[str, float]:
-    """Median seconds per call. A round takes one sample of each, so that a slow moment hits all alike."""
+def _idle() -> dict[int, int]:
+    """Clock ticks that each core has been idle."""
+    lines = (line.split() for line in Path("/proc/stat").read_text().splitlines())
+    return {int(words[0][3:]): int(words[4]) for words in lines if words[0].startswith("cpu") and words[0] != "cpu"}
+
+
+def medians(candidates: Sequence[Candidate], *, samples: int = 51, seconds: float = 0.001) -> dict[str, float]:
+    """Median seconds per call. A round takes one sample of each, so that a slow moment hits all alike. Samples last
+    about `seconds`: less than a time slice, so that most are whole even where something else wants the core.
+    """
     calls = {}
     for candidate in candidates:
         for _ in range(3):

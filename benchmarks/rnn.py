@@ -28,7 +28,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--compile-timeout", type=float, default=60, metavar="S", help="for each size (default: 60)")
     command.add_argument("--sizes", type=int, nargs="+", choices=range(4), default=range(4), help="rows of the table")
-    command.add_argument("--samples", type=int, default=25, help="samples that a median is taken of (default: 25)")
+    command.add_argument("--samples", type=int, default=51, help="samples that a median is taken of (default: 51)")
     command.add_argument("--json", type=Path, metavar="FILE", help="also save the numbers")
 
 
