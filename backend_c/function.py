@@ -89,7 +89,7 @@ class FunctionPrinter:
 
     def filled(self, op: Op, attr: str) -> str:
         template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
-        return fill(template, lambda i: as_operand(self.value(op.operands[i])))
+        return fill(template, lambda i: self.value(op.operands[i]))
 
     def element(self, op: Op) -> str:
         pointer, index = map(self.value, op.operands[:2])
@@ -171,6 +171,9 @@ class FunctionPrinter:
         message = c_string(op.attrs["message"])
         self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.line(self.fail(op))
+
+    def do_unreachable(self, op: Op) -> None:
+        self.line("__builtin_unreachable();")
 
     def do_c_rows(self, op: Op) -> None:
         inputs = fill(op.attrs["args"], lambda i: self.value(op.operands[i]))

@@ -20,7 +20,16 @@ _EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
 
 def fill(template: str, value: Callable[[int], str]) -> str:
     """The template with its slots replaced, and doubled braces made single."""
-    return _SLOT.sub(lambda m: value(int(m[1])) if m[1] else m[0][0], template)
+
+    def replace(m: re.Match[str]) -> str:
+        if m[1] is None:
+            return m[0][0]
+        text = value(int(m[1]))
+        before, after = template[: m.start()], template[m.end() :]
+        is_argument = (not before or before.endswith(("(", ", "))) and (not after or after.startswith((")", ", ")))
+        return unwrapped(text) if is_argument else as_operand(text)
+
+    return _SLOT.sub(replace, template)
 
 
 def is_primary(text: str) -> bool:

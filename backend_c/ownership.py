@@ -101,7 +101,9 @@ class _Function:
         while block is not None:
             yield block, self.position[at]
             holder = block.parent
-            if holder is None or op.name == "yield" or ("to" in op.attrs and holder.attrs.get("label") == op.attrs["to"]):
+            if holder is None or op.name == "yield":
+                return
+            if "to" in op.attrs and holder.attrs.get("label") == op.attrs["to"]:
                 return
             at, block = holder, holder.parent
 

@@ -1,8 +1,8 @@
 """Which values share one C variable, and what the variables are called.
 
-A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's `h` stays
-`h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the variable of the
-`if`'s result.
+A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's
+`h` stays `h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the
+variable of the `if`'s result.
 """
 
 from __future__ import annotations

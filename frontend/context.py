@@ -15,7 +15,20 @@ from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Elem, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    Elem,
+    JoinError,
+    ListType,
+    OptionalType,
+    ScalarType,
+    TensorType,
+    Type,
+    join,
+)
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
@@ -49,6 +62,16 @@ class NeedsKnown(Exception):
 
 class Restart(Exception):
     """The function must be read again, under assumptions that were corrected."""
+
+
+@dataclass
+class Walk:
+    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
+    and `item` gives the value at it."""
+
+    items: list[AV] | None = None
+    count: tuple[AV, AV, AV] | None = None
+    item: Callable[[Dyn], AV] | None = None
 
 
 @dataclass
@@ -131,6 +154,42 @@ class Context:
         raise NotImplementedError
 
     def known_items(self, obj: Any) -> list[AV]:
+        raise NotImplementedError
+
+    def iteration(self, av: AV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def inplace(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def load(self, name: str) -> AV:
+        raise NotImplementedError
+
+    def subscript(self, owner: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def item_at(self, owner: AV, index: int) -> AV:
+        raise NotImplementedError
+
+    def size(self, tensor: AV, dim: int) -> Value:
+        raise NotImplementedError
+
+    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        raise NotImplementedError
+
+    def store_attribute(self, owner: AV, name: str) -> None:
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: AV) -> None:
+        raise NotImplementedError
+
+    def run(self, stmts: Sequence[ast.stmt]) -> bool:
+        raise NotImplementedError
+
+    def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
+        raise NotImplementedError
+
+    def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
 
     # ---- places and errors ----
@@ -233,7 +292,7 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
-                return {INT: "int", FLOAT: "float", BOOL: "bool"}.get(av.type, "Tensor")
+                return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
@@ -255,7 +314,9 @@ class Context:
             case Dyn(value) if isinstance(value.type, ScalarType):
                 if value.op is not None and value.op.name == "const":
                     return value.op.attrs["value"]
-                raise NeedsKnown(value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here"))
+                raise NeedsKnown(
+                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
+                )
         self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
 
     def make_known(self, value: Value) -> bool:
@@ -323,6 +384,10 @@ class Context:
             return
         if cell.fixed:
             self.fail(f"an argument list of {cell.type} cannot hold {item}")
+        if isinstance(joined, TensorType) and joined.dims is None:
+            self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
+        if isinstance(joined, OptionalType):
+            self.fail("a list cannot hold None beside other values yet", "use one type of items in a list")
         cell.type = joined
         for site, made in self.cells:
             if made.find() is cell:

@@ -34,6 +34,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
     "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
@@ -74,7 +75,9 @@ class Operators(Context):
         if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
             return Dyn(self.build(on_ints.replace("int.", "bool."), [x, y]))
         if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):
-            self.fail("an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k")
+            self.fail(
+                "an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k"
+            )
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
@@ -118,7 +121,9 @@ class Operators(Context):
     # ---- tensors ----
     def result_dtype(self, *operands: AV) -> str:
         """torch.result_type of tensors and numbers."""
-        dimensioned, zero_dim, numbers = [], [], []
+        dimensioned: list[str] = []
+        zero_dim: list[str] = []
+        numbers: list[str] = []
         for av in operands:
             if is_tensor(av):
                 t = tensor_type(av)
@@ -140,8 +145,12 @@ class Operators(Context):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
-        if len(operands) == 2 and name in ("bitwise_and", "bitwise_or", "bitwise_xor") and self.result_dtype(*operands) in FLOATING:
-            self.raises_at_run_time("RuntimeError", f'"{name}_cpu" not implemented for \'Float\'')
+        if (
+            len(operands) == 2
+            and name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+            and self.result_dtype(*operands) in FLOATING
+        ):
+            self.raises_at_run_time("RuntimeError", f"\"{name}_cpu\" not implemented for 'Float'")
         common = dtype or self.result_dtype(*operands)
         if "FLOATING" in OPS[name].traits and common not in FLOATING:
             common = self.default_dtype
@@ -170,7 +179,9 @@ class Operators(Context):
         function, name = COMPARE[op]
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
-        none = next((av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None)
+        none = next(
+            (av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None
+        )
         if none is not None and op in ("Eq", "NotEq"):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
@@ -221,7 +232,7 @@ class Operators(Context):
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
-            result = self.evaluate(lambda x, c: x in c, item.obj, container.obj)
+            result = self.evaluate(operator.contains, container.obj, item.obj)
         elif isinstance(container, DictV) and isinstance(item, Known):
             result = Known(item.obj in container.items)
         else:
@@ -261,7 +272,7 @@ class Operators(Context):
         if name == "Not":
             return self.negate(self.truth(av))
         if isinstance(av, Known):
-            return self.evaluate({"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[name], av.obj)
+            return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
             if name == "UAdd":
                 return av

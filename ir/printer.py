@@ -1,9 +1,9 @@
 """IR as text. The form is generic: no op has a printer of its own; sugar stands only for `loop` and `if`.
 
-    func @f(%x: f32[B, 16], %n: i64) -> (f32[B, 16]) {
-      %h = loop L0 %i = 0 to %n step 1 carry (%h1 = %x) -> (f32[B, 16]) { ... yield %h2 }
-      return %h
-    }
+func @f(%x: f32[B, 16], %n: i64) -> (f32[B, 16]) {
+  %h = loop L0 %i = 0 to %n step 1 carry (%h1 = %x) -> (f32[B, 16]) { ... yield %h2 }
+  return %h
+}
 """
 
 from __future__ import annotations

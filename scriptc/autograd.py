@@ -17,7 +17,9 @@ class _Compiled(torch.autograd.Function):
     """Marks results as differentiable; their gradient is a later pass of the compiler."""
 
     @staticmethod
-    def forward(ctx: Any, name: str, run: Callable[[], list[torch.Tensor]], *inputs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(
+        ctx: Any, name: str, run: Callable[[], list[torch.Tensor]], *inputs: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
         ctx.name = name
         return tuple(run())
 

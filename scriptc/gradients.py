@@ -71,7 +71,11 @@ class _Flow:
                 while target is not None:
                     self.add(target, inputs)
                     made = target.op
-                    target = made.operands[0] if made is not None and made.operands and _carries(made.operands[0].type) else None
+                    target = (
+                        made.operands[0]
+                        if made is not None and made.operands and _carries(made.operands[0].type)
+                        else None
+                    )
 
     def leave(self, op: Op) -> None:
         """Values carried to the op that a terminator leaves, or to its next iteration."""

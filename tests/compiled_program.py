@@ -33,7 +33,7 @@ class Raised(Exception):
 
 
 class Compiled:
-    """A module as a library. `live` is what the last call left alive beside its arguments and results, `peak` its bytes."""
+    """A module as a library. `live`: objects that the last call left beside arguments and results; `peak`: bytes."""
 
     def __init__(self, module: Module, *, optimize: int = 0):
         self.module = module
@@ -81,7 +81,8 @@ class Compiled:
         if isinstance(t, TensorType):
             n = value.dim()
             sizes, strides = (c.c_int64 * n)(*value.shape), (c.c_int64 * n)(*value.stride())
-            return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), DTYPES.index(value.dtype), n, sizes, strides))
+            dtype = DTYPES.index(value.dtype)
+            return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), dtype, n, sizes, strides))
         if isinstance(t, ListType):
             items = (Box * len(value))(*(self.give(cx, v, t.elem) for v in value))
             return Box(p=self.lib.drv_list(cx, int(is_counted(t.elem)), c.c_int64(len(value)), items))

@@ -79,8 +79,8 @@ def loop(low: Lowerer, op: Op) -> Sequence[Shape]:
         low.bind(arg, narrow(low.new_args(region, held, arg.name), held, arg.type))
     low.region(op.regions[0], region)
     made = low.build(
-        "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region], names=_result_names(op),
-        label=op.attrs["label"], counted=counted,
+        "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region],
+        names=_result_names(op), label=op.attrs["label"], counted=counted,
     )  # fmt: skip
     return low.results(op, made)
 
@@ -122,6 +122,12 @@ def return_(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
     low.build("raise", (), (), op.loc, type=op.attrs["type"], message=op.attrs["message"])
+    return []
+
+
+@emitter
+def unreachable(low: Lowerer, op: Op) -> Sequence[Shape]:
+    low.build("unreachable", (), (), op.loc)
     return []
 
 

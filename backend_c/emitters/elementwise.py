@@ -10,6 +10,7 @@ Half types are loaded as bits, computed in float and rounded after every op, as 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -30,6 +31,7 @@ EMITTERS, emitter = emitters()
 
 MAX_OPERANDS = 16  # SC_MAX_OPERANDS
 _HALF = {"f16", "bf16"}
+_NO_LITERALS = _HALF | {"bool", "u8"}  # comparing these with a literal may draw a warning that it is always true
 _KINDS = ("bool", "int", "float")
 
 
@@ -117,9 +119,9 @@ class Kernel:
     def number(self, op: Op, value: Value, dtype: str, round_first: bool) -> Value:
         """A number in the compute dtype."""
         to = compute_dtype(dtype)
-        if value.op is not None and value.op.name == "const" and dtype not in _HALF:
+        if value.op is not None and value.op.name == "const" and dtype not in _NO_LITERALS:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
-        source = {INT: "i64", FLOAT: "f64", BOOL: "bool"}[value.type]
+        source = "i64" if value.type == INT else "f64" if value.type == FLOAT else "bool"
         if round_first and dtype in _HALF:
             return self.expr(f"sc_{dtype}_to_f32({cast_text(source, dtype)})", [value], to, op)
         return self.expr(cast_text(source, to), [value], to, op)
@@ -191,7 +193,8 @@ class Kernel:
             return converted[key]
 
         for op in self.ops:
-            made = self.compute(op, [operand(op, v) for v in op.operands])
+            text, used = self.template(op)
+            made = self.compute(op, text, [operand(op, v) for v in used])
             made.name = op.result.name
             held[op.result] = made
         for i, v in enumerate(self.outputs):
@@ -199,16 +202,22 @@ class Kernel:
             assert pointer is not None
             low.build("c.store", [pointer, index(i), element(v)], (), v.op.loc if v.op else self.at.loc)
 
-    def compute(self, op: Op, operands: list[Value]) -> Value:
+    def template(self, op: Op) -> tuple[str, list[Value]]:
+        """What computes one element, and the operands that it takes: {0}, {1}, ... of the text."""
+        if is_cast(op):
+            source, result = (dtype_of(v) for v in (op.operands[0], op.result))
+            assert source is not None and result is not None
+            return cast_text(compute_dtype(source), result), list(op.operands)
+        text = template(op, compute_dtype(work_dtype(op)))
+        used = sorted({int(slot) for slot in re.findall(r"\{(\d+)\}", text)})
+        text = re.sub(r"\{(\d+)\}", lambda m: f"{{{used.index(int(m[1]))}}}", text)
+        return text, [op.operands[i] for i in used]
+
+    def compute(self, op: Op, text: str, operands: list[Value]) -> Value:
         """One element of an op's result, in the form in which it is stored."""
         result = dtype_of(op.result)
         assert result is not None
-        if is_cast(op):
-            source = compute_dtype(dtype_of(op.operands[0]) or "")
-            return self.expr(cast_text(source, result), operands, result, op)
-        work = compute_dtype(work_dtype(op))
-        text = template(op, work)
-        if result == "bool":
+        if result == "bool" or is_cast(op):
             return self.expr(text, operands, result, op)
         if result in _HALF:
             exact = self.expr(text, operands, "f32", op)

@@ -8,7 +8,20 @@ import torch
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Closure, DictV, Dyn, Known, ListV, RangeV, ReversedV, Tup, ZipV, is_tensor, tensor_type
+from scriptc.frontend.values import (
+    AV,
+    Closure,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 
@@ -96,7 +109,7 @@ def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
     if is_tensor(x):
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
-    return {INT: lambda: x, FLOAT: lambda: r.op("float.to_int", x), BOOL: lambda: r.op("bool.to_int", x)}[value.type]()
+    return x if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
 
 @serves("builtins.float", "Tensor.__float__")
@@ -117,7 +130,9 @@ def abs_(r: Reader, x: AV) -> AV:
         return r.evaluate(abs, x.obj)
     if is_tensor(x):
         return r.elementwise("abs", x)
-    return Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    return (
+        Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    )
 
 
 def _extreme(r: Reader, name: str, items: list[AV]) -> AV:
@@ -184,7 +199,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Dyn() if is_tensor(x):
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL):
-            return {INT: int, FLOAT: float, BOOL: bool}[x.type]
+            return {"i64": int, "f64": float, "bool": bool}[str(x.type)]
         case Closure():
             return type(python_class)
     r.fail("the class of this value is not known at compile time")
@@ -286,12 +301,12 @@ def size_numel(r: Reader, size: AV) -> AV:
 
 
 @serves("torch.nn.ModuleDict.items")
-def module_dict_items(r: Reader, modules: AV) -> AV:
+def module_dict_items(r: Reader, modules: Known) -> AV:
     return Tup([Tup([k, r.known_item(modules, r.known(k, "a key"))]) for k in r.iterate(modules)])
 
 
 @serves("torch.nn.ModuleDict.values")
-def module_dict_values(r: Reader, modules: AV) -> AV:
+def module_dict_values(r: Reader, modules: Known) -> AV:
     return Tup([r.known_item(modules, r.known(k, "a key")) for k in r.iterate(modules)])
 
 
@@ -348,8 +363,10 @@ def assert_(r: Reader, condition: AV, message: AV) -> AV:
 
 @serves("warnings.warn")
 def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: AV = Known(1)) -> AV:  # noqa: B008
+    """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
-    r.effect("warn", (), category=cls.__name__, message=r.text(message))
+    where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
+    r.builder.op("warn", (), where, category=cls.__name__, message=r.text(message))
     return Known(None)
 
 

@@ -146,7 +146,8 @@ size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
 void sc_retain(void *obj);            /* NULL is allowed, as in release */
 void sc_release(sc_ctx *cx, void *obj);
-/* Uninitialised, contiguous. Raises RuntimeError on negative sizes or overflow, MemoryError when memory ends. */
+/* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
+ * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride);
 /* A view of base's storage; offset in elements from base->data. */

@@ -12,7 +12,8 @@ SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
 SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* x.view(size) */
 SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
-SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x); /* int(x), float(x): ValueError; sc_item_* is x.item() */
+/* int(x) and float(x), before sc_item_*: ValueError, where x.item() raises RuntimeError */
+SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x);
 SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
 
 /* ---- views (sc_view.c): share x's storage; dims may be negative ---- */
