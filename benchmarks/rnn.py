@@ -23,9 +23,7 @@ RATIOS = (("eager", SCRIPTC), ("jit frozen", SCRIPTC), (SCRIPTC, BY_HAND), (INSI
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--no-compile", action="store_true", help="without torch.compile, which takes long"
-    )
+    command.add_argument("--no-compile", action="store_true", help="without torch.compile, which takes long")
     command.add_argument("--compile-timeout", type=float, default=60, metavar="S", help="for each size (default: 60)")
     command.add_argument("--sizes", type=int, nargs="+", choices=range(4), default=range(4), help="rows of the table")
     command.add_argument("--samples", type=int, default=51, help="samples that a median is taken of (default: 51)")
@@ -78,7 +76,7 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
         result = torch.as_tensor(call()).reshape(expected.shape)
         torch.testing.assert_close(result, expected, atol=1e-4, rtol=1e-4)
         candidates.append(Candidate(name, call))
-    clock = compiled._dispatcher.bridge
+    clock = compiled._dispatcher.callable
     candidates.append(Candidate(INSIDE, lambda: compiled(inputs), lambda: clock.last_call_seconds))
     before = _floor(floor, size)
     times = medians(candidates, samples=options.samples)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from scriptc.cli_target import Call, Located, UserError
 
 if TYPE_CHECKING:
-    from scriptc.frontend.entry import Entry
+    from scriptc.target import Target
 
 OK, FAILED, WRONG_USE = 0, 1, 2
 
@@ -105,18 +105,16 @@ def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
     return located.model(options.init, options.eval), located.arguments(options.args)
 
 
-def _read_entry(options: argparse.Namespace) -> Entry:
-    """The target through the front end, not yet optimised."""
-    from scriptc.frontend.entry import read
+def _bind(options: argparse.Namespace) -> tuple[Target, dict[str, Any]]:
+    """The function behind the target, and the arguments of one call by name."""
     from scriptc.target import target_of
 
     model, (args, kwargs) = _read_target(options)
     try:
         target = target_of(model)
-        arguments = target.bind(args, kwargs)
+        return target, target.bind(args, kwargs)
     except TypeError as error:
         raise UserError(f"{options.target}: {error}") from error
-    return read(target.func, target.receiver, arguments)
 
 
 def _build(options: argparse.Namespace) -> int:
@@ -140,11 +138,13 @@ def _compare(options: argparse.Namespace) -> int:
 
 
 def _ir(options: argparse.Namespace) -> int:
+    from scriptc.frontend.entry import read
     from scriptc.ir.core import Module
     from scriptc.ir.printer import print_module
     from scriptc.pipeline import optimise
 
-    entry = _read_entry(options)
+    target, arguments = _bind(options)
+    entry = read(target.func, target.receiver, arguments)
     stages = [("read", print_module(entry.module, locs=options.locs))]
 
     def note(name: str, module: Module) -> None:
@@ -165,12 +165,10 @@ def _ir(options: argparse.Namespace) -> int:
 
 
 def _c(options: argparse.Namespace) -> int:
-    from scriptc.backend_c.emit import emit_program
-    from scriptc.pipeline import optimise
+    from scriptc.options import Options
+    from scriptc.pipeline import translate
 
-    entry = _read_entry(options)
-    optimise(entry.module, options.optimize)
-    print(emit_program(entry.module).source)
+    print(translate(*_bind(options), Options(optimize=options.optimize)).program.source)
     return OK
 
 

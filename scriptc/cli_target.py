@@ -64,7 +64,7 @@ class Located:
 
         names = {"torch": torch, **vars(self.module), "_call": lambda *args, **kwargs: (args, kwargs)}
         try:
-            return eval(f"_call({expression})", names)  # type: ignore[no-any-return]
+            return eval(f"_call({expression})", names)
         except Exception as error:
             raise UserError(f"{option} {expression!r}: {type(error).__name__}: {error}") from error
 

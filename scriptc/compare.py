@@ -51,7 +51,8 @@ class _Inputs:
     @staticmethod
     def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Inputs:
         state = {f"self.{name}": tensor.detach().clone() for name, tensor in _tensors_of(receiver)}
-        return _Inputs(*_copied((args, kwargs)), state)
+        own_args, own_kwargs = _copied((args, kwargs))
+        return _Inputs(own_args, own_kwargs, state)
 
     def leaves(self) -> _Leaves:
         return dict([*_leaves("args", self.args), *_leaves("kwargs", self.kwargs), *self.state.items()])
