@@ -69,7 +69,8 @@ def _parser() -> argparse.ArgumentParser:
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
     build.add_argument("--name", required=True, help="name of the library and prefix of its C functions")
 
-    add("compare", _compare, "run the target in eager PyTorch and compiled, and show how the results differ")
+    compare = add("compare", _compare, "run the target in eager PyTorch and compiled, and show how the results differ")
+    compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
 
     ir = add("ir", _ir, "print the tensor IR, by default as the passes leave it")
     when = ir.add_mutually_exclusive_group()
@@ -132,7 +133,8 @@ def _compare(options: argparse.Namespace) -> int:
     import scriptc
 
     model, (args, kwargs) = _read_target(options)
-    report = scriptc.compare(scriptc.compile(model, optimize=options.optimize), *args, **kwargs)
+    compiled = scriptc.compile(model, optimize=options.optimize)
+    report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
     print(report)
     return OK if report.ok else FAILED
 

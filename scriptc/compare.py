@@ -15,15 +15,16 @@ import scriptc
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
-from scriptc.target import original
+from scriptc.target import original, target_of
 
 _Leaves = dict[str, Any]
 
 
-def compare(model: Any, *args: Any, **kwargs: Any) -> Report:
+def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
     """Compares `model(*args, **kwargs)` compiled with eager: results, what it wrote, or the exception it raised.
 
     model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors are changed.
+    locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own.
     """
@@ -37,7 +38,19 @@ def compare(model: Any, *args: Any, **kwargs: Any) -> Report:
         raise actual.error
     precise = _Precise(eager, receiver, args, kwargs)
     rows = [*_compare_results(actual, expected, precise), *_compare_writes(actual, expected, before)]
-    return Report(tuple(rows))
+    if not locate or expected.error or actual.error:
+        return Report(tuple(rows))
+    return Report(tuple(rows), _locate(compiled, args, kwargs, receiver))
+
+
+def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
+    from scriptc.locate import locate
+
+    with torch.no_grad(), _kept(receiver):
+        found = locate(
+            target_of(compiled), lambda: _copied(args), lambda: _copied(kwargs), compiled._dispatcher.options
+        )
+    return f"first line that differs: {found}" if found else "no line of the compiled IR differs from the interpreter"
 
 
 @dataclass

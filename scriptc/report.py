@@ -39,9 +39,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """The rows of one comparison of a compiled call with eager."""
+    """The rows of one comparison of a compiled call with eager. `located`: where values part, if that was asked."""
 
     rows: tuple[Row, ...]
+    located: str | None = None
 
     @property
     def ok(self) -> bool:
@@ -62,4 +63,5 @@ class Report:
         return self
 
     def __str__(self) -> str:
-        return table(_HEADER, [row.cells() for row in self.rows], right=(2, 3, 4))
+        lines = table(_HEADER, [row.cells() for row in self.rows], right=(2, 3, 4))
+        return lines if self.located is None else f"{lines}\n{self.located}"

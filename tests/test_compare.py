@@ -207,3 +207,33 @@ def test_compile_errors_are_raised() -> None:
 
     with pytest.raises(scriptc.CompileError):
         scriptc.compare(f, torch.ones(1))
+
+
+# ---- locating ----
+
+
+def looped(x: Tensor, n: int) -> Tensor:
+    h = x * 2
+    for _ in range(n):
+        h = torch.sigmoid(h) + 1
+        h = h.tanh()
+    return h
+
+
+def test_the_first_line_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    from scriptc import locate
+    from scriptc.backend_c.emit import CProgram, emit_program
+    from scriptc.ir.core import Module
+    from scriptc.ir.ops import OPS
+
+    def miscompile(module: Module) -> CProgram:
+        for op in module.walk():
+            if op.name == "tanh":
+                op.defn = OPS["exp"]
+        return emit_program(module)
+
+    x = torch.linspace(0, 1, 4)
+    assert "no line" in str(scriptc.compare(looped, x, 3, locate=True).check())
+    monkeypatch.setattr(locate, "emit_program", miscompile)
+    located = scriptc.compare(looped, x, 3, locate=True).located
+    assert located is not None and "h = h.tanh()" in located and "the 1. time" in located
