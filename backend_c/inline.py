@@ -103,7 +103,8 @@ def inlined(block: Block) -> set[Op]:
         lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
-        if fits and lengths[op] <= MAX_LENGTH and _may_move(op, users[0]):
+        room = MAX_LENGTH * (2 if fits and users[0].name == "if" else 1)
+        if fits and lengths[op] <= room and _may_move(op, users[0]):
             candidates[op] = users[0]
             pure = op.name == "c.expr" and not _reads_object(op)
             if pure and all(m in moving for m in makers if m in candidates):

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.specs import Guard, Live, TensorSpec
-from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
@@ -297,6 +297,10 @@ class Context:
                 return av.cls.__name__
             case ListV():
                 return "list"
+            case DictV():
+                return "dict"
+            case RangeV():
+                return "range"
         return "function"
 
     def known(self, av: AV, what: str) -> Any:

@@ -35,7 +35,7 @@ class Inspection:
             return variant.translated.source_ir
         texts: dict[str, str] = {}
         module = parse_module(variant.translated.source_ir)
-        optimise(module, self._dispatcher.options.optimize, lambda name, m: texts.update({name: print_module(m)}))
+        optimise(module, self._dispatcher.options, lambda name, m: texts.update({name: print_module(m)}))
         if after not in texts:
             raise ValueError(f"no pass {after!r} ran; passes that did: read, {', '.join(texts)}")
         return texts[after]

@@ -15,7 +15,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import FLOAT, INT, PACKED, TensorType, Type
 
-LOC = Loc("rows.py", 1)
+LOC = Loc("<rows>", 1)
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-40, -1e30]
 Shapes = tuple[tuple[int, ...], ...]
 

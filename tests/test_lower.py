@@ -228,6 +228,99 @@ def test_control(control: tuple[Compiled, Interpreter], run: tuple[Any, ...]) ->
         assert compiled.live == 0, "objects are left"
 
 
+FUSED = """
+module "fused" entries(@several, @halves, @spread, @whole)
+
+func @several(%x: f32[?, ?], %y: f32[?], %s: f64, %n: i64) -> (f32[?, ?], bool[?, ?], f64[?, ?]) {
+  %r, %q, %w = fuse(%x, %y, %s, %n) -> (f32[?, ?], bool[?, ?], f64[?, ?])
+      do (%a: f32[?, ?], %b: f32[?], %c: f64, %d: i64) {
+    %t = add(%a, %b) -> (f32[?, ?])
+    %u = tanh(%t) -> (f32[?, ?])
+    %v = mul(%u, %c) -> (f32[?, ?])
+    %p = gt(%v, %b) -> (bool[?, ?])
+    %m = where(%p, %v, %d) {dtype = "f32"} -> (f32[?, ?])
+    %f = cast(%t) {dtype = "f64"} -> (f64[?, ?])
+    yield(%m, %p, %f)
+  }
+  return(%r, %q, %w)
+}
+
+func @halves(%x: bf16[?, ?], %y: u8[?], %s: f64) -> (bf16[?, ?], f32[?, ?], f16[?, ?]) {
+  %r, %z, %h = fuse(%x, %y, %s) -> (bf16[?, ?], f32[?, ?], f16[?, ?]) do (%a: bf16[?, ?], %b: u8[?], %c: f64) {
+    %t = cast(%b) {dtype = "bf16"} -> (bf16[?])
+    %v = mul(%a, %t) -> (bf16[?, ?])
+    %u = add(%v, %c) -> (bf16[?, ?])
+    %w = sub(%c, %u) -> (bf16[?, ?])
+    %f = cast(%w) {dtype = "f32"} -> (f32[?, ?])
+    %g = cast(%u) {dtype = "f16"} -> (f16[?, ?])
+    yield(%u, %f, %g)
+  }
+  return(%r, %z, %h)
+}
+
+func @spread(%x: f32[A, B], %y: f32[A, 1], %s: f32[]) -> (f32[A, B]) {
+  %r = fuse(%x, %y, %s) -> (f32[A, B]) do (%a: f32[A, B], %b: f32[A, 1], %c: f32[]) {
+    %t = sub(%a, %b) -> (f32[A, B])
+    %u = mul(%t, %c) -> (f32[A, B])
+    yield(%u)
+  }
+  return(%r)
+}
+
+func @whole(%x: i32[?, ?], %y: i32[?], %n: i64) -> (i32[?, ?], i8[?, ?], bool[?, ?]) {
+  %r, %q, %p = fuse(%x, %y, %n) -> (i32[?, ?], i8[?, ?], bool[?, ?]) do (%a: i32[?, ?], %b: i32[?], %c: i64) {
+    %t = mul(%a, %b) -> (i32[?, ?])
+    %u = mul(%t, %t) -> (i32[?, ?])
+    %v = add(%u, %c) -> (i32[?, ?])
+    %w = cast(%v) {dtype = "i8"} -> (i8[?, ?])
+    %z = add(%w, %c) -> (i8[?, ?])
+    %l = lt(%z, %w) -> (bool[?, ?])
+    yield(%v, %z, %l)
+  }
+  return(%r, %q, %p)
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def fused() -> tuple[Compiled, Interpreter]:
+    module = parse_module(FUSED, "fused.ir")
+    verify(module)
+    return Compiled(module), Interpreter(module)
+
+
+def fused_inputs(name: str, rows: int, columns: int) -> list[Any]:
+    generator = torch.Generator().manual_seed(rows * 100 + columns)
+    x = torch.rand(rows, columns, generator=generator) * 6 - 3
+    match name:
+        case "several":
+            return [x, x[:1].flatten() if rows else torch.zeros(columns), 0.3, 2]
+        case "halves":
+            return [x.bfloat16(), torch.arange(columns, dtype=torch.uint8), 0.3]
+        case "spread":
+            return [x, torch.rand(rows, 1, generator=generator), torch.tensor(0.7)]
+    return [(x * 1e6).int(), torch.arange(columns, dtype=torch.int32), 100]
+
+
+@pytest.mark.parametrize("name", ["several", "halves", "spread", "whole"])
+@pytest.mark.parametrize("layout", ["plain", "transposed", "sliced"])
+def test_fused_loops(fused: tuple[Compiled, Interpreter], name: str, layout: str) -> None:
+    """Results and their strides; rows and columns of no and one element among them."""
+    compiled, interpreter = fused
+    for rows, columns in [(3, 5), (2, 70), (1, 1), (1, 9), (9, 1), (0, 4), (4, 0)]:
+        inputs = fused_inputs(name, rows, columns)
+        if layout == "transposed":
+            inputs[0] = inputs[0].t().contiguous().t()
+        if layout == "sliced":
+            inputs[0] = torch.cat([inputs[0], inputs[0]], 1)[:, ::2][:, :columns]
+        expected = interpreter.run(name, *inputs)
+        got = compiled.run(name, *inputs)
+        for a, b in zip(got, expected, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-6)
+            assert a.stride() == b.stride() or a.numel() <= 1
+        assert compiled.live == 0
+
+
 LONG = """
 module "long" entries(@run)
 
@@ -282,6 +375,29 @@ func @f(%x: f32[?], %y: f32[?]) -> (f32[?]) {
     with pytest.raises(Raised, match=r"must match the size of tensor b \(4\)") as caught:
         compiled.run("f", torch.ones(3), torch.ones(4))
     assert caught.value.line == 4
+
+
+def test_recursion_is_counted() -> None:
+    text = """module "recursion" entries(@f)
+func @f(%n: i64) -> (i64) {
+  %zero = const() {value = 0} -> (i64)
+  %one = const() {value = 1} -> (i64)
+  %done = int.le(%n, %zero) -> (bool)
+  %r = if %done -> (i64) {
+    yield(%zero)
+  } else {
+    %m = int.sub(%n, %one) -> (i64)
+    %s = call(%m) {func = "f"} -> (i64)
+    %t = int.add(%s, %n) -> (i64)
+    yield(%t)
+  }
+  return(%r)
+}
+"""
+    compiled = Compiled(parse_module(text, "recursion.ir"))
+    assert compiled.run("f", 900) == (900 * 901 // 2,)
+    with pytest.raises(Raised, match="RecursionError: maximum recursion depth exceeded"):
+        compiled.run("f", 100_000)
 
 
 def test_weights_come_behind_the_arguments() -> None:

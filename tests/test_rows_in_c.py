@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from compiled_program import Compiled, Raised
+from compiled_program import Compiled, Raised, assert_no_warnings
 from row_cases import RowCase, row_module
 
-from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.function import FunctionPrinter
-from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.ops import OPS
 from scriptc.ir.phases import C_READY, HIGH
@@ -98,10 +95,7 @@ def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, layout:
 
 def test_c_has_no_warnings(tmp_path: Path) -> None:
     module, _ = row_module([row for row in SAMPLED if "ELEMENTWISE" not in row.traits], "quiet")
-    source = tmp_path / "quiet.c"
-    source.write_text(emit_program(module).source)
-    command = [*find_compiler().command, "-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror"]
-    subprocess.run([*command, f"-I{INCLUDE}", "-fsyntax-only", str(source)], check=True)
+    assert_no_warnings(module, tmp_path)
 
 
 @pytest.mark.parametrize("index", range(len(GROUPS)))

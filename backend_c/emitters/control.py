@@ -136,7 +136,12 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     callee = low.source.funcs[op.attrs["func"]]
     args = low.widened(op.operands, [a.type for a in callee.body.args], op.loc)
     types = _flat(callee.results)
+    counted = op.attrs["func"] in low.recursive
+    if counted:
+        low.call(op, "sc_enter", Args("cx"))
     made = low.build("call", args, types, op.loc, names=_result_names(op) if op.results else (), func=op.attrs["func"])
+    if counted:
+        low.call(op, "sc_leave", Args("cx"), fails="never")
     leaves = iter(made.results)
     return [unflatten(t, leaves) for t in callee.results]
 

@@ -65,6 +65,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 /* A weight [N, K] in the panel layout of this ISA level. Depends on w's values at the time of the call. */
 typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w);
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot); /* packed once per context: w must not change */
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */

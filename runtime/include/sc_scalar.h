@@ -214,6 +214,20 @@ SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
     return step != 0 ? 0 : SC_RAISE(cx, "ValueError", "range() arg 3 must not be zero");
 }
 
+/* ---- calls that may recurse: counted, so that the stack of C cannot overflow ---- */
+
+enum { SC_MAX_DEPTH = 1000 }; /* Python's default limit */
+
+SC_SCALAR int sc_enter(sc_ctx *cx) {
+    if (cx->depth >= SC_MAX_DEPTH) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
+    cx->depth++;
+    return 0;
+}
+
+SC_SCALAR void sc_leave(sc_ctx *cx) {
+    cx->depth--; /* after an error, unwinding resets it */
+}
+
 /* ---- range(start, stop, step): step != 0 ---- */
 
 SC_SCALAR uint64_t sc_range_len(int64_t start, int64_t stop, int64_t step) {
