@@ -18,7 +18,7 @@ FLOOR_FLAGS = (
     "-std=gnu11 -O3 -march=native -mprefer-vector-width=512 -Wno-psabi -ffp-contract=fast -fno-math-errno "
     "-fno-trapping-math -ffinite-math-only -fno-signed-zeros"
 ).split()
-SCRIPTC, INSIDE, BY_HAND = "scriptc", "scriptc in C", "by hand"
+SCRIPTC, FROZEN, INSIDE, BY_HAND = "scriptc", "scriptc frozen", "scriptc in C", "by hand"
 RATIOS = (("eager", SCRIPTC), ("jit frozen", SCRIPTC), (SCRIPTC, BY_HAND), (INSIDE, BY_HAND))
 
 
@@ -56,6 +56,7 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
 
     model, inputs = elman(size)
     compiled: Any = scriptc.compile(model)
+    frozen: Any = scriptc.compile(model, freeze=True)
     expected = model(inputs)
     makers: dict[str, Callable[[], Callable[[], Any]]] = {
         "eager": lambda: lambda: model(inputs),
@@ -63,6 +64,7 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
         "JAX scan": lambda: rivals.jax_scan(model, inputs),
         "ONNX Runtime": lambda: rivals.onnx_runtime(model, inputs),
         SCRIPTC: lambda: lambda: compiled(inputs),
+        FROZEN: lambda: lambda: frozen(inputs),
     }
     if not options.no_compile:
         makers["torch.compile"] = lambda: rivals.torch_compile(model, inputs, options.compile_timeout)
@@ -91,7 +93,7 @@ def _floor(program: Path, size: Any) -> float:
 
 
 def _table(rows: dict[str, dict[str, float]]) -> str:
-    names = ["eager", "jit frozen", "torch.compile", "JAX scan", "ONNX Runtime", SCRIPTC, INSIDE, BY_HAND]
+    names = ["eager", "jit frozen", "torch.compile", "JAX scan", "ONNX Runtime", SCRIPTC, FROZEN, INSIDE, BY_HAND]
     header = ["size", *names, *(f"{a} / {b}" for a, b in RATIOS)]
 
     def cells(times: dict[str, float]) -> Sequence[str]:

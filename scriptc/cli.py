@@ -143,6 +143,7 @@ def _ir(options: argparse.Namespace) -> int:
     from scriptc.frontend.entry import read
     from scriptc.ir.core import Module
     from scriptc.ir.printer import print_module
+    from scriptc.options import Options
     from scriptc.pipeline import optimise
 
     target, arguments = _bind(options)
@@ -152,7 +153,7 @@ def _ir(options: argparse.Namespace) -> int:
     def note(name: str, module: Module) -> None:
         stages.append((name, print_module(module, locs=options.locs)))
 
-    optimise(entry.module, options.optimize, after=note)
+    optimise(entry.module, Options(optimize=options.optimize), after=note)
     if options.all:
         changed = [stage for before, stage in zip([("", ""), *stages], stages, strict=False) if before[1] != stage[1]]
         print("\n".join(f"// after {name}\n{text}" for name, text in changed))

@@ -104,7 +104,7 @@ def _is_traced(op: Op) -> bool:
 
 
 def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Options) -> Any:
-    optimise(entry.module, options.optimize)
+    optimise(entry.module, options)
     program = emit_program(entry.module)
     library = build_library(program.source, entry.module.name, optimize=options.optimize, debug=False)
     records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
