@@ -58,16 +58,17 @@ def jax_scan(model: TestModel, inputs: list[torch.Tensor]) -> Call:
         import jax.numpy as jnp
     except ImportError as error:
         raise Unavailable(str(error)) from error
-    weights = {name: jnp.asarray(p.detach().numpy()) for name, p in model.named_parameters()}
+    # Weights are transposed beforehand, which is many times faster there than `hid @ weight.T` in the loop.
+    weights = {name: jnp.asarray(p.detach().t().contiguous().numpy()) for name, p in model.named_parameters()}
     xs = jnp.asarray(torch.stack(inputs).numpy())
 
     @jax.jit
     def forward(w: Any, xs: Any) -> Any:
         def step(hid: Any, x: Any) -> Any:
-            ours = hid @ w["hid_to_hid.weight"].T + w["hid_to_hid.bias"]
-            return jax.nn.sigmoid(ours + x @ w["in_to_hid.weight"].T + w["in_to_hid.bias"]), None
+            ours = hid @ w["hid_to_hid.weight"] + w["hid_to_hid.bias"]
+            return jax.nn.sigmoid(ours + x @ w["in_to_hid.weight"] + w["in_to_hid.bias"]), None
 
-        return jax.lax.scan(step, jnp.tile(w["hid_init"], (xs.shape[1], 1)), xs)[0]
+        return jax.lax.scan(step, jnp.tile(w["hid_init"].T, (xs.shape[1], 1)), xs)[0]
 
     return lambda: forward(weights, xs).block_until_ready()
 
