@@ -95,6 +95,9 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--init", metavar="EXPR", help="arguments of the constructor, if the target is a class")
     command.add_argument("--eval", action="store_true", help="put a module into evaluation mode first")
     command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
+    command.add_argument("--static", action="store_true", help="sizes of arguments are those of --args, and no others")
+    command.add_argument("--freeze", action="store_true", help="weights never change between calls")
+    command.add_argument("--debug", action="store_true", help="a debugger steps through the Python source")
 
 
 def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
@@ -104,6 +107,15 @@ def _read_target(options: argparse.Namespace) -> tuple[Any, Call]:
     torch.manual_seed(0)
     located = Located(options.target)
     return located.model(options.init, options.eval), located.arguments(options.args)
+
+
+def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "optimize": options.optimize,
+        "dynamic": not options.static,
+        "freeze": options.freeze,
+        "debug": options.debug,
+    }
 
 
 def _bind(options: argparse.Namespace) -> tuple[Target, dict[str, Any]]:
@@ -124,7 +136,7 @@ def _build(options: argparse.Namespace) -> int:
     model, (args, kwargs) = _read_target(options)
     if kwargs:
         raise UserError("build takes the arguments of the call by position")
-    scriptc.build(model, *args, out=options.out, name=options.name, optimize=options.optimize)
+    scriptc.build(model, *args, out=options.out, name=options.name, **_compile_options(options))
     print(f"wrote {options.out}; cmake -S {options.out} -B {options.out}/build builds it")
     return OK
 
@@ -133,7 +145,7 @@ def _compare(options: argparse.Namespace) -> int:
     import scriptc
 
     model, (args, kwargs) = _read_target(options)
-    compiled = scriptc.compile(model, optimize=options.optimize)
+    compiled = scriptc.compile(model, **_compile_options(options))
     report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
     print(report)
     return OK if report.ok else FAILED
@@ -147,13 +159,14 @@ def _ir(options: argparse.Namespace) -> int:
     from scriptc.pipeline import optimise
 
     target, arguments = _bind(options)
-    entry = read(target.func, target.receiver, arguments)
+    chosen = Options(**_compile_options(options))
+    entry = read(target.func, target.receiver, arguments, dynamic=chosen.dynamic)
     stages = [("read", print_module(entry.module, locs=options.locs))]
 
     def note(name: str, module: Module) -> None:
         stages.append((name, print_module(module, locs=options.locs)))
 
-    optimise(entry.module, Options(optimize=options.optimize), after=note)
+    optimise(entry.module, chosen, after=note)
     if options.all:
         changed = [stage for before, stage in zip([("", ""), *stages], stages, strict=False) if before[1] != stage[1]]
         print("\n".join(f"// after {name}\n{text}" for name, text in changed))
@@ -171,7 +184,7 @@ def _c(options: argparse.Namespace) -> int:
     from scriptc.options import Options
     from scriptc.pipeline import translate
 
-    print(translate(*_bind(options), Options(optimize=options.optimize)).program.source)
+    print(translate(*_bind(options), Options(**_compile_options(options))).program.source)
     return OK
 
 
