@@ -1,1 +1,1 @@
-"""From tensor IR to C, and from C to a shared library."""
+"""The C back end: tensor IR -> loop IR (`lower`, `ownership`) -> C text (`emit`)."""

@@ -18,7 +18,7 @@ LAYOUT = 1  # counts changes of what an entry holds
 def runtime_objects(optimize: int, debug: bool) -> list[Path]:
     """The runtime's object files, compiled once per set of flags."""
     flags = [*compile_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
-    sources = runtime.kernel_sources()
+    sources = runtime.c_sources()
     key = cache_key("runtime", _environment_key(optimize, debug))
     entry = cached(key, lambda directory: _compile_runtime(sources, flags, directory))
     return [entry / f"{source.stem}.o" for source in sources]

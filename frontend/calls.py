@@ -126,8 +126,14 @@ class Calls(Context):
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
         if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
             plain = [a.obj for a in args if isinstance(a, Known)]
-            if len(plain) == len(args) and all(isinstance(v, Known) for v in kwargs.values()) and not _has_tensor(plain):
-                return self.evaluate(lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}))
+            if (
+                len(plain) == len(args)
+                and all(isinstance(v, Known) for v in kwargs.values())
+                and not _has_tensor(plain)
+            ):
+                return self.evaluate(
+                    lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
+                )
         self.fail(f"{library_name(obj)} is not supported yet")
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -138,9 +144,13 @@ class Calls(Context):
             for name in names:
                 if name not in items:
                     if name not in defaults:
-                        self.raises_at_run_time("TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'")
+                        self.raises_at_run_time(
+                            "TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'"
+                        )
                     items[name] = Known(defaults[name])
             return Tup([items[n] for n in names], cls)
+        if issubclass(cls, (torch.no_grad, torch.inference_mode)) and all(isinstance(a, Known) for a in args):
+            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
         if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and cls.__module__ in ("builtins", "torch"):
             return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
         self.fail(f"making a {cls.__name__} is not supported in compiled code yet", "make it outside and pass it in")
@@ -154,7 +164,9 @@ class Calls(Context):
         for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
             table = module.__dict__.get(name)
             if table:
-                self.fail(f"hooks on a {type(module).__name__} are not supported yet", "call the function in forward instead")
+                self.fail(
+                    f"hooks on a {type(module).__name__} are not supported yet", "call the function in forward instead"
+                )
             self.guard("DICT_EMPTY", table, None, None)
 
     def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -244,5 +256,3 @@ class Calls(Context):
 
 def _has_tensor(objs: list[Any]) -> bool:
     return any(isinstance(o, (torch.Tensor, torch.nn.Module)) for o in objs)
-
-

@@ -15,7 +15,20 @@ from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Elem, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    Elem,
+    JoinError,
+    ListType,
+    OptionalType,
+    ScalarType,
+    TensorType,
+    Type,
+    join,
+)
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
@@ -255,7 +268,9 @@ class Context:
             case Dyn(value) if isinstance(value.type, ScalarType):
                 if value.op is not None and value.op.name == "const":
                     return value.op.attrs["value"]
-                raise NeedsKnown(value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here"))
+                raise NeedsKnown(
+                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
+                )
         self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
 
     def make_known(self, value: Value) -> bool:
@@ -323,6 +338,10 @@ class Context:
             return
         if cell.fixed:
             self.fail(f"an argument list of {cell.type} cannot hold {item}")
+        if isinstance(joined, TensorType) and joined.dims is None:
+            self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
+        if isinstance(joined, OptionalType):
+            self.fail("a list cannot hold None beside other values yet", "use one type of items in a list")
         cell.type = joined
         for site, made in self.cells:
             if made.find() is cell:

@@ -73,7 +73,9 @@ class EntryReader(Calls, Reader):
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
-                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in enumerate(zip(keys, items, strict=True))})
+                return DictV(
+                    {k: self.argument(s, f"{name}_{i}") for i, (k, s) in enumerate(zip(keys, items, strict=True))}
+                )
         raise AssertionError(spec)
 
     places = 0
@@ -226,7 +228,11 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             values = [reader.value(leaf) for leaf in leaf_avs]
             if found is not None and spec != found:
                 raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")
-            types = [v.type for v in values] if found is None else [join(t, v.type) for t, v in zip(types, values, strict=True)]
+            types = (
+                [v.type for v in values]
+                if found is None
+                else [join(t, v.type) for t, v in zip(types, values, strict=True)]
+            )
             found = spec
             site.op.set_operands(values)
     except Conflict as e:

@@ -7,14 +7,29 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.unsupported import UNSUPPORTED
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe, is_empty_list, is_tensor, tensor_type
-from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    Maybe,
+    Poison,
+    RangeV,
+    Tup,
+    Unbound,
+    describe,
+    is_empty_list,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.core import Block
 from scriptc.ir.types import INT, ListType
 
@@ -105,7 +120,9 @@ class Expressions(Operators, Lookup, Iteration):
         return self.choose(self.truth(value), then, orelse)
 
     def e_IfExp(self, node: ast.IfExp) -> AV:
-        return self.choose(self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
+        return self.choose(
+            self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
+        )
 
     def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
         """The value of one of two expressions."""
@@ -197,13 +214,20 @@ class Expressions(Operators, Lookup, Iteration):
 
     def comprehension(self, node: ast.ListComp | ast.GeneratorExp, elt: ast.expr, site: Any) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
+        first = node.generators[0]
+        sequence = self.eval(first.iter)
+        if len(node.generators) == 1 and not first.ifs:
+            walk = self.iteration(sequence, site)
+            if walk.items is not None:
+                return self.new_list([self.with_target(first.target, item, elt) for item in walk.items], site)
         result = "·result"
         append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
         body: ast.stmt = ast.copy_location(append, elt)
         for generator in reversed(node.generators):
             for test in reversed(generator.ifs):
                 body = ast.copy_location(ast.If(test, [body], []), test)
-            loop = ast.For(generator.target, generator.iter, [body], [])
+            iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
+            loop = ast.For(generator.target, iterable, [body], [])
             body = ast.copy_location(loop, node)
         ast.fix_missing_locations(body)
         frame = self.frame
@@ -211,13 +235,26 @@ class Expressions(Operators, Lookup, Iteration):
         target = self.new_list([], site)
         frame.locals[result] = target
         frame.locals["·append"] = self.attribute(target, "append")
+        frame.locals["·iter"] = sequence
         self.statement_of_comprehension(body)
         names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        for name in (result, "·append", *names):
+        for name in (result, "·append", "·iter", *names):
             frame.locals.pop(name, None)
             if name in saved:
                 frame.locals[name] = saved[name]
         return target
+
+    def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
+        """An element of a comprehension, its target bound for as long."""
+        saved = dict(self.frame.locals)
+        self.assign(target, item)  # type: ignore[attr-defined]
+        value = self.eval(elt)
+        for n in ast.walk(target):
+            if isinstance(n, ast.Name):
+                self.frame.locals.pop(n.id, None)
+                if n.id in saved:
+                    self.frame.locals[n.id] = saved[n.id]
+        return value
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live
@@ -273,7 +310,9 @@ class Expressions(Operators, Lookup, Iteration):
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
 
     def is_slice(self, index: AV) -> bool:
-        return isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+        return (
+            isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+        )
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
@@ -351,7 +390,11 @@ class Expressions(Operators, Lookup, Iteration):
         return isinstance(av, Dyn) and av.type == INT
 
     def slice_dim(self, tensor: AV, dim: int, part: AV) -> AV:
-        bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")] if isinstance(part, Known) else list(part.items)  # type: ignore[attr-defined]
+        bounds = (
+            [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
+            if isinstance(part, Known)
+            else list(part.items)
+        )  # type: ignore[attr-defined]
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")

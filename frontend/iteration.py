@@ -7,7 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from scriptc.frontend.context import Context
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, RangeV, ReversedV, Tup, ZipV, describe, is_empty_list, is_tensor, tensor_type
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    describe,
+    is_empty_list,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
@@ -57,7 +71,9 @@ class Iteration(Context):
                     self.raises_at_run_time("TypeError", "iteration over a 0-d tensor")
                 count = self.size_av(av, 0)
                 if site is None and isinstance(count, Known):
-                    return Walk(items=[Dyn(self.build("select", [av.value, self.const(i)], dim=0)) for i in range(count.obj)])
+                    return Walk(
+                        items=[Dyn(self.build("select", [av.value, self.const(i)], dim=0)) for i in range(count.obj)]
+                    )
                 return Walk(count=(Known(0), count, Known(1)), item=lambda i: self.row(av, i))
             case ZipV():
                 return self.walk_zip(av, site)
@@ -77,7 +93,9 @@ class Iteration(Context):
         value = av.value
         assert value is not None and isinstance(value.type, ListType)
         length = Dyn(self.build("list.len", [value]))
-        return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.wrap(self.build("list.get", [value, i.value])))
+        return Walk(
+            count=(Known(0), length, Known(1)), item=lambda i: self.wrap(self.build("list.get", [value, i.value]))
+        )
 
     def row(self, tensor: AV, index: Dyn) -> AV:
         """tensor[i] for a counter that lies within it, so that no check is needed."""
@@ -97,7 +115,10 @@ class Iteration(Context):
                 return Walk(items=[Tup(r) for r in rows])
             return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
         if any(w.items is not None or w.count is None or not self.starts_at_zero(w.count) for w in walks):
-            self.fail("zip of a known and an unknown sequence is not supported yet", "index the one with the counter of a range")
+            self.fail(
+                "zip of a known and an unknown sequence is not supported yet",
+                "index the one with the counter of a range",
+            )
         length = walks[0].count[1]  # type: ignore[index]
         for w in walks[1:]:
             length = Dyn(self.build("int.min", [self.value(length), self.value(w.count[1])]))  # type: ignore[index]
@@ -114,6 +135,7 @@ class Iteration(Context):
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
         numbers = range(*bounds)
         if len(numbers) > _UNROLL_LIMIT:
-            self.fail(f"this loop needs its counter at compile time, but {len(numbers)} iterations are too many to unroll")
+            self.fail(
+                f"this loop needs its counter at compile time, but {len(numbers)} iterations are too many to unroll"
+            )
         return [Known(i) for i in numbers]
-

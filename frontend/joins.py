@@ -9,7 +9,7 @@ from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, Type, join
+from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, TensorType, Type, join
 
 
 class Conflict(Exception):
@@ -128,7 +128,10 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, force=force, fresh=fresh))
-    if all(isinstance(a, Tup) and isinstance(first, Tup) and (len(a.items), a.cls) == (len(first.items), first.cls) for a in avs):
+    if all(
+        isinstance(a, Tup) and isinstance(first, Tup) and (len(a.items), a.cls) == (len(first.items), first.cls)
+        for a in avs
+    ):
         columns = zip(*(a.items for a in avs if isinstance(a, Tup)), strict=True)
         assert isinstance(first, Tup)
         return TupPlan(tuple(unify(c, force=force, fresh=fresh) for c in columns), first.cls)
@@ -138,7 +141,9 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
             return Same(first)
         if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs):
             return Same(first)
-        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (force or fresh):
+        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
+            force or fresh
+        ):
             return Same(first)
     return Leaf(_join_types(avs))
 
@@ -169,6 +174,8 @@ def _join_types(avs: Sequence[AV]) -> Type:
             result = joined
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
+    if isinstance(result, TensorType) and result.dims is None:
+        raise Conflict("a tensor of different ranks")
     return result
 
 

@@ -11,7 +11,18 @@ import torch
 from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.specs import TensorSpec
-from scriptc.frontend.values import AV, Bound, Closure, DictV, Dyn, Known, ListV, RangeV, Tup, describe, is_tensor, tensor_type
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Closure,
+    DictV,
+    Dyn,
+    Known,
+    Tup,
+    describe,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -21,7 +32,18 @@ _ABSENT = object()
 def is_library(module_name: str | None) -> bool:
     """Whether a module belongs to torch or Python, whose names are taken not to change."""
     root = (module_name or "").partition(".")[0]
-    return root in ("torch", "math", "operator", "builtins", "typing", "functools", "itertools", "warnings", "collections", "enum")
+    return root in (
+        "torch",
+        "math",
+        "operator",
+        "builtins",
+        "typing",
+        "functools",
+        "itertools",
+        "warnings",
+        "collections",
+        "enum",
+    )
 
 
 def dtype_name(dtype: torch.dtype) -> str | None:
@@ -229,7 +251,11 @@ class Lookup(Context):
         for base in mro[mro.index(cls) + 1 :]:
             if name in base.__dict__:
                 raw = base.__dict__[name]
-                return Bound(Known(obj), name, raw) if isinstance(raw, FunctionType) else self.evaluate(getattr, proxy, name)
+                return (
+                    Bound(Known(obj), name, raw)
+                    if isinstance(raw, FunctionType)
+                    else self.evaluate(getattr, proxy, name)
+                )
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
 
     # ---- items of known containers ----
@@ -270,10 +296,9 @@ class Lookup(Context):
     def guard_children(self, module: torch.nn.Module) -> None:
         """The children of a container, their number included, are baked in."""
         children = module._modules
+        self.guard("DICT_KEYS_ARE", children, None, tuple(children))
         for name, child in children.items():
             self.guard("DICT_IS", children, name, child)
-        if isinstance(module, torch.nn.ModuleList):
-            self.guard("DICT_MISSING", children, str(len(children)), None)
 
     def known_items(self, obj: Any) -> list[AV]:
         """The items of a known object that can be iterated."""
@@ -286,12 +311,10 @@ class Lookup(Context):
         if isinstance(obj, torch.nn.ParameterList):
             return [self.module_attribute(obj, str(i)) for i in range(len(obj))]
         if isinstance(obj, dict):
-            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            self.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
             return [Known(k) for k in obj]
         if isinstance(obj, list):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
         if isinstance(obj, (tuple, list, str, range, set, frozenset)):
             return [self.element(Known(o)) for o in obj]
         self.fail(f"iteration over {describe(Known(obj))} is not supported in compiled code")
-
-

@@ -74,7 +74,9 @@ class Operators(Context):
         if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
             return Dyn(self.build(on_ints.replace("int.", "bool."), [x, y]))
         if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):
-            self.fail("an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k")
+            self.fail(
+                "an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k"
+            )
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
@@ -140,8 +142,12 @@ class Operators(Context):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
-        if len(operands) == 2 and name in ("bitwise_and", "bitwise_or", "bitwise_xor") and self.result_dtype(*operands) in FLOATING:
-            self.raises_at_run_time("RuntimeError", f'"{name}_cpu" not implemented for \'Float\'')
+        if (
+            len(operands) == 2
+            and name in ("bitwise_and", "bitwise_or", "bitwise_xor")
+            and self.result_dtype(*operands) in FLOATING
+        ):
+            self.raises_at_run_time("RuntimeError", f"\"{name}_cpu\" not implemented for 'Float'")
         common = dtype or self.result_dtype(*operands)
         if "FLOATING" in OPS[name].traits and common not in FLOATING:
             common = self.default_dtype
@@ -170,7 +176,9 @@ class Operators(Context):
         function, name = COMPARE[op]
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
-        none = next((av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None)
+        none = next(
+            (av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None
+        )
         if none is not None and op in ("Eq", "NotEq"):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):

@@ -90,7 +90,9 @@ class _Pass:
                 orelse = self.block(stmt.orelse, final, brk, cont)
                 return self.block(stmt.body, orelse, brk, cont) | handlers | final
             case ast.AugAssign():
-                return out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
+                return (
+                    out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
+                )
             case ast.Match():
                 cases = [self.block(c.body, out, brk, cont) | used(c.guard) for c in stmt.cases]
                 return used(stmt.subject) | out.union(*cases)

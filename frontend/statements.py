@@ -266,7 +266,9 @@ class Statements(Context):
             try:
                 plans[name] = unify([env.get(name, Unbound()) for env in envs], force=force, fresh=fresh)
             except Conflict as e:
-                self.report(UserError(self.loc, f"'{name}' is {e} on paths that meet here", "give the paths different names"))
+                self.report(
+                    UserError(self.loc, f"'{name}' is {e} on paths that meet here", "give the paths different names")
+                )
                 plans[name] = unify([Poison()])
         return plans
 
@@ -354,7 +356,9 @@ class Statements(Context):
 
         return self.with_else(node, names, loop)
 
-    def with_else(self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool]) -> bool:
+    def with_else(
+        self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool]
+    ) -> bool:
         """A loop and its `else`: a break then leaves both."""
         if not node.orelse or not has_leave(node.body, ast.Break):
             return loop(None) and self.run(node.orelse)
@@ -501,7 +505,8 @@ class Statements(Context):
             at, after = starred[0], len(targets) - starred[0] - 1
             if len(items) < len(targets) - 1:
                 self.raises_at_run_time(
-                    "ValueError", f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(items)})"
+                    "ValueError",
+                    f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(items)})",
                 )
             rest = self.new_list(items[at : len(items) - after], (self.loc, "star"))
             items = [*items[:at], rest, *items[len(items) - after :]]

@@ -31,9 +31,9 @@ def resolve(name: str) -> Callable[..., Any]:
 
     head, _, rest = name.partition(".")
     if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)  # type: ignore[no-any-return]
+        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
     module, _, attr = name.rpartition(".")
-    return getattr(importlib.import_module(module), attr)  # type: ignore[no-any-return]
+    return getattr(importlib.import_module(module), attr)
 
 
 def _own_refs() -> Mapping[str, Callable[..., Any]]:
@@ -130,7 +130,7 @@ class Interpreter:
 
     def exception(self, op: Op) -> Exception:
         error = getattr(importlib.import_module("builtins"), op.attrs["type"])
-        return error(op.attrs["message"]) if op.attrs["message"] else error()  # type: ignore[no-any-return]
+        return error(op.attrs["message"]) if op.attrs["message"] else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""

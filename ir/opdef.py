@@ -19,10 +19,16 @@ if TYPE_CHECKING:
 
 OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "List"})
 
-# What a generic pass may ask. PURE: no effects and never raises. VIEW: results alias the first operand.
-# ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
-# FLOATING: integral tensors are cast to the default dtype first.
-TRAITS = frozenset({"FLOATING", "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL"})
+# What a generic pass may ask. PURE: no effects; it may still raise where the row says so. VIEW: results alias the
+# first operand. ELEMENTWISE: one output element per input element, broadcasting; computes per element by the row's `c`.
+# FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
+# something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
+# FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
+# WIDE_NUMBER: a number as second operand keeps its precision beside half tensors, where others are rounded to their dtype.
+TRAITS = frozenset({
+    "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
+    "FLOATING", "WIDE_NUMBER",
+})  # fmt: skip
 
 
 class TypeRuleError(Exception):
@@ -39,6 +45,7 @@ class SchemaArg:
     optional: bool
     keyword_only: bool
     default: Any = ...  # ... where there is none
+    size: int | None = None  # of a list whose length is fixed
 
     @property
     def is_operand(self) -> bool:
@@ -49,7 +56,7 @@ class SchemaArg:
         return self.default is ...
 
 
-_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[\d*\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
+_ARG = re.compile(r"(?P<type>\w+)(?P<list>\[(?P<size>\d*)\])?(?P<opt>\?)?\s+(?P<name>\w+)(?:\s*=\s*(?P<default>.+))?$")
 _DEFAULTS = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf")}
 
 
@@ -57,7 +64,8 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
     """Reads the parameter list of an ATen schema such as "(Tensor self, SymInt[] size, *, bool pin=False)"."""
     args: list[SchemaArg] = []
     keyword_only = False
-    body = schema[schema.index("(") + 1 : schema.rindex(")")] if ") ->" not in schema else schema.split(") ->")[0].split("(", 1)[1]
+    end = schema.index(") ->") if ") ->" in schema else schema.rindex(")")
+    body = schema[schema.index("(") + 1 : end]
     for part in filter(None, (p.strip() for p in re.split(r",\s*(?![^\[]*\])", body))):
         if part == "*":
             keyword_only = True
@@ -68,7 +76,7 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
         default: Any = ...
         if (text := m["default"]) is not None:
             default = _DEFAULTS[text] if text in _DEFAULTS else _number(text)
-        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default))
+        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default, int(m["size"] or 0) or None))
     return tuple(args)
 
 
@@ -104,8 +112,9 @@ class OpDef:
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
     reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
-    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the C type
-    and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of backend_c/emitters).
+    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the
+    C type and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of
+    backend_c/emitters).
     """
 
     name: str

@@ -1,9 +1,9 @@
-"""IR as text. The form is generic: no op has a printer of its own; sugar stands only for structure (`loop`, `if`, `scope`).
+"""IR as text. The form is generic: no op has a printer of its own; sugar stands only for `loop` and `if`.
 
-    func @f(%x: f32[B, 16], %n: i64) -> (f32[B, 16]) {
-      %h = loop L0 %i = 0 to %n step 1 carry (%h1 = %x) -> (f32[B, 16]) { ... yield %h2 }
-      return %h
-    }
+func @f(%x: f32[B, 16], %n: i64) -> (f32[B, 16]) {
+  %h = loop L0 %i = 0 to %n step 1 carry (%h1 = %x) -> (f32[B, 16]) { ... yield %h2 }
+  return %h
+}
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ class Printer:
                 yield f"{head}{text}{loc}"
                 return
             for i, region in enumerate(op.regions):
-                args = f"({self.typed(region.args)}) " if region.args else ""
-                yield (f"{head}{text} do " if i == 0 else f"{indent}}} do ") + args + "{" + (loc if i == 0 else "")
+                params = f"({self.typed(region.args)}) " if region.args else ""
+                yield (f"{head}{text} do " if i == 0 else f"{indent}}} do ") + params + "{" + (loc if i == 0 else "")
                 yield from self.block(region, indent + "  ")
             yield indent + "}"
 

@@ -151,6 +151,14 @@ class PtrType(Type):
         return f"ptr<{self.dtype}>"
 
 
+def broadcasts_into(a: Type, b: Type) -> bool:
+    """Whether a tensor of type `a` provably broadcasts to exactly the sizes of one of type `b`."""
+    if not isinstance(a, TensorType) or not isinstance(b, TensorType) or a.dims is None or b.dims is None:
+        return False
+    pairs = zip(reversed(a.dims), reversed(b.dims), strict=False)
+    return len(a.dims) <= len(b.dims) and all(x == 1 or (x is not None and x == y) for x, y in pairs)
+
+
 def is_counted(t: Type) -> bool:
     """Whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):

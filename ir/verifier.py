@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops.rules import given
 from scriptc.ir.printer import print_func
 from scriptc.ir.types import BOOL, INT, JoinError, Type, is_subtype, join
 
@@ -45,10 +46,10 @@ class _Checker:
         if check is not None:
             check(op)
             return
-        if op.defn.check or op.name in ("const", "param", "undef", "call", "fuse"):
+        if op.defn.check or op.defn.infer is given:
             self.schema(op)
         try:
-            expected = None if op.name in ("const", "param", "undef", "fuse") else op.defn.infer(op.operands, op.attrs)
+            expected = None if op.defn.infer is given else op.defn.infer(op.operands, op.attrs)
         except TypeRuleError as e:
             self.note(op, str(e))
             return

@@ -110,6 +110,7 @@ class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
     LIST_ITEMS_ARE = 7  # a list or tuple holds just the objects of the tuple `expected`
     DEFAULT_DTYPE_IS = 8
     GRAD_MODE_IS = 9
+    DICT_KEYS_ARE = 10  # a dict has just the keys of the tuple `expected`, in that order
 
 
 class GuardSpec(NamedTuple):
@@ -203,11 +204,14 @@ def _container_type(kind: Guard) -> Any:
     return {Guard.TYPE_ATTR_IS: type, Guard.LIST_ITEMS_ARE: (list, tuple)}.get(kind, dict)
 
 
+_SEQUENCES = (Guard.LIST_ITEMS_ARE, Guard.DICT_KEYS_ARE)
+
+
 def _lower_guard(guard: GuardSpec) -> tuple:
     kind, container, key, expected = guard
     if not isinstance(container, _container_type(kind)):
         raise TypeError(f"guard {kind.name} over a {type(container).__name__}")
-    return kind, container, _interned(key), tuple(expected) if kind is Guard.LIST_ITEMS_ARE else expected
+    return kind, container, _interned(key), tuple(expected) if kind in _SEQUENCES else expected
 
 
 def _lower_live(live: Live) -> tuple:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from data_suite import Case, Kind
+from ir_kinds import IR_KINDS
 
 
 def suite_upper(case: Case) -> list[str]:
@@ -15,4 +16,5 @@ def suite_upper(case: Case) -> list[str]:
 
 KINDS: dict[str, Kind] = {
     "suite-": suite_upper,
+    **IR_KINDS,
 }

@@ -362,6 +362,8 @@ def _guards():
     yield GuardSpec(Guard.TYPE_ATTR_IS, Derived, "method", method), lambda: setattr(Derived, "method", print)
     items = [marker, d]
     yield GuardSpec(Guard.LIST_ITEMS_ARE, items, None, tuple(items)), lambda: items.append(1)
+    keyed = {"a": 1, "b": 2}
+    yield GuardSpec(Guard.DICT_KEYS_ARE, keyed, None, tuple(keyed)), lambda: keyed.update(c=3)
     ordered = [marker, d]
     yield GuardSpec(Guard.LIST_ITEMS_ARE, ordered, None, tuple(ordered)), lambda: ordered.reverse()
     yield GuardSpec(Guard.DEFAULT_DTYPE_IS, expected=torch.float32), lambda: torch.set_default_dtype(torch.float64)

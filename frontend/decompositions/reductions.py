@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from torch import Tensor
 import torch
+from torch import Tensor
 
 from scriptc.frontend.library import decomposes
 
 
 @decomposes("torch.var", "Tensor.var")
-def var(input: Tensor, dim: int | None = None, unbiased: bool = True, keepdim: bool = False, *, correction: int | None = None) -> Tensor:
+def var(
+    input: Tensor,
+    dim: int | None = None,
+    unbiased: bool = True,
+    keepdim: bool = False,
+    *,
+    correction: int | None = None,
+) -> Tensor:
     mean = torch.mean(input, dim, keepdim=True)
     centred = input - mean
     squares = torch.sum(centred * centred, dim, keepdim=keepdim)

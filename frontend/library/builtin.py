@@ -8,7 +8,20 @@ import torch
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Closure, DictV, Dyn, Known, ListV, RangeV, ReversedV, Tup, ZipV, is_tensor, tensor_type
+from scriptc.frontend.values import (
+    AV,
+    Closure,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 
@@ -117,7 +130,9 @@ def abs_(r: Reader, x: AV) -> AV:
         return r.evaluate(abs, x.obj)
     if is_tensor(x):
         return r.elementwise("abs", x)
-    return Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    return (
+        Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+    )
 
 
 def _extreme(r: Reader, name: str, items: list[AV]) -> AV:
@@ -305,7 +320,7 @@ def module_dict_keys(r: Reader, modules: AV) -> AV:
     "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
     "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
     "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
-    "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled", "torch.onnx.is_in_onnx_export",
+    "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled",
     "torch.cuda.is_available", "torch.is_autocast_cpu_enabled",
 )  # fmt: skip
 def never(r: Reader, *args: AV, **kwargs: AV) -> AV:
@@ -348,8 +363,10 @@ def assert_(r: Reader, condition: AV, message: AV) -> AV:
 
 @serves("warnings.warn")
 def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: AV = Known(1)) -> AV:  # noqa: B008
+    """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
-    r.effect("warn", (), category=cls.__name__, message=r.text(message))
+    where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
+    r.builder.op("warn", (), where, category=cls.__name__, message=r.text(message))
     return Known(None)
 
 

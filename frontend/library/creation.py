@@ -30,7 +30,11 @@ def options(r: Reader, kwargs: dict[str, AV]) -> None:
     for key, av in kwargs.items():
         obj = r.known(av, f"the argument {key}")
         cpu = key == "device" and (obj is None or torch.device(obj).type == "cpu")
-        if not (cpu or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format) and key in _IGNORED):
+        if not (
+            cpu
+            or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format)
+            and key in _IGNORED
+        ):
             r.fail(f"the argument {key}={obj!r} is not supported in compiled code")
 
 
@@ -128,5 +132,3 @@ def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
     if any(p[0] != parts[0][0] for p in parts):
         r.raises_at_run_time("ValueError", "expected sequence of equal length")
     return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]
-
-

@@ -40,7 +40,13 @@ def conv2d(
 
 @serves("torch.max_pool2d")
 def max_pool2d(
-    r: Reader, input: AV, kernel_size: AV, stride: AV = _NONE, padding: AV = _ZERO, dilation: AV = _ONE, ceil_mode: AV = _FALSE
+    r: Reader,
+    input: AV,
+    kernel_size: AV,
+    stride: AV = _NONE,
+    padding: AV = _ZERO,
+    dilation: AV = _ONE,
+    ceil_mode: AV = _FALSE,
 ) -> AV:
     _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(r, kernel_size, "the kernel size")

@@ -9,8 +9,8 @@ from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING
-from scriptc.ir.ops.rules import normal_dim
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops.rules import normal_dim
 
 _NONE = Known(None)
 
@@ -119,4 +119,3 @@ def fill_(r: Reader, self: AV, value: AV) -> AV:
 def zero_(r: Reader, self: AV) -> AV:
     r.copy_into(self, Known(0))
     return self
-

@@ -18,7 +18,11 @@ def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
     """Reduced dims counted from the front; None and () mean all."""
     rank = tensor_type(input).rank
     obj = r.known(dim, "the dims of a reduction")
-    dims = tuple(axis(r, input, Known(d)) for d in (obj if isinstance(obj, (tuple, list)) else (obj,))) if obj is not None else ()
+    dims = (
+        tuple(axis(r, input, Known(d)) for d in (obj if isinstance(obj, (tuple, list)) else (obj,)))
+        if obj is not None
+        else ()
+    )
     if len(set(dims)) != len(dims):
         r.raises_at_run_time("RuntimeError", f"dim {dims[0]} appears multiple times in the list of dims")
     return (dims if rank else ()) or tuple(range(rank))

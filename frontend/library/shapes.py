@@ -57,7 +57,11 @@ def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
     """Only dims whose size is known: whether others go is decided by data."""
     obj = r.known(dim, "the dim of squeeze")
     dims = tensor_type(input).dims or ()
-    wanted = range(len(dims)) if obj is None else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+    wanted = (
+        range(len(dims))
+        if obj is None
+        else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+    )
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
     if unknown:
         r.fail(
@@ -81,7 +85,9 @@ def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     d = axis(r, input, dim)
     size = r.size_av(input, d)
     end = r.binary("Add", start, length)
-    r.check_that(r.compare("LtE", end, size), "RuntimeError", "narrow: start + length exceeds the size of the dimension")
+    r.check_that(
+        r.compare("LtE", end, size), "RuntimeError", "narrow: start + length exceeds the size of the dimension"
+    )
     r.check_that(r.compare("GtE", start, Known(0)), "RuntimeError", "narrow: start must not be negative")
     return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
 

@@ -9,6 +9,7 @@ from scriptc.ir.ops import (
     contractions,
     creation,
     images,
+    loops,
     memory,
     pointwise,
     reductions,
@@ -20,6 +21,7 @@ from scriptc.ir.ops import (
 OPS: dict[str, OpDef] = {}
 for _family in (
     structure, scalars, containers, checks, memory, creation, pointwise, reductions, views, contractions, images,
+    loops,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

@@ -7,6 +7,8 @@ from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
 from scriptc.ir.types import BOOL, INT, NEVER, OptionalType, TupleType, Type, is_subtype, join, list_of
 
 _PURE = frozenset({"PURE"})
+_FETCHES = frozenset({"PURE", "FETCHES"})
+_GUARDED = _FETCHES | {"GUARDED"}
 _READS = frozenset({"list"})
 _WRITES = frozenset({"list"})
 
@@ -50,19 +52,19 @@ def _unwrap(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 ROWS = [
     OpDef("tuple", "(Value[] items) -> Value", _tuple, _PURE, emit="tuple_"),
-    OpDef("tuple.get", "(Value self, int index) -> Value", _item, _PURE, emit="tuple_get"),
+    OpDef("tuple.get", "(Value self, int index) -> Value", _item, _FETCHES, emit="tuple_get"),
     OpDef("list.new", "(Value[] items) -> Value", _new, frozenset({"ALLOCATES"}), emit="list_new"),
     OpDef("list.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_READS, emit="list_len"),
     # index: Python's, from either end; IndexError
-    OpDef("list.get", "(Value self, SymInt index) -> Value", _get, _PURE, ref="operator.getitem", reads=_READS,
+    OpDef("list.get", "(Value self, SymInt index) -> Value", _get, _FETCHES, ref="operator.getitem", reads=_READS,
           raises=True, emit="list_get"),
     # index: proved to lie in 0..len-1 (the counter of a loop over the list)
-    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _PURE, ref="operator.getitem", reads=_READS,
+    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="operator.getitem", reads=_READS,
           emit="list_at"),
     OpDef("list.set", "(Value self, SymInt index, Value value) -> ()", _store, ref="operator.setitem", writes=_WRITES,
           raises=True, emit="list_set"),
     OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
           emit="list_append"),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
-    OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _PURE, emit="optional_unwrap"),
+    OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
 ]  # fmt: skip

@@ -56,9 +56,9 @@ ROWS = [
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64),
     # The weight [N, K] of a linear in the panel layout of the kernels.
-    OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack", kernel="sc_pack_linear",
-          samples=Samples((((4, 5),),))),
-    # `features` is N where it is known, else 0.
-    OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed, _PURE,
-          ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
+    OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
+          kernel="sc_pack_linear", samples=Samples((((4, 5),),))),
+    # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
+    OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
+          frozenset({"PURE", "GUARDED"}), ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
 ]  # fmt: skip

@@ -11,7 +11,7 @@ _TENSOR = frozenset({"tensor"})
 
 
 def _window(size: Dim, kernel: Dim, stride: int, padding: int, dilation: int, ceil_mode: bool = False) -> Dim:
-    """Output length of a sliding window; the last window of ceil_mode must start inside the input or its left padding."""
+    """Output length of a sliding window; in ceil_mode the last one must start inside the input or its left padding."""
     if not isinstance(size, int) or not isinstance(kernel, int):
         return None
     span = size + 2 * padding - dilation * (kernel - 1) - 1
@@ -34,9 +34,8 @@ def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
         raise TypeRuleError(f"conv2d expects a 4-D weight, not {w}")
     if x.dtype != w.dtype:
         raise TypeRuleError(f"Input type ({x.dtype}) and weight type ({w.dtype}) should be the same")
-    sizes = [
-        _window(dims[i - 2], w.dims[i], attrs["stride"][i - 2], attrs["padding"][i - 2], attrs["dilation"][i - 2]) for i in (2, 3)
-    ]
+    windows = zip(dims[-2:], w.dims[2:], attrs["stride"], attrs["padding"], attrs["dilation"], strict=True)
+    sizes = [_window(*window) for window in windows]
     return (TensorType(x.dtype, (*dims[:-3], w.dims[0], *sizes)),)
 
 
@@ -44,24 +43,26 @@ def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x = tensor(operands[0])
     dims = _image(x, "pooling")
     dilation = attrs.get("dilation", (1, 1))
-    sizes = [
-        _window(dims[i - 2], attrs["kernel_size"][i], attrs["stride"][i], attrs["padding"][i], dilation[i], attrs["ceil_mode"])
-        for i in (0, 1)
-    ]
+    windows = zip(dims[-2:], attrs["kernel_size"], attrs["stride"], attrs["padding"], dilation, strict=True)
+    sizes = [_window(*window, attrs["ceil_mode"]) for window in windows]
     return (TensorType(x.dtype, (*dims[:-2], *sizes)),)
 
 
 _IMAGES = (((2, 3, 9, 8),), ((3, 7, 7),))
 ROWS = [
-    OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, int[2] dilation, int groups) -> Tensor",
-          _conv2d, _PURE, ref="torch.conv2d", reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
+    OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
+          "int[2] dilation, int groups) -> Tensor", _conv2d, _PURE, ref="torch.conv2d",
+          reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
-    OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, bool ceil_mode) -> Tensor",
-          _pool, _PURE, ref="torch.max_pool2d", reads=_TENSOR, raises=True, emit="max_pool2d",
-          samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), (1, 1), False), ((3, 2), (2, 1), (1, 1), (1, 2), True)))),
-    OpDef("avg_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, bool count_include_pad, "
-          "int? divisor_override) -> Tensor",
-          _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d", tolerance_ulp=4,
-          samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None), ((3, 2), (2, 1), (1, 1), True, False, None)))),
+    OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
+          "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
+          reads=_TENSOR, raises=True, emit="max_pool2d",
+          samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), (1, 1), False),
+                                          ((3, 2), (2, 1), (1, 1), (1, 2), True)))),
+    OpDef("avg_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool ceil_mode, "
+          "bool count_include_pad, int? divisor_override) -> Tensor",
+          _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
+          tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
+                                                           ((3, 2), (2, 1), (1, 1), True, False, None)))),
 ]  # fmt: skip

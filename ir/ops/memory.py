@@ -14,8 +14,9 @@ _ONE = Samples(shapes=(((),), ((1, 1),)), dtypes=("f32", "f64", "i64", "bool"))
 ROWS = [
     OpDef("size", "(Tensor self, int dim) -> SymInt", fixed(INT), _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
-    OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE, torch=("Tensor.numel", "torch.numel", "Tensor.nelement"),
-          c="{0}->numel", samples=Samples(shapes=(((3, 4),), ((),)))),
+    OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE,
+          torch=("Tensor.numel", "torch.numel", "Tensor.nelement"), c="{0}->numel",
+          samples=Samples(shapes=(((3, 4),), ((),)))),
     OpDef("item.float", "(Tensor self) -> Scalar", fixed(FLOAT), _PURE, ref="float_item", reads=_TENSOR, raises=True,
           kernel="sc_item_f64", samples=_ONE),
     OpDef("item.int", "(Tensor self) -> Scalar", fixed(INT), _PURE, ref="int_item", reads=_TENSOR, raises=True,
@@ -30,7 +31,8 @@ ROWS = [
     # Always a new tensor; a conversion to the dtype that the tensor has is not built.
     OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}),
           reads=_TENSOR, ref="Tensor.to", c="cast",
-          samples=Samples(shapes=(((3, 4),), ((),)), dtypes=("f32", "f64", "i64", "u8", "bool", "bf16"), low=0.0, high=3.0,
+          samples=Samples(shapes=(((3, 4),), ((),)), low=0.0, high=3.0,
+                          dtypes=("f32", "f64", "i64", "u8", "bool", "bf16"),
                           extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",)))),
     # dst.copy_(src): broadcasts, converts. Eager's result is dst itself.
     OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), reads=_TENSOR, writes=_TENSOR, raises=True,

@@ -1,6 +1,7 @@
-"""Elementwise ops: one row each. `c` computes one element: {0}, {1} are the operands in the compute dtype, {t} is f32 or f64.
+"""Elementwise ops: one row each. `c` computes one element: {0}, {1} are the operands in the compute dtype, {t} is f32
+or f64.
 
-Half types compute in f32 and round after every op, as eager does op by op. Integer arithmetic wraps (helpers sc_wrap_*).
+Half types compute in f32 and round after every op, as eager does op by op. Integer arithmetic wraps (sc_wrap_*).
 All tensor operands have one dtype (the front end casts them by torch.result_type); Python numbers are operands too.
 """
 
@@ -14,6 +15,8 @@ from scriptc.ir.types import TensorType, Type
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE"})
 _COMMUTES = _TRAITS | {"COMMUTATIVE"}
+_WIDE = frozenset({"WIDE_NUMBER"})
+_FLOATING = frozenset({"FLOATING"})
 _TENSOR = frozenset({"tensor"})
 _UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
 _BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
@@ -28,27 +31,28 @@ def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
 
 
 def unary(
-    name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0, dtypes: tuple[str, ...] = _FLOATS,
-    infer: Infer = elementwise, ulp: float = 4.0, method: bool = True, floating: bool = False,
+    name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0,
+    dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
+    floating: bool = False,
 ) -> OpDef:  # fmt: skip
     """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
     samples = Samples(_UNARY_SHAPES, low, high, dtypes)
     return OpDef(
-        name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS, _names(name, *more, method=method),
-        reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
+        name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
+        _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
     )  # fmt: skip
 
 
 def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
-    floating: bool = False,
+    ref: str | None = None, traits: frozenset[str] = frozenset(),
 ) -> OpDef:  # fmt: skip
     """A function of two tensors, or of a tensor and a number in either order."""
-    samples = Samples(_BINARY_SHAPES, low, high, dtypes)
     return OpDef(
-        name, "(Operand self, Operand other) -> Tensor", infer,
-        (_COMMUTES if commutes else _TRAITS) | ({"FLOATING"} if floating else set()), _names(name, *more, method=method), reads=_TENSOR, check="broadcast", c=c, samples=samples, tolerance_ulp=ulp,
+        name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
+        _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
+        samples=Samples(_BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp,
     )  # fmt: skip
 
 
@@ -61,7 +65,9 @@ def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     condition, *rest = operands
     values = tensors_of(rest)
     if tensor(condition).dtype != "bool":
-        raise TypeRuleError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.type}")
+        raise TypeRuleError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.type}"
+        )
     dtype = values[0].dtype if values else attrs["dtype"]
     return (TensorType(dtype, broadcast_dims([t.dims for t in (tensor(condition), *values)])),)
 
@@ -73,26 +79,36 @@ ROWS = [
     *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
       for n in ("floor", "ceil", "trunc", "round")),
     unary("reciprocal", "(1 / {0})", low=0.5, floating=True),
-    unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})"}, "torch.negative", "Tensor.negative", dtypes=_NUMBERS, ulp=0.0),
-    unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})"}, "torch.absolute", "Tensor.absolute", dtypes=_NUMBERS, ulp=0.0),
-    unary("relu", "({0} <= 0 ? 0 : {0})", dtypes=_NUMBERS, ulp=0.0),
+    unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})"},
+          "torch.negative", "Tensor.negative", dtypes=_NUMBERS, ulp=0.0),
+    unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})"},
+          "torch.absolute", "Tensor.absolute", dtypes=_NUMBERS, ulp=0.0),
+    unary("relu", "({0} < 0 ? 0 : {0})", dtypes=_NUMBERS, ulp=0.0),
     unary("sign", "(({0} > 0) - ({0} < 0))", dtypes=_NUMBERS, ulp=0.0),
     unary("isnan", "({0} != {0})", dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false"}, dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("isfinite", {"float": "(({0} - {0}) == 0)", "int": "true", "bool": "true"}, dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false"},
+          dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("isfinite", {"float": "(({0} - {0}) == 0)", "int": "true", "bool": "true"},
+          dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("logical_not", "!{0}", dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("bitwise_not", {"int": "~{0}", "bool": "!{0}"}, dtypes=_INTS, ulp=0.0),
-    binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})"}, method=False, dtypes=_ALL, commutes=True),
+    binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})"},
+           method=False, dtypes=_ALL, commutes=True),
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),
-    binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})"}, "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True),
-    binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, floating=True),
-    binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"}, dtypes=_FLOATS, ulp=1.0),
+    binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})"},
+           "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True),
+    binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE | _FLOATING),
+    binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
+           dtypes=_FLOATS, ulp=1.0),
     binary("fmod", "sc_fmod_{t}({0}, {1})", dtypes=_FLOATS),
-    binary("floor_div", "sc_floordiv_{t}({0}, {1})", method=False, dtypes=_FLOATS),
-    binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"}, dtypes=("f32", "f64"), low=0.1, ulp=2.0),
-    binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"}, dtypes=_ALL, commutes=True),
-    binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"}, dtypes=_ALL, commutes=True),
-    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, floating=True),
+    binary("floor_div", "sc_floordiv_{t}({0}, {1})", method=False, dtypes=_FLOATS, ref="torch.floor_divide"),
+    binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
+           dtypes=("f32", "f64"), low=0.1, ulp=2.0),
+    binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
+           dtypes=_ALL, commutes=True),
+    binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
+           dtypes=_ALL, commutes=True),
+    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, traits=_FLOATING),
     *(binary(n, f"({{0}} {sign} {{1}})", dtypes=_ALL, infer=predicate, commutes=n in ("eq", "ne"))
       for n, sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))),
     binary("logical_and", "(({0} != 0) & ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),

@@ -1,4 +1,4 @@
-"""Reductions over dims. `dim` is the tuple of reduced dims, counted from the front; `dtype` the result's element type."""
+"""Reductions over dims. `dim` is the tuple of reduced dims, from the front; `dtype` the result's element type."""
 
 from __future__ import annotations
 
@@ -34,15 +34,17 @@ def _row(name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float
     schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
     return OpDef(
-        name, schema, _reduce, _PURE, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce", samples=samples,
-        tolerance_ulp=ulp,
+        name, schema, _reduce, _PURE, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
+        samples=samples, tolerance_ulp=ulp,
     )  # fmt: skip
 
 
 def _arg_row(name: str) -> OpDef:
     schema = "(Tensor self, int? dim, bool keepdim) -> Tensor"
     samples = Samples((((3, 5),),), dtypes=("f32", "f64", "i64"), extra=((0, False), (1, True), (None, False)))
-    return OpDef(name, schema, _arg, _PURE, ref=f"torch.{name}", reads=_TENSOR, raises=True, emit="arg_reduce", samples=samples)
+    return OpDef(
+        name, schema, _arg, _PURE, ref=f"torch.{name}", reads=_TENSOR, raises=True, emit="arg_reduce", samples=samples
+    )  # fmt: skip
 
 
 ROWS = [

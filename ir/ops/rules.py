@@ -20,6 +20,11 @@ def fixed(*types: Type) -> Infer:
     return lambda operands, attrs: types
 
 
+def given(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    """The rule of ops whose result types do not follow from their operands: whoever builds them says."""
+    raise TypeRuleError("the result types of this op are given when it is built")
+
+
 def tensor(value: Value) -> TensorType:
     if not isinstance(value.type, TensorType):
         raise TypeRuleError(f"expected a tensor, not {value.type}")

@@ -1,22 +1,19 @@
 """Control flow, constants and weights.
 
 `loop` runs its region until a `break`. Counted: operands start, stop, step and the initial carried values; the region
-takes the counter and the carried values. Not counted: only carried values. `yield` and `continue` give the carried values of
-the next iteration, `break` the results of the loop. `scope` runs its region once; `break` to its label leaves it early.
+takes the counter and the carried values. Not counted: only carried values. `yield` and `continue` give the carried
+values of the next iteration, `break` the results of the loop. `scope` runs its region once;
+`break` to its label leaves it early.
 """
 
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, fixed
+from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import Type
 
 _CONTROL = frozenset({"CONTROL"})
 _LEAVES = frozenset({"TERMINATOR"})
-
-
-def _given(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    raise TypeRuleError("the result types of this op are given when it is built")
 
 
 def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -24,11 +21,11 @@ def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("const", "() -> Value", _given, frozenset({"PURE"}), emit="const"),
-    OpDef("param", "(str name) -> Tensor", _given, frozenset({"PURE"}), emit="param"),
-    OpDef("if", "(Value cond) -> Value", _given, _CONTROL, emit="if_"),
-    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", _given, _CONTROL, emit="loop"),
-    OpDef("scope", "(*, str label) -> Value", _given, _CONTROL, emit="scope"),
+    OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const"),
+    OpDef("param", "(str name) -> Tensor", given, frozenset({"PURE", "FETCHES"}), emit="param"),
+    OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_"),
+    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop"),
+    OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope"),
     OpDef("yield", "(Value[] values) -> ()", fixed(), _LEAVES, emit="yield_"),
     OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_"),
     OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_"),
@@ -37,12 +34,12 @@ ROWS = [
     # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
     OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable"),
     OpDef(
-        "call", "(Value[] args, *, str func) -> Value", _given, raises=True, emit="call",
+        "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
         reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}),
     ),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
-    OpDef("undef", "() -> Value", _given, frozenset({"PURE"}), emit="undef"),
+    OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
     OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
 ]  # fmt: skip
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, tensor, tuple_items
 from scriptc.ir.types import Dim, TensorType, Type, list_of
+
+if TYPE_CHECKING:
+    from scriptc.ir.core import Value
 
 _VIEW = frozenset({"PURE", "VIEW"})
 _JOINS = frozenset({"PURE", "ALLOCATES"})
@@ -33,8 +38,9 @@ def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     size = dims[dim]
     bounds = [as_dim(v) for v in operands[1:]]
     result: Dim = None
-    if isinstance(size, int) and all(isinstance(b, int) for b in bounds):
-        result = len(range(size)[bounds[0] : bounds[1] : bounds[2]])  # type: ignore[misc]
+    known = [b for b in bounds if isinstance(b, int)]
+    if isinstance(size, int) and len(known) == 3:
+        result = len(range(size)[slice(*known)])
     return _like(operands, (*dims[:dim], result, *dims[dim + 1 :]))
 
 
@@ -49,7 +55,9 @@ def _transpose(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _permute(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     if sorted(normal_dim(d, len(dims)) for d in attrs["dims"]) != list(range(len(dims))):
-        raise TypeRuleError("permute(sparse_coo): number of dimensions in the tensor input does not match the length of dims")
+        raise TypeRuleError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of dims"
+        )
     return _like(operands, tuple(dims[d] for d in attrs["dims"]))
 
 
@@ -67,10 +75,15 @@ def _known_product(dims: tuple[Dim, ...]) -> int | None:
     return product
 
 
+def _is_minus_one(value: Value) -> bool:
+    """A size of -1: to be inferred by `view`, kept by `expand`."""
+    return value.op is not None and value.op.name == "const" and value.op.attrs["value"] == -1
+
+
 def _view(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     items = tuple_items(operands[1])
     dims = [as_dim(v) for v in items]
-    inferred = [i for i, v in enumerate(items) if v.op is not None and v.op.name == "const" and v.op.attrs["value"] == -1]
+    inferred = [i for i, v in enumerate(items) if _is_minus_one(v)]
     total = _known_product(_dims(operands))
     if len(inferred) == 1 and total is not None:
         rest = _known_product(tuple(d for i, d in enumerate(dims) if i != inferred[0]))
@@ -83,7 +96,7 @@ def _expand(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     items = tuple_items(operands[1])
     lead = len(items) - len(dims)
-    kept = [None] * lead + [v.op is not None and v.op.name == "const" and v.op.attrs["value"] == -1 for v in items[lead:]]
+    kept = [False] * lead + [_is_minus_one(v) for v in items[lead:]]
     return _like(operands, tuple(dims[i - lead] if kept[i] else as_dim(v) for i, v in enumerate(items)))
 
 
@@ -122,7 +135,8 @@ def _stack(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     assert t.dims is not None
     dim = normal_dim(attrs["dim"], t.rank, extra=1)
     made = operands[0].op
-    count = len(made.operands) if made is not None and made.name == "list.new" and not made.result.type.cell.observed else None  # type: ignore[attr-defined]
+    grows = any("list" in user.defn.writes for user in operands[0].users())
+    count = len(made.operands) if made is not None and made.name == "list.new" and not grows else None
     return (TensorType(t.dtype, (*t.dims[:dim], count, *t.dims[dim:])),)
 
 
@@ -130,7 +144,9 @@ def _repeat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     counts = [as_dim(v) for v in tuple_items(operands[1])]
     if len(counts) < len(dims):
-        raise TypeRuleError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise TypeRuleError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
     padded = (1,) * (len(counts) - len(dims)) + dims
     return _like(operands, tuple(_times(n, d) for n, d in zip(counts, padded, strict=True)))
 
@@ -144,37 +160,38 @@ def _times(count: Dim, dim: Dim) -> Dim:
 
 
 ROWS = [
-    OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select", check="select",
-          emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
-    OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW, ref="slice",
-          emit="view", samples=Samples(_X, extra=((0, 1, 3, 1), (1, -2, 9, 1), (1, 0, 4, 2), (0, 3, 1, 1)))),
-    OpDef("transpose", "(Tensor self, int dim0, int dim1) -> Tensor", _transpose, _VIEW, ref="torch.transpose", emit="view",
-          samples=Samples(_X, extra=((0, 1), (1, 1)))),
+    OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select",
+          check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
+    OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW,
+          ref="slice", emit="view",
+          samples=Samples(_X, extra=((0, 1, 3, 1), (1, -2, 9, 1), (1, 0, 4, 2), (0, 3, 1, 1)))),
+    OpDef("transpose", "(Tensor self, int dim0, int dim1) -> Tensor", _transpose, _VIEW, ref="torch.transpose",
+          emit="view", samples=Samples(_X, extra=((0, 1), (1, 1)))),
     OpDef("permute", "(Tensor self, int[] dims) -> Tensor", _permute, _VIEW, ref="torch.permute", emit="view",
           samples=Samples((((2, 3, 4),),), extra=(((2, 0, 1),),))),
-    OpDef("unsqueeze", "(Tensor self, int dim) -> Tensor", _unsqueeze, _VIEW, ref="torch.unsqueeze", emit="view",
-          samples=Samples(_X, extra=((0,), (2,)))),
+    OpDef("unsqueeze", "(Tensor self, int dim) -> Tensor", _unsqueeze, _VIEW, ref="torch.unsqueeze",
+          emit="view", samples=Samples(_X, extra=((0,), (2,)))),
     OpDef("squeeze", "(Tensor self, int dim) -> Tensor", _squeeze, _VIEW, ref="torch.squeeze", emit="view",
           samples=Samples((((3, 1),),), extra=((1,),))),
-    OpDef("view", "(Tensor self, SymInt[] size) -> Tensor", _view, _VIEW, ref="Tensor.view", check="view", emit="view",
-          samples=Samples(_X, extra=(((12,),), ((2, -1),), ((3, 2, 2),)))),
+    OpDef("view", "(Tensor self, SymInt[] size) -> Tensor", _view, _VIEW, ref="Tensor.view", check="view",
+          emit="view", samples=Samples(_X, extra=(((12,),), ((2, -1),), ((3, 2, 2),)))),
     # Copies where strides forbid a view, so that the result may or may not alias.
-    OpDef("reshape", "(Tensor self, SymInt[] shape) -> Tensor", _view, _VIEW, ref="torch.reshape", check="reshape", emit="view",
-          reads=_TENSOR, samples=Samples(_X, extra=(((12,),), ((2, -1),)))),
-    OpDef("expand", "(Tensor self, SymInt[] size) -> Tensor", _expand, _VIEW, ref="Tensor.expand", check="expand", emit="view",
-          samples=Samples((((3, 1),), ((),)), extra=(((3, 4),), ((2, 3, 2),)))),
+    OpDef("reshape", "(Tensor self, SymInt[] shape) -> Tensor", _view, _VIEW, ref="torch.reshape",
+          check="reshape", emit="view", reads=_TENSOR, samples=Samples(_X, extra=(((12,),), ((2, -1),)))),
+    OpDef("expand", "(Tensor self, SymInt[] size) -> Tensor", _expand, _VIEW, ref="Tensor.expand", check="expand",
+          emit="view", samples=Samples((((3, 1),), ((),)), extra=(((3, 4),), ((2, 3, 2),)))),
     OpDef("alias", "(Tensor self) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="Tensor.detach", emit="view",
           samples=Samples(_X)),
-    OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split", raises=True,
-          emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0)))),
-    OpDef("chunk", "(Tensor self, SymInt chunks, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.chunk", raises=True,
-          emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1)))),
+    OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split",
+          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0)))),
+    OpDef("chunk", "(Tensor self, SymInt chunks, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.chunk",
+          raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1)))),
     OpDef("unbind", "(Tensor self, int dim) -> Tensor[]", _unbind, _VIEW, ref="torch.unbind", emit="parts",
           samples=Samples(_X, extra=((0,), (1,)))),
-    OpDef("cat", "(List tensors, int dim) -> Tensor", _cat, _JOINS, ref="torch.cat", reads=_TENSOR | {"list"}, raises=True,
-          emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),))),
-    OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"}, raises=True,
-          emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,)))),
-    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS, ref="Tensor.repeat", reads=_TENSOR, raises=True,
-          emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
+    OpDef("cat", "(List tensors, int dim) -> Tensor", _cat, _JOINS, ref="torch.cat", reads=_TENSOR | {"list"},
+          raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),))),
+    OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
+          raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,)))),
+    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS, ref="Tensor.repeat",
+          reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
 ]  # fmt: skip

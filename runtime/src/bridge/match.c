@@ -44,6 +44,19 @@ static bool answers(PyObject *f, PyObject *expected)
     return have == expected;
 }
 
+/* The dict has just these keys, in this order. */
+static bool same_keys(PyObject *dict, PyObject *expected)
+{
+    Py_ssize_t at = 0, i = 0;
+    PyObject *key;
+    if (PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(expected)) return false;
+    while (PyDict_Next(dict, &at, &key, NULL)) {
+        PyObject *wanted = PyTuple_GET_ITEM(expected, i++);
+        if (key != wanted && !same_value(key, wanted)) return false;
+    }
+    return true;
+}
+
 static bool guard_holds(const host *h, const guard *g)
 {
     switch ((enum guard_kind)g->kind) {
@@ -57,6 +70,7 @@ static bool guard_holds(const host *h, const guard *g)
     case G_LIST_ITEMS_ARE: return same_items(g->container, g->expected);
     case G_DEFAULT_DTYPE_IS: return answers(h->default_dtype, g->expected);
     case G_GRAD_MODE_IS: return answers(h->grad_enabled, g->expected);
+    case G_DICT_KEYS_ARE: return same_keys(g->container, g->expected);
     }
     return false;
 }

@@ -1,0 +1,46 @@
+"""Names in C: the user's where they can stand, unique in their scope."""
+
+from __future__ import annotations
+
+import re
+
+from scriptc.ir.types import Names
+
+_KEYWORDS = """auto break case char const continue default do double else enum extern float for goto if inline int long
+register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
+bool true false""".split()
+# Macros that the included headers (or GNU C itself) define, and names that generated functions use themselves.
+_TAKEN = "unix linux i386 errno stdin stdout stderr assert offsetof cx w it args results locs entries program".split()
+
+
+def identifier(text: str) -> str:
+    """Text as part of an identifier: "fc1.weight" -> "fc1_weight"."""
+    name = re.sub(r"\W", "_", text, flags=re.ASCII)
+    return name if name and not name[0].isdigit() else f"_{name}"
+
+
+class CNames:
+    """Names of one scope. Reserved ones get a prefix or an underscore, later ones of the same wish a number."""
+
+    def __init__(self, outer: CNames | None = None) -> None:
+        known = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
+        self.names = Names(dict(known))
+        self.everywhere: set[str] = outer.everywhere if outer else set()
+
+    def fresh(self, wish: str) -> str:
+        name = identifier(wish)
+        if name.startswith(("sc_", "SC_", "__")) or re.fullmatch(r"_?[A-Z][A-Z0-9_]+|_[A-Z]\w*|u?int\w*_t", name):
+            name = f"v_{name.lstrip('_')}"  # where macros and the runtime's names live
+        elif name in _KEYWORDS or name in _TAKEN:
+            name += "_"
+        name = self.names.fresh(name)
+        self.everywhere.add(name)
+        return name
+
+    def unseen(self, wish: str) -> str:
+        """A name that no scope inside this one has either."""
+        taken = set(self.everywhere)
+        name = self.fresh(wish)
+        while name in taken:
+            name = self.fresh(wish)
+        return name

@@ -1,0 +1,67 @@
+"""C types of loop IR values."""
+
+from __future__ import annotations
+
+from scriptc.ir.dtypes import C_TYPES
+from scriptc.ir.errors import InternalError
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    PACKED,
+    STR,
+    ElemType,
+    ListType,
+    OptionalType,
+    PtrType,
+    TensorType,
+    Type,
+)
+
+_SCALARS: dict[Type, str] = {
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", NEVER: "void *",
+}  # fmt: skip
+_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
+
+
+def c_type(t: Type) -> str:
+    """The type of a C variable; one that ends in `*` takes the name without a space."""
+    if isinstance(t, OptionalType):
+        return c_type(t.item)
+    if isinstance(t, TensorType):
+        return "sc_tensor *"
+    if isinstance(t, ListType):
+        return "sc_list *"
+    if isinstance(t, ElemType):
+        return C_TYPES[t.dtype]
+    if isinstance(t, PtrType):
+        return C_TYPES[t.dtype] + " *"
+    if t not in _SCALARS:
+        raise InternalError(f"no C type for {t}")
+    return _SCALARS[t]
+
+
+def declare(t: Type, name: str) -> str:
+    text = c_type(t)
+    return text + name if text.endswith("*") else f"{text} {name}"
+
+
+def list_member(t: Type) -> str:
+    """The member of sc_value that holds a value of this type."""
+    if isinstance(t, OptionalType):
+        return list_member(t.item)
+    if isinstance(t, TensorType):
+        return "t"
+    if isinstance(t, ListType):
+        return "l"
+    if t not in _MEMBERS:
+        raise InternalError(f"lists of {t} have no C form yet")
+    return _MEMBERS[t]
+
+
+def zero(t: Type) -> str:
+    """What stands for a value that does not matter."""
+    if t in (INT, FLOAT):
+        return "0"
+    return "false" if t == BOOL else "NULL"

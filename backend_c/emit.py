@@ -1,0 +1,120 @@
+"""The C of a whole module: `emit_program`. In file order: weights, locations, functions, entries, the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from scriptc.backend_c import ownership
+from scriptc.backend_c.ctypes import declare, list_member
+from scriptc.backend_c.function import FunctionPrinter, ProgramNames, signature
+from scriptc.backend_c.literals import c_string
+from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.lower import lower
+from scriptc.backend_c.writer import comment, wrap
+from scriptc.ir.core import Func, Module
+from scriptc.ir.loc import Loc
+from scriptc.ir.phases import verify_phase
+
+HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_scalar.h")
+
+
+@dataclass(frozen=True)
+class CEntry:
+    name: str
+    n_args: int  # parameters, then all weights
+    n_results: int
+
+
+@dataclass(frozen=True)
+class CProgram:
+    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights in order."""
+
+    source: str
+    entries: tuple[CEntry, ...]
+    locs: tuple[Loc, ...]
+    params: tuple[str, ...]
+
+
+def lower_to_loops(module: Module) -> Module:
+    """Tensor IR to the loop IR that is printed."""
+    lowered = lower(module)
+    ownership.run(lowered)
+    verify_phase(lowered, "c_ready")
+    return lowered
+
+
+def emit_program(module: Module, *, debug: bool = False) -> CProgram:
+    """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source."""
+    loops = lower_to_loops(module)
+    names, locs = ProgramNames(loops), LocTable()
+    functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
+    bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
+    prototypes = [
+        "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
+        for n, f in loops.funcs.items()
+        if len(loops.funcs) > 1
+    ]
+    entries = tuple(
+        CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries
+    )
+    parts = [
+        "\n".join(f'#include "{header}"' for header in HEADERS) + "\n",
+        _weights(loops, names),
+        locs.text(),
+        "\n".join(prototypes) + "\n" if prototypes else "",
+        *bodies,
+        *(_entry(loops, loops.funcs[e], names, bool(locs.rows)) for e in loops.entries),
+        _program(names, entries, bool(locs.rows), len(locs.rows)),
+    ]
+    source = "\n".join(part for part in parts if part)
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params))
+
+
+def _heading(func: Func) -> str:
+    """The comment above a function: its signature in the IR's types, and the source that it comes from."""
+    args = ", ".join(f"{a.name or '_'}: {a.type}" for a in func.body.args)
+    head = f"{func.name}({args}) -> ({', '.join(map(str, func.results))})"
+    if not func.source:
+        return "\n".join(wrap(comment(head)))
+    lines = [line.replace("*/", "* /").replace("/*", "/ *").rstrip() for line in func.source]
+    return "\n".join([f"/* {head}", " *", *(f" *     {line}".rstrip() for line in lines), " */"])
+
+
+def _weights(module: Module, names: ProgramNames) -> str:
+    if not names.weights:
+        return ""
+    members = [f"    sc_tensor *{names.members[p.name]}; {comment(f'{p.name}: {p.type}')}" for p in module.params.values()]
+    return "\n".join([f"typedef struct {names.weights} {{", *members, f"}} {names.weights};", ""])
+
+
+def _entry(module: Module, func: Func, names: ProgramNames, has_locs: bool) -> str:
+    """The function that callers reach: unpacks arguments and weights, boxes results."""
+    n = len(func.body.args)
+    lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
+    used = [f"args[{i}].{list_member(a.type)}" for i, a in enumerate(func.body.args)]
+    if names.weights:
+        weights = ", ".join(f"args[{n + i}].t" for i in range(len(module.params)))
+        lines.append(f"    const {names.weights} w = {{{weights}}};")
+        used.insert(0, "&w")
+    used += [f"&results[{i}].{list_member(t)}" for i, t in enumerate(func.results)]
+    if not func.results:
+        lines.append("    (void)results;")
+    if not n and not names.weights:
+        lines.append("    (void)args;")
+    if has_locs:
+        lines.append("    cx->locs = locs;")
+    lines += [f"    return {names.functions[func.name]}({', '.join(['cx', *used])});", "}", ""]
+    return "\n".join(piece for line in lines for piece in wrap(line))
+
+
+def _program(names: ProgramNames, entries: tuple[CEntry, ...], has_locs: bool, n_locs: int) -> str:
+    rows = [f"    {{{c_string(e.name)}, {names.entries[e.name]}, {e.n_args}, {e.n_results}}}," for e in entries]
+    return "\n".join([
+        "static const sc_entry entries[] = {", *rows, "};", "",
+        "#ifndef SC_LEVEL", '#define SC_LEVEL "native"', "#endif", "",
+        "static const sc_program program = {",
+        f"    SC_ABI_VERSION, {c_string(names.module)}, SC_LEVEL, {len(entries)}, entries, {'locs' if has_locs else 'NULL'}, {n_locs},",
+        "};", "",
+        '__attribute__((visibility("default"))) const sc_program *sc_program_get(void);', "",
+        "const sc_program *sc_program_get(void) {", "    return &program;", "}", "",
+    ])  # fmt: skip

@@ -1,0 +1,141 @@
+"""Structure: `if`, `loop`, `scope` and what leaves them, functions, constants and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scriptc.backend_c.args import Args
+from scriptc.backend_c.emitters.registry import emitters
+from scriptc.backend_c.literals import c_string
+from scriptc.backend_c.values import Shape, flat_names, flat_types, narrow, unflatten
+from scriptc.ir.core import Block, Op
+from scriptc.ir.types import INT, NONE, Type
+
+if TYPE_CHECKING:
+    from scriptc.backend_c.lower import Lowerer
+
+EMITTERS, emitter = emitters()
+
+
+@emitter
+def const(low: Lowerer, op: Op) -> Sequence[Shape]:
+    if op.result.type == NONE:
+        return [()]
+    return [low.build("const", (), (op.result.type,), op.loc, value=op.attrs["value"]).result]
+
+
+@emitter
+def undef(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return [unflatten(op.result.type, iter([low.undef(t, op.loc) for t in flat_types(op.result.type)]))]
+
+
+@emitter
+def param(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return [low.build("c.weight", (), (op.result.type,), op.loc, name=op.attrs["name"]).result]
+
+
+def _flat(types: Sequence[Type]) -> list[Type]:
+    return [leaf for t in types for leaf in flat_types(t)]
+
+
+def _result_names(op: Op) -> list[str]:
+    return [name for r in op.results for name in flat_names(r.name, flat_types(r.type))]
+
+
+@emitter
+def if_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    condition = low.one(op.operands[0])
+    regions = [low.region(region, Block()) for region in op.regions]
+    types = _flat([r.type for r in op.results])
+    return low.results(op, low.build("if", [condition], types, op.loc, regions=regions, names=_result_names(op)))
+
+
+@emitter
+def scope(low: Lowerer, op: Op) -> Sequence[Shape]:
+    region = low.region(op.regions[0], Block())
+    types = _flat([r.type for r in op.results])
+    made = low.build("scope", (), types, op.loc, regions=[region], names=_result_names(op), label=op.attrs["label"])
+    return low.results(op, made)
+
+
+def _carried_types(loop_op: Op) -> list[Type]:
+    """A counted loop ends with what it carries, so that is held as the results are."""
+    if loop_op.attrs["counted"]:
+        return [r.type for r in loop_op.results]
+    return [a.type for a in loop_op.regions[0].args]
+
+
+@emitter
+def loop(low: Lowerer, op: Op) -> Sequence[Shape]:
+    counted, args = op.attrs["counted"], list(op.regions[0].args)
+    region, bounds = Block(), []
+    if counted:
+        bounds = [low.one(v) for v in op.operands[:3]]
+        low.bind(args[0], low.new_args(region, INT, args.pop(0).name))
+    types = _carried_types(op)
+    init = low.widened(op.operands[len(bounds) :], types, op.loc)
+    for arg, held in zip(args, types, strict=True):
+        low.bind(arg, narrow(low.new_args(region, held, arg.name), held, arg.type))
+    low.region(op.regions[0], region)
+    made = low.build(
+        "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region], names=_result_names(op),
+        label=op.attrs["label"], counted=counted,
+    )  # fmt: skip
+    return low.results(op, made)
+
+
+def _leave(low: Lowerer, op: Op, types: Sequence[Type], **attrs: str) -> Sequence[Shape]:
+    low.build(op.name, low.widened(op.operands, types, op.loc), (), op.loc, **attrs)
+    return []
+
+
+@emitter
+def yield_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    assert op.parent is not None and op.parent.parent is not None
+    target = op.parent.parent
+    carried = "label" in target.attrs and "counted" in target.attrs
+    return _leave(low, op, _carried_types(target) if carried else [r.type for r in target.results])
+
+
+def _target(op: Op) -> Op:
+    found = op.enclosing(lambda o: o.attrs.get("label") == op.attrs["to"])
+    assert found is not None
+    return found
+
+
+@emitter
+def break_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _leave(low, op, [r.type for r in _target(op).results], to=op.attrs["to"])
+
+
+@emitter
+def continue_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _leave(low, op, _carried_types(_target(op)), to=op.attrs["to"])
+
+
+@emitter
+def return_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _leave(low, op, low.func.results)
+
+
+@emitter
+def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    low.build("raise", (), (), op.loc, type=op.attrs["type"], message=op.attrs["message"])
+    return []
+
+
+@emitter
+def call(low: Lowerer, op: Op) -> Sequence[Shape]:
+    callee = low.source.funcs[op.attrs["func"]]
+    args = low.widened(op.operands, [a.type for a in callee.body.args], op.loc)
+    types = _flat(callee.results)
+    made = low.build("call", args, types, op.loc, names=_result_names(op) if op.results else (), func=op.attrs["func"])
+    leaves = iter(made.results)
+    return [unflatten(t, leaves) for t in callee.results]
+
+
+@emitter
+def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = Args("cx", "{loc}", c_string(op.attrs["category"]), c_string(op.attrs["message"]))
+    return low.call(op, "sc_warn", args, fails="never")

@@ -1,0 +1,24 @@
+"""The table of a file's emitters, filled by a decorator; an emitter's name is that of its function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from scriptc.backend_c.values import Shape
+from scriptc.ir.core import Op
+
+if TYPE_CHECKING:
+    from scriptc.backend_c.lower import Lowerer
+
+Emitter = Callable[["Lowerer", Op], Sequence[Shape]]
+
+
+def emitters() -> tuple[dict[str, Emitter], Callable[[Emitter], Emitter]]:
+    table: dict[str, Emitter] = {}
+
+    def register(emitter: Emitter) -> Emitter:
+        table[emitter.__name__] = emitter
+        return emitter
+
+    return table, register

@@ -1,0 +1,106 @@
+"""Tensor ops whose calls are not spelled like their schema, and sizes, which are read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scriptc.backend_c.args import Args
+from scriptc.backend_c.emitters.registry import emitters
+from scriptc.backend_c.literals import c_const
+from scriptc.backend_c.values import Shape, flatten
+from scriptc.ir.core import Op, Value
+from scriptc.ir.dtypes import C_ENUM, FLOATING
+from scriptc.ir.types import BOOL, FLOAT, INT, TensorType
+
+if TYPE_CHECKING:
+    from scriptc.backend_c.lower import Lowerer
+
+EMITTERS, emitter = emitters()
+
+
+def _dtype(op: Op) -> str:
+    assert isinstance(op.result.type, TensorType)
+    return C_ENUM[op.result.type.dtype]
+
+
+@emitter
+def size(low: Lowerer, op: Op) -> Sequence[Shape]:
+    (x,), dim = op.operands, op.attrs["dim"]
+    assert isinstance(x.type, TensorType)
+    if x.type.dims is None:
+        text = f"{{0}}->size[{dim}]" if dim >= 0 else f"{{0}}->size[{{0}}->rank - {-dim}]"
+        return [low.expr(text, [low.one(x)], INT, op)]
+    known = x.type.dims[dim]
+    if isinstance(known, int):
+        return [low.const(known, op.loc)]
+    return [low.expr(f"{{0}}->size[{dim % x.type.rank}]", [low.one(x)], INT, op)]
+
+
+@emitter
+def view(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")), op.result.type)
+
+
+EMITTERS |= {name: view for name in ("parts", "conv2d", "max_pool2d", "avg_pool2d")}
+
+
+@emitter
+def join(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
+
+
+@emitter
+def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
+    x, *rest = op.defn.args
+    args = low.schema_args(op, Args("cx"), [x]).add(f"SC_{op.name.upper()}")
+    return low.call(op, "sc_reduce", low.schema_args(op, args, rest), op.result.type)
+
+
+@emitter
+def arg_reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
+    """Over one dim, or over the flattened tensor, whose result keeps dims of size 1 if asked to."""
+    args = Args("cx", low.one(op.operands[0]), f"SC_{op.name.upper()}")
+    if op.attrs["dim"] is not None:
+        args.add(c_const(op.attrs["dim"]), c_const(op.attrs["keepdim"]))
+        return low.call(op, "sc_arg_reduce", args, op.result.type)
+    t = op.result.type
+    assert isinstance(t, TensorType)
+    if not t.rank:
+        return low.call(op, "sc_arg_reduce_all", args, t)
+    (flat,) = low.call(op, "sc_arg_reduce_all", args, TensorType(t.dtype, ()))
+    assert isinstance(flat, Value)
+    return low.call(op, "sc_view", Args("cx", flat).array(["1"] * t.rank).add(str(t.rank)), t)
+
+
+@emitter
+def full(low: Lowerer, op: Op) -> Sequence[Shape]:
+    items, value = flatten(low.get(op.operands[0])), low.one(op.operands[1])
+    args = Args("cx", _dtype(op)).array(items).add(str(len(items)))
+    slot = args.slot(value)
+    if op.attrs["dtype"] in FLOATING:
+        args.add(f"(double){slot}" if value.type != FLOAT else slot, "0")
+    elif op.attrs["dtype"] == "bool":
+        args.add("0", f"({slot} != 0)")
+    else:
+        args.add("0", f"sc_f64_to_i64({slot})" if value.type == FLOAT else slot)
+    return low.call(op, "sc_full", args, op.result.type)
+
+
+@emitter
+def empty(low: Lowerer, op: Op) -> Sequence[Shape]:
+    items = flatten(low.get(op.operands[0]))
+    return low.call(op, "sc_empty", Args("cx", _dtype(op), str(len(items))).array(items), op.result.type)
+
+
+@emitter
+def arange(low: Lowerer, op: Op) -> Sequence[Shape]:
+    whole = op.attrs["dtype"] not in FLOATING and all(v.type in (INT, BOOL) for v in op.operands)
+    fn = "sc_arange_int" if whole else "sc_arange"
+    return low.call(op, fn, Args("cx", _dtype(op), *low.operands(op)), op.result.type)
+
+
+@emitter
+def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), op.defn.operand_args)
+    return low.call(op, "sc_linear_packed", args, op.result.type)

@@ -1,0 +1,368 @@
+"""One function of the loop IR as C text. Spelling only: what runs, in which order and on whose memory, the IR says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.ctypes import declare, zero
+from scriptc.backend_c.inline import as_operand, fill, unwrapped
+from scriptc.backend_c.literals import c_const, c_string
+from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
+from scriptc.backend_c.writer import INDENT, Writer, wrap
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.dtypes import C_ENUM
+from scriptc.ir.types import ITER, PtrType
+
+Moves = list[tuple[str, str]]
+
+
+class ProgramNames:
+    """Names at file scope, and the members of the struct of weights."""
+
+    def __init__(self, module: Module):
+        names = CNames()
+        self.module = names.fresh(module.name)
+        self.weights = names.fresh(f"{self.module}_weights") if module.params else None
+        self.functions = {f: names.fresh(f if "." in f else f"{self.module}_{f}") for f in module.funcs}
+        self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
+        members = CNames()
+        self.members = {path: members.fresh(path) for path in module.params}
+
+
+def signature(func: Func, names: ProgramNames, parameters: list[str]) -> str:
+    weights = [f"const {names.weights} *w"] if names.weights else []
+    results = [declare(t, f"*result{i}").replace("* *", "**") for i, t in enumerate(func.results)]
+    return f"static int {names.functions[func.name]}({', '.join(['sc_ctx *cx', *weights, *parameters, *results])})"
+
+
+class FunctionPrinter:
+    def __init__(self, module: Module, func: Func, names: ProgramNames, locs: LocTable, *, debug: bool):
+        self.module = module
+        self.func = func
+        self.program = names
+        self.locs = locs
+        local = CNames()
+        for i in range(len(func.results)):
+            local.fresh(f"result{i}")
+        self.local = local
+        self.variables = Variables(func, local)
+        self.writer = Writer(debug=debug)
+        self.line = self.writer.line
+        self.declared: set[Value] = set()
+        self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
+
+    def text(self) -> str:
+        func = self.func
+        parameters = [declare(a.type, self.variables[a]) for a in func.body.args]
+        self.block(func.body)
+        used = set(re.findall(r"[A-Za-z_]\w*", "\n".join(self.writer.lines)))
+        unused = [name for name in self.parameter_names() if name not in used]
+        head = [f"{INDENT}(void){name};" for name in unused]
+        if any(v.type == ITER for op in func.body.walk() for r in op.regions for v in r.args):
+            head.append(f"{INDENT}sc_iter it;")
+        lines = [*wrap(signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
+        return "\n".join(lines) + "\n"
+
+    def parameter_names(self) -> list[str]:
+        return ["cx", *(["w"] if self.program.weights else []), *(self.variables[a] for a in self.func.body.args)]
+
+    # ---- values ----
+
+    def value(self, value: Value) -> str:
+        """The text of a value: its variable, or the expression that is written in its place."""
+        op = value.op
+        if op is None or op not in self.variables.inline:
+            return self.variables[value]
+        match op.name:
+            case "const":
+                return c_const(op.attrs["value"])
+            case "undef":
+                return zero(value.type)
+            case "c.weight":
+                return f"w->{self.program.members[op.attrs['name']]}"
+            case "c.load":
+                return self.element(op)
+        return self.filled(op, "text")
+
+    def filled(self, op: Op, attr: str) -> str:
+        template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
+        return fill(template, lambda i: as_operand(self.value(op.operands[i])))
+
+    def element(self, op: Op) -> str:
+        pointer, index = map(self.value, op.operands[:2])
+        return f"{pointer}[{unwrapped(index)}]"
+
+    # ---- statements ----
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            if op in self.variables.inline or is_droppable(op):
+                continue
+            if op.name != "yield" or op.operands:
+                self.writer.source(op.loc)
+            printer: Callable[[Op], None] = getattr(self, "do_" + op.name.replace(".", "_"))
+            printer(op)
+
+    def fail(self, op: Op) -> str:
+        return f"return sc_fail_at(cx, {self.locs.row(op.loc)});"
+
+    def head(self, value: Value) -> str:
+        """The left side of a variable's assignment: with its type the first time."""
+        variable = self.variables.find(value)
+        if variable in self.declared:
+            return self.variables[value]
+        self.declared.add(variable)
+        const = "const " if isinstance(value.type, PtrType) and not _is_stored(value) else ""
+        return const + declare(value.type, self.variables[value])
+
+    def declare(self, value: Value) -> None:
+        if self.variables.find(value) not in self.declared:
+            self.line(f"{self.head(value)};")
+
+    def set(self, value: Value, text: str) -> None:
+        self.line(f"{self.head(value)} = {unwrapped(text)};")
+
+    def do_c_expr(self, op: Op) -> None:
+        self.set(op.result, self.filled(op, "text"))
+
+    def do_c_read(self, op: Op) -> None:
+        self.set(op.result, self.filled(op, "text"))
+
+    def do_c_load(self, op: Op) -> None:
+        self.set(op.result, self.element(op))
+
+    def do_c_store(self, op: Op) -> None:
+        self.line(f"{self.element(op)} = {unwrapped(self.value(op.operands[2]))};")
+
+    def do_c_retain(self, op: Op) -> None:
+        self.line(f"sc_retain({self.value(op.operands[0])});")
+
+    def do_c_release(self, op: Op) -> None:
+        self.line(f"sc_release(cx, {self.value(op.operands[0])});")
+
+    def do_c_call(self, op: Op) -> None:
+        args = self.filled(op, "args")
+        fn = op.attrs["fn"]
+        match op.attrs["fails"]:
+            case "never" if not op.results:
+                self.line(f"{fn}({args});")
+            case "never":
+                self.set(op.result, f"{fn}({args})")
+            case "null":
+                self.set(op.result, f"{fn}({args})")
+                self.line(f"if (!{self.variables[op.result]}) {self.fail(op)}")
+            case "status":
+                if op.results:
+                    self.declare(op.result)
+                    args += f", &{self.variables[op.result]}"
+                self.line(f"if ({fn}({args}) < 0) {self.fail(op)}")
+
+    def do_call(self, op: Op) -> None:
+        args = ["cx", *(["w"] if self.program.weights else []), *map(self.value, op.operands)]
+        for result in op.results:
+            self.declare(result)
+            args.append(f"&{self.variables[result]}")
+        self.line(f"if ({self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0) {self.fail(op)}")
+
+    def do_raise(self, op: Op) -> None:
+        message = c_string(op.attrs["message"])
+        self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
+        self.line(self.fail(op))
+
+    def do_c_rows(self, op: Op) -> None:
+        inputs = fill(op.attrs["args"], lambda i: self.value(op.operands[i]))
+        count = 1 + inputs.count(",")
+        dtypes = ", ".join(C_ENUM[d] for d in op.attrs["dtypes"])
+        names = [self.variables[r] for r in op.results]
+        if len(names) == 1:
+            self.declare(op.result)
+            out = f"&{names[0]}"
+        else:
+            out = self.local.unseen("out")
+            self.line(f"sc_tensor *{out}[{len(names)}];")
+        self.line(
+            f"if (sc_iter_begin(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"(sc_tensor *[]){{{inputs}}}) < 0) {self.fail(op)}"
+        )
+        for i, result in enumerate(op.results):
+            if len(names) > 1:
+                self.set(result, f"{out}[{i}]")
+        self.writer.open("do {")
+        self.block(op.regions[0])
+        self.writer.close("} while (sc_iter_next(&it));")
+
+    def do_c_for(self, op: Op) -> None:
+        k = self.variables[op.regions[0].args[0]]
+        self.line("SC_VECTORIZE")
+        self.writer.open(f"for (int64_t {k} = 0; {k} < {self.value(op.operands[0])}; {k}++) {{")
+        self.block(op.regions[0])
+        self.writer.close()
+
+    # ---- structure ----
+
+    def declare_results(self, op: Op) -> None:
+        for result in op.results:
+            self.declare(result)
+
+    def ignore_unread(self, values: list[Value]) -> None:
+        """Variables that are only assigned."""
+        for value in values:
+            if not self.variables.is_read(value):
+                self.line(f"(void){self.variables[value]};")
+
+    def do_if(self, op: Op) -> None:
+        self.declare_results(op)
+        condition = unwrapped(self.value(op.operands[0]))
+        then, orelse = op.regions
+        if _is_empty(then) and not _is_empty(orelse):
+            condition, then, orelse = f"!{as_operand(condition)}", orelse, then
+        self.writer.open(f"if ({condition}) {{")
+        self.block(then)
+        while (nested := self.elif_of(orelse)) is not None:
+            self.writer.close(f"}} else if ({unwrapped(self.value(nested.operands[0]))}) {{")
+            self.writer.depth += 1
+            self.block(nested.regions[0])
+            orelse = nested.regions[1]
+        if not _is_empty(orelse):
+            self.writer.close("} else {")
+            self.writer.depth += 1
+            self.block(orelse)
+        self.writer.close()
+        self.ignore_unread(op.results)
+
+    def elif_of(self, block: Block) -> Op | None:
+        """The `if` that a block consists of, when its results already are the variables that the block yields to."""
+        ops = [op for op in block.ops if op not in self.variables.inline]
+        if len(ops) != 2 or ops[0].name != "if" or ops[1].name != "yield" or _is_empty(ops[0].regions[0]):
+            return None
+        shared = all(self.variables.find(r) in self.declared for r in ops[0].results)
+        return ops[0] if shared and list(ops[1].operands) == ops[0].results else None
+
+    def do_scope(self, op: Op) -> None:
+        self.declare_results(op)
+        self.writer.open("{")
+        self.block(op.regions[0])
+        self.writer.close()
+        self.end_label(op)
+        self.ignore_unread(op.results)
+
+    def do_loop(self, op: Op) -> None:
+        n, init, carried = loop_parts(op)
+        for arg, first in zip(carried, init, strict=True):
+            if self.variables.find(arg) is not self.variables.find(first):
+                self.set(arg, self.value(first))
+        self.declare_results(op)
+        self.loop_head(op, n)
+        self.block(op.regions[0])
+        if "next" in self.targets.get(op, {}):
+            self.writer.label(self.targets[op]["next"])
+        self.writer.close()
+        if n:
+            self.move(dict(zip(op.results, carried, strict=False)))
+        self.end_label(op)
+        self.ignore_unread([*carried, *op.results])
+
+    def loop_head(self, op: Op, bounds: int) -> None:
+        if not bounds:
+            self.writer.open("for (;;) {")
+            return
+        start, stop, step = map(self.value, op.operands[:3])
+        start, stop = unwrapped(start), as_operand(stop)
+        i = self.variables[op.regions[0].args[0]]
+        if step in ("1", "-1"):
+            sign, change = ("<", "++") if step == "1" else (">", "--")
+            self.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
+            return
+        k, n = self.local.unseen("k"), self.local.unseen("n")
+        self.writer.open(
+            f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{"
+        )
+        self.line(f"const int64_t {i} = sc_range_at({start}, {step}, {k});")
+        self.ignore_unread([op.regions[0].args[0]])
+
+    def end_label(self, op: Op) -> None:
+        if "end" in self.targets.get(op, {}):
+            self.writer.label(self.targets[op]["end"])
+
+    def move(self, assignments: Mapping[Value, Value]) -> None:
+        """Assigns all at once: a variable that another source still reads is assigned after it, or kept in a copy."""
+        pending: Moves = []
+        kept: dict[str, Value] = {}
+        for target, source in assignments.items():
+            name, text = self.variables[target], unwrapped(self.value(source))
+            if name != text:
+                pending.append((name, text))
+                kept[name] = target
+        while pending:
+            ready = [m for m in pending if not any(_mentions(o[1], m[0]) for o in pending if o is not m)]
+            if ready:
+                pending.remove(ready[0])
+                self.line(f"{ready[0][0]} = {ready[0][1]};")
+                continue
+            name = pending[0][0]
+            copy = self.local.unseen(f"old_{name}")
+            self.line(f"const {declare(kept[name].type, copy)} = {name};".replace("const sc_", "sc_", 1))
+            pending = [(t, re.sub(rf"\b{re.escape(name)}\b", copy, text)) for t, text in pending]
+
+    def do_yield(self, op: Op) -> None:
+        assert op.parent is not None and op.parent.parent is not None
+        holder = op.parent.parent
+        targets = loop_parts(holder)[2] if holder.name == "loop" else holder.results
+        if op.operands:
+            self.move(dict(zip(targets, op.operands, strict=True)))
+
+    def target(self, op: Op) -> tuple[Op, bool]:
+        """What a break or continue goes to, and whether that is the innermost C loop."""
+        inner = op.enclosing(lambda o: o.name == "loop")
+        found = op.enclosing(lambda o: o.attrs.get("label") == op.attrs["to"])
+        assert found is not None
+        return found, found is inner
+
+    def goto(self, op: Op, kind: str) -> None:
+        labels = self.targets.setdefault(op, {})
+        if kind not in labels:
+            labels[kind] = self.local.unseen(f"{kind}_{op.attrs['label']}")
+        self.line(f"goto {labels[kind]};")
+
+    def do_break(self, op: Op) -> None:
+        target, is_inner = self.target(op)
+        self.move(dict(zip(target.results, op.operands, strict=True)))
+        if is_inner and not self.copies_at_end(target):
+            self.line("break;")
+        else:
+            self.goto(target, "end")
+
+    def copies_at_end(self, loop: Op) -> bool:
+        """Whether a counted loop that ends by itself assigns results, which a break must jump over."""
+        carried = zip(loop.results, loop_parts(loop)[2], strict=False)
+        return bool(loop.attrs["counted"]) and any(self.variables[r] != self.variables[a] for r, a in carried)
+
+    def do_continue(self, op: Op) -> None:
+        target, is_inner = self.target(op)
+        self.move(dict(zip(loop_parts(target)[2], op.operands, strict=True)))
+        if is_inner:
+            self.line("continue;")
+        else:
+            self.goto(target, "next")
+
+    def do_return(self, op: Op) -> None:
+        for i, value in enumerate(op.operands):
+            self.line(f"*result{i} = {unwrapped(self.value(value))};")
+        self.line("return 0;")
+
+
+def _mentions(text: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\b", text) is not None
+
+
+def _is_empty(block: Block) -> bool:
+    return len(block.ops) == 1 and block.ops[0].name == "yield" and not block.ops[0].operands
+
+
+def _is_stored(pointer: Value) -> bool:
+    return any(user.name == "c.store" for user in pointer.users())
+
+

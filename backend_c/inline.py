@@ -1,0 +1,112 @@
+"""Which expressions are written where they are used instead of in a variable. A matter of spelling only.
+
+An expression with one use stands in that use if both are in one block and nothing that runs lies between them, or if it
+reads no object, so that it means the same later. Constants always stand in their uses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.types import ElemType, ScalarType, is_counted
+
+MAX_LENGTH = 64
+_SLOT = re.compile(r"\{\{|\}\}|\{(\d+)\}")
+_LITERALS = frozenset({"const", "undef", "c.weight"})
+_EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
+
+
+def fill(template: str, value: Callable[[int], str]) -> str:
+    """The template with its slots replaced, and doubled braces made single."""
+    return _SLOT.sub(lambda m: value(int(m[1])) if m[1] else m[0][0], template)
+
+
+def is_primary(text: str) -> bool:
+    """Whether text can stand as any operand: a name, a number, a call, something in parentheses, with postfixes."""
+    rest = text
+    if m := re.match(r"[A-Za-z_]\w*|\d[\w.]*(?:(?<=e)[+-]\d+f?)?|\"[^\"]*\"", rest):
+        rest = rest[m.end() :]
+    elif rest.startswith("("):
+        rest = _after_group(rest)
+    else:
+        return False
+    while rest:
+        if rest[0] in "([":
+            rest = _after_group(rest)
+        elif m := re.match(r"(?:->|\.)\w+", rest):
+            rest = rest[m.end() :]
+        else:
+            return False
+    return True
+
+
+def _after_group(text: str) -> str:
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if depth == 0:
+            return text[i + 1 :]
+    return ""
+
+
+def as_operand(text: str) -> str:
+    return text if is_primary(text) else f"({text})"
+
+
+def unwrapped(text: str) -> str:
+    """Without parentheses around the whole."""
+    return text[1:-1] if text.startswith("(") and _after_group(text) == "" else text
+
+
+def _reads_object(op: Op) -> bool:
+    return any(not isinstance(v.type, (ScalarType, ElemType)) for v in op.operands)
+
+
+def _slot_count(user: Op, value: Value) -> int:
+    """How often the C of `user` spells the value."""
+    template = user.attrs.get("text") or user.attrs.get("args")
+    if user.name not in ("c.expr", "c.read", "c.call"):
+        return 1
+    return [m[1] for m in _SLOT.finditer(str(template))].count(str(user.operands.index(value)))
+
+
+def _may_move(op: Op, user: Op) -> bool:
+    """Objects that are read are retained first; loops would read their bounds again and again."""
+    return op.name != "c.read" or not (is_counted(op.result.type) or user.name in ("loop", "c.for"))
+
+
+def is_literal(op: Op) -> bool:
+    return op.name in _LITERALS or (op.name == "c.expr" and not op.operands)
+
+
+def inlined(block: Block) -> set[Op]:
+    """The ops of a block whose text stands in their uses."""
+    chosen = {op for op in block.ops if is_literal(op)}
+    lengths: dict[Op, int] = {}
+    candidates: dict[Op, Op] = {}  # to the user
+    moving: set[Op] = set()  # those that mean the same anywhere in the block
+    for op in block.ops:
+        if op.name not in _EXPRESSIONS or op in chosen:
+            continue
+        makers = [v.op for v in op.operands if v.op is not None]
+        lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
+        users = list(op.result.uses.values())
+        fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
+        if fits and lengths[op] <= MAX_LENGTH and _may_move(op, users[0]):
+            candidates[op] = users[0]
+            pure = op.name == "c.expr" and not _reads_object(op)
+            if pure and all(m in moving for m in makers if m in candidates):
+                moving.add(op)
+    place: dict[Op, int] = {}  # index of the op where an op's text ends up
+    for i in range(len(block.ops) - 1, -1, -1):
+        op = block.ops[i]
+        place[op] = i
+        if op in candidates:
+            to = place[candidates[op]]
+            between = block.ops[i + 1 : to]
+            if op in moving or all(o in chosen for o in between):
+                chosen.add(op)
+                place[op] = to
+    return chosen

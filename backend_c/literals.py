@@ -1,0 +1,66 @@
+"""Python constants as C text."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def c_int(value: int) -> str:
+    if value == INT64_MIN:
+        return "INT64_MIN"
+    if value == INT64_MAX:
+        return "INT64_MAX"
+    return str(value)
+
+
+def c_float(value: float, *, single: bool = False) -> str:
+    """A double, or a float rounded from it; the shortest digits that read back."""
+    if math.isnan(value):
+        return "NAN"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    if not single:
+        return repr(value)
+    try:
+        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
+    except OverflowError:
+        return "INFINITY" if value > 0 else "-INFINITY"
+    digits = next(text for n in range(1, 18) if _single(text := f"{rounded:.{n}g}") == rounded)
+    return (digits if any(c in digits for c in ".e") else digits + ".0") + "f"
+
+
+def _single(text: str) -> float | None:
+    try:
+        return struct.unpack("f", struct.pack("f", float(text)))[0]  # type: ignore[no-any-return]
+    except OverflowError:  # rounded up past the largest float
+        return None
+
+
+def c_string(text: str) -> str:
+    """A C string literal; braces are escaped too, so that it may stand in a template."""
+    special = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x09: "\\t"}
+    plain = {c for c in range(32, 127)} - set(b"{}?")
+    return '"' + "".join(special.get(b) or (chr(b) if b in plain else f"\\{b:03o}") for b in text.encode()) + '"'
+
+
+def c_const(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return c_int(value)
+        case float():
+            return c_float(value)
+        case str():
+            return c_string(value)
+    raise TypeError(f"no C constant for {value!r}")
+
+
+def c_array(items: Sequence[str], ctype: str = "const int64_t") -> str:
+    """The template of a compound literal; NULL for no items, which C cannot write."""
+    return f"({ctype}[]){{{{{', '.join(items)}}}}}" if items else "NULL"

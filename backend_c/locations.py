@@ -1,0 +1,34 @@
+"""The table of source locations that a program's errors refer to."""
+
+from __future__ import annotations
+
+from scriptc.backend_c.literals import c_string
+from scriptc.ir.loc import Loc
+
+
+class LocTable:
+    def __init__(self) -> None:
+        self.rows: dict[Loc, int] = {}
+
+    def row(self, loc: Loc) -> int:
+        """The index of a statement's row: of its line, and of the calls that it was inlined through."""
+        key = Loc(loc.file, loc.line, func=loc.func, inlined_at=_lines(loc.inlined_at))
+        if key not in self.rows:
+            if key.inlined_at is not None:
+                self.row(key.inlined_at)
+            self.rows[key] = len(self.rows)
+        return self.rows[key]
+
+    def text(self) -> str:
+        if not self.rows:
+            return ""
+        lines = ["static const sc_loc locs[] = {"]
+        for loc in self.rows:
+            parts = [c_string(t) for t in (loc.file, loc.func, loc.text.strip())]
+            outer = -1 if loc.inlined_at is None else self.rows[loc.inlined_at]
+            lines.append(f"    {{{', '.join(parts)}, {loc.line}, {outer}}},")
+        return "\n".join([*lines, "};", ""])
+
+
+def _lines(loc: Loc | None) -> Loc | None:
+    return loc and Loc(loc.file, loc.line, func=loc.func, inlined_at=_lines(loc.inlined_at))

@@ -1,0 +1,156 @@
+"""Tensor IR -> loop IR, driven by the rows: `c` is an element or scalar expression, `kernel` a call after the row's
+schema, `emit` a function of backend_c/emitters. No op is named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from scriptc.backend_c.args import Args, attr_arg
+from scriptc.backend_c.emitters import EMITTERS
+from scriptc.backend_c.emitters.elementwise import lower_single
+from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unflatten, widen
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.errors import InternalError
+from scriptc.ir.loc import Loc
+from scriptc.ir.opdef import SchemaArg
+from scriptc.ir.types import NONE, Type, is_counted
+
+
+class Lowerer:
+    """Lowers one function; emitters build through it."""
+
+    def __init__(self, source: Module, func: Func):
+        self.source = source
+        self.func = func
+        self.body = Block()
+        self.builder = Builder(self.body)
+        self.shapes: dict[Value, Shape] = {}
+        self.labels: dict[str, list[Type]] = {}
+
+    def run(self) -> Func:
+        for arg in self.func.body.args:
+            self.bind(arg, self.new_args(self.body, arg.type, arg.name))
+        self.block(self.func.body)
+        results = [leaf for t in self.func.results for leaf in flat_types(t)]
+        return Func(self.func.name, self.body, results, self.func.loc, self.func.source)
+
+    def new_args(self, block: Block, t: Type, name: str) -> Shape:
+        types = flat_types(t)
+        made = [Value(leaf, block, n) for leaf, n in zip(types, flat_names(name, types), strict=True)]
+        block.args += made
+        return unflatten(t, iter(made))
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.op(op)
+
+    def region(self, block: Block, into: Block) -> Block:
+        with self.builder.at(into):
+            self.block(block)
+        return into
+
+    def op(self, op: Op) -> None:
+        defn = op.defn
+        if defn.emit is not None:
+            shapes = EMITTERS[defn.emit](self, op)
+        elif op.has("ELEMENTWISE"):
+            shapes = lower_single(self, op)
+        elif defn.kernel is not None:
+            shapes = self.kernel(op, defn.kernel)
+        else:
+            shapes = [self.expr(str(defn.c), self.operands(op), op.result.type, op)]
+        for result, shape in zip(op.results, shapes, strict=True):
+            self.bind(result, shape)
+
+    def bind(self, value: Value, shape: Shape) -> None:
+        self.shapes[value] = shape
+        if isinstance(shape, Value) and not shape.name:
+            shape.name = value.name
+
+    def get(self, value: Value) -> Shape:
+        return self.shapes[value]
+
+    def one(self, value: Value) -> Value:
+        shape = self.shapes[value]
+        if not isinstance(shape, Value):
+            raise InternalError(f"{value!r} is used where a single value is needed", self.func.loc)
+        return shape
+
+    def operands(self, op: Op) -> list[Value]:
+        return [self.one(v) for v in op.operands]
+
+    def optional(self, value: Value) -> Value | str:
+        """An operand that may be None: an object or NULL."""
+        return "NULL" if value.type == NONE else self.one(value)
+
+    # ---- building ----
+
+    def build(self, name: str, operands: Sequence[Value], types: Sequence[Type], loc: Loc, /, **attrs: Any) -> Op:
+        return self.builder.op(name, operands, loc, types=types, **attrs)
+
+    def const(self, value: Any, loc: Loc) -> Value:
+        return self.builder.const(value, loc)
+
+    def undef(self, t: Type, loc: Loc) -> Value:
+        return self.build("undef", (), (t,), loc).result
+
+    def expr(self, text: str, operands: Sequence[Value], t: Type, at: Op, *, read: bool = False) -> Value:
+        return self.build("c.read" if read else "c.expr", operands, (t,), at.loc, text=text).result
+
+    def call(self, at: Op, fn: str, args: Args, result: Type | None = None, *, fails: str | None = None) -> list[Shape]:
+        """Calls a C function; how it fails follows from what it gives unless said otherwise."""
+        types = () if result is None else (result,)
+        fails = fails or ("null" if result is not None and is_counted(result) else "status")
+        op = self.build("c.call", args.operands, types, at.loc, fn=fn, args=args.text, fails=fails)
+        return list(op.results)
+
+    def kernel(self, op: Op, fn: str) -> list[Shape]:
+        counted = bool(op.results) and is_counted(op.result.type)
+        may_fail = counted or op.defn.raises or not op.results
+        args = self.schema_args(op, Args("cx") if may_fail else Args())
+        return self.call(op, fn, args, op.result.type if op.results else None, fails=None if may_fail else "never")
+
+    def schema_args(self, op: Op, args: Args, defn_args: Sequence[SchemaArg] | None = None) -> Args:
+        """Operands and attributes in the order of the schema; a list is an array and its length."""
+        operands = iter(op.operands)
+        for arg in op.defn.args if defn_args is None else defn_args:
+            if arg.is_operand:
+                self.operand_arg(args, arg, next(operands))
+            else:
+                attr_arg(args, arg, op.attrs.get(arg.name, arg.default))
+        return args
+
+    def operand_arg(self, args: Args, arg: SchemaArg, value: Value) -> None:
+        if arg.is_list:
+            items = flatten(self.get(value))
+            args.array(items).add(str(len(items)))
+        else:
+            args.add(self.optional(value))
+
+    # ---- control flow ----
+
+    def widened(self, values: Sequence[Value], types: Sequence[Type], loc: Loc) -> list[Value]:
+        """Values as loop IR values of the given types, where a terminator or op takes them."""
+        leaves: list[Value] = []
+        for value, t in zip(values, types, strict=True):
+            shape = widen(
+                self.get(value), value.type, t, lambda leaf: self.undef(leaf, loc), lambda on: self.const(on, loc)
+            )
+            leaves += flatten(shape)
+        return leaves
+
+    def results(self, op: Op, made: Op) -> list[Shape]:
+        """The shapes of a structured op's results, from the flat results of the op made for it."""
+        leaves: Iterator[Value] = iter(made.results)
+        return [unflatten(r.type, leaves) for r in op.results]
+
+
+def lower(module: Module) -> Module:
+    """The module in the loop IR, in which objects are not yet retained and released."""
+    lowered = Module(module.name, params=dict(module.params), entries=list(module.entries))
+    for name, func in module.funcs.items():
+        lowered.funcs[name] = Lowerer(module, func).run()
+    return lowered

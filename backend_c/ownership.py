@@ -1,0 +1,141 @@
+"""Inserts c.retain and c.release: who owns which object in a function of the loop IR.
+
+Borrowed: arguments of functions, weights, and None. Every other counted value is owned by the block that defines it:
+results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their loop. An object
+that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
+
+- It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
+  value that nothing uses is released where it is made.
+- If that last use is the terminator, or a loop that starts with it as a carried value, it is moved: the
+  receiver owns it, nothing is counted. One value can be moved once; further receivers get a retained one.
+- A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
+  out. What it carries out but does not own there is retained first.
+
+Errors release nothing: the caller unwinds the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import is_counted
+
+_BORROWED = frozenset({"c.weight", "undef", "const"})
+_LEAVES = frozenset({"yield", "break", "continue", "return"})
+
+
+def run(module: Module) -> None:
+    for func in module.funcs.values():
+        _Function(func).run()
+
+
+class _Function:
+    def __init__(self, func: Func):
+        self.func = func
+        self.position: dict[Op, int] = {}
+        self.owned: dict[Block, list[Value]] = {}
+        self.last: dict[Value, int] = {}  # position of the last use; that of the definition (-1: argument) without one
+        self.moved: dict[Value, int] = {}  # position of the loop that takes the value
+        self.before: dict[Op, list[tuple[str, Value]]] = {}
+        self.after: dict[tuple[Block, int], list[Value]] = {}
+
+    def run(self) -> None:
+        for block in _blocks(self.func.body):
+            self.position.update({op: i for i, op in enumerate(block.ops)})
+        for block in _blocks(self.func.body):
+            self.collect(block)
+        loops = [op for op in self.func.body.walk() if op.name == "loop"]
+        for op in loops:
+            self.start(op)
+        for block, values in self.owned.items():
+            for value in values:
+                at = self.last[value]
+                if value not in self.moved and at != len(block.ops) - 1:
+                    self.after.setdefault((block, at), []).append(value)
+        for op in self.func.body.walk():
+            if op.name in _LEAVES:
+                self.leave(op)
+        self.insert()
+
+    def collect(self, block: Block) -> None:
+        in_loop = block.parent is not None and block.parent.name == "loop"
+        values = [a for a in block.args if in_loop and is_counted(a.type)]
+        values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
+        self.owned[block] = values
+        for value in values:
+            uses = [self.position[_ancestor(user, block)] for user in value.users()]
+            self.last[value] = max(uses, default=self.defined(value))
+
+    def defined(self, value: Value) -> int:
+        return -1 if value.op is None else self.position[value.op]
+
+    def start(self, loop: Op) -> None:
+        """Initial values of a loop: moved in where this is their last use, and they are not used in the loop."""
+        block, at = loop.parent, self.position[loop]
+        assert block is not None
+        for value in loop.operands:
+            if not is_counted(value.type):
+                continue
+            ends = value in self.last and value.block is block and self.last[value] == at and value not in self.moved
+            if ends and not any(user is not loop and _ancestor(user, block) is loop for user in value.users()):
+                self.moved[value] = at
+            else:
+                self.before.setdefault(loop, []).append(("c.retain", value))
+
+    def leave(self, op: Op) -> None:
+        live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(value, at)]
+        changes = self.before.setdefault(op, [])
+        for value in op.operands:
+            if value in live:
+                live.remove(value)
+            elif is_counted(value.type):
+                changes.append(("c.retain", value))
+        changes += [("c.release", value) for value in live]
+
+    def left(self, op: Op) -> Iterator[tuple[Block, int]]:
+        """The blocks that a terminator leaves, innermost first, each with the position in it that is left."""
+        block = op.parent
+        at = op
+        while block is not None:
+            yield block, self.position[at]
+            holder = block.parent
+            if holder is None or op.name == "yield" or ("to" in op.attrs and holder.attrs.get("label") == op.attrs["to"]):
+                return
+            at, block = holder, holder.parent
+
+    def is_live(self, value: Value, at: int) -> bool:
+        """Whether the block still owns the value at a position: made before, neither released nor moved."""
+        return self.defined(value) < at <= self.last[value] and self.moved.get(value, at + 1) > at
+
+    def insert(self) -> None:
+        release, retain = OPS["c.release"], OPS["c.retain"]
+        for block in self.owned:
+            ops = list(block.ops)
+            block.ops.clear()
+            for value in self.after.get((block, -1), ()):
+                block.append(Op(release, [value], (), {}, ops[0].loc))
+            for i, op in enumerate(ops):
+                for name, value in self.before.get(op, ()):
+                    block.append(Op(OPS[name], [value], (), {}, op.loc))
+                block.append(op)
+                if op.name == "c.read" and is_counted(op.result.type):
+                    block.append(Op(retain, op.results, (), {}, op.loc))
+                for value in self.after.get((block, i), ()):
+                    block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for op in block.ops:
+        for region in op.regions:
+            yield from _blocks(region)
+
+
+def _ancestor(op: Op, block: Block) -> Op:
+    """The op of `block` that is `op` or holds it."""
+    while op.parent is not block:
+        assert op.parent is not None and op.parent.parent is not None, "a use outside of the value's scope"
+        op = op.parent.parent
+    return op

@@ -1,0 +1,108 @@
+"""Which values share one C variable, and what the variables are called.
+
+A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's `h` stays
+`h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the variable of the
+`if`'s result.
+"""
+
+from __future__ import annotations
+
+from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.ctypes import c_type
+from scriptc.backend_c.inline import inlined
+from scriptc.ir.core import Block, Func, Op, Value
+from scriptc.ir.types import ITER, is_counted
+
+
+def loop_parts(op: Op) -> tuple[int, list[Value], list[Value]]:
+    """(number of bounds, initial values, carried arguments) of a loop."""
+    n = 3 if op.attrs["counted"] else 0
+    return n, list(op.operands[n:]), op.regions[0].args[1 if n else 0 :]
+
+
+class Variables:
+    """Variables of one function. `inline` holds the ops that get none."""
+
+    def __init__(self, func: Func, names: CNames):
+        self.leader: dict[Value, Value] = {}
+        self.inline: set[Op] = set()
+        self.name: dict[Value, str] = {}
+        self.read: set[Value] = set()
+        self.choose(func.body)
+        for op in func.body.walk():
+            if op.name == "loop":
+                self.share_carried(op)
+        for op in func.body.walk():
+            if op.name == "if":
+                self.share_yielded(op)
+        for op in func.body.walk():
+            self.read.update(self.find(v) for v in op.operands)
+        self.assign(func.body, names)
+
+    def choose(self, block: Block) -> None:
+        self.inline |= inlined(block)
+        for op in block.ops:
+            for region in op.regions:
+                self.choose(region)
+
+    def find(self, value: Value) -> Value:
+        while value in self.leader:
+            value = self.leader[value]
+        return value
+
+    def share_carried(self, op: Op) -> None:
+        _, init, carried = loop_parts(op)
+        for i, arg in enumerate(carried):
+            if i < len(op.results) and c_type(op.results[i].type) == c_type(arg.type):
+                self.leader[op.results[i]] = arg
+            first = init[i]
+            if self.is_own(first, op.parent) and c_type(first.type) == c_type(arg.type):
+                self.leader[arg] = first
+
+    def share_yielded(self, op: Op) -> None:
+        for region in op.regions:
+            last = region.terminator
+            if last is None or last.name != "yield":
+                continue
+            for result, value in zip(op.results, last.operands, strict=True):
+                if self.is_own(value, region) and c_type(value.type) == c_type(result.type):
+                    self.leader[self.find(value)] = self.find(result)
+
+    def is_own(self, value: Value, block: Block | None) -> bool:
+        """Whether a value has a variable of its own, made in the block for its one use."""
+        op = value.op
+        return op is not None and op.parent is block and op not in self.inline and len(value.uses) == 1
+
+    def assign(self, block: Block, names: CNames) -> None:
+        """Names the variables of a block, each region in a scope of its own; carried ones live around their loop."""
+        for arg in block.args:
+            self.wish(arg, names)
+        for op in block.ops:
+            if op not in self.inline:
+                for result in op.results:
+                    self.wish(result, names)
+            for arg in loop_parts(op)[2] if op.name == "loop" else ():
+                self.wish(arg, names)
+            for region in op.regions:
+                self.assign(region, CNames(names))
+
+    def wish(self, value: Value, names: CNames) -> None:
+        leader = self.find(value)
+        if leader in self.name:
+            return
+        if value.type == ITER:
+            self.name[leader] = "it"
+            return
+        members = (v.name for v in (value, *(v for v in self.leader if self.find(v) is leader)) if v.name)
+        self.name[leader] = names.fresh(next(members, "t"))
+
+    def __getitem__(self, value: Value) -> str:
+        return self.name[self.find(value)]
+
+    def is_read(self, value: Value) -> bool:
+        return self.find(value) in self.read
+
+
+def is_droppable(op: Op) -> bool:
+    """Expressions that nothing uses; calls stay."""
+    return op.name in ("c.expr", "c.read", "c.load") and not is_counted(op.result.type) and not op.result.uses

@@ -1,0 +1,243 @@
+"""What passes ask about effects, aliasing and movement; answered through traits, effects and uses, on the safe side.
+
+The memory model: tensors and lists are references. A PURE op makes new objects each time it runs, unless it is a VIEW
+(new object, old memory) or FETCHES (old object). What comes from outside (arguments, weights, elements of lists,
+results of calls) may alias anything else that comes from outside; a new object aliases nothing but what is derived from
+it, and what comes from outside only after it was captured: stored in a list or tuple, or passed to a call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.ops import OPS
+from scriptc.ir.ops.checks import is_proved
+from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
+from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+
+_CLASS = {"tensor": TensorType, "list": ListType}  # the classes of memory that belong to values
+
+
+def holds(t: Type, memory: str) -> bool:
+    """Whether a value of this type is, or leads to, an object of a class of memory."""
+    if isinstance(t, ListType):
+        return memory == "list" or holds(t.elem, memory)
+    if isinstance(t, OptionalType):
+        return holds(t.item, memory)
+    if isinstance(t, TupleType):
+        return any(holds(item, memory) for item in t.items)
+    return isinstance(t, _CLASS[memory])
+
+
+def is_reference(t: Type) -> bool:
+    """Whether values of this type are objects with identity, or hold some."""
+    return any(holds(t, memory) for memory in _CLASS)
+
+
+def function_body(op: Op) -> Block:
+    block = op.parent
+    assert block is not None
+    while block.parent is not None:
+        assert block.parent.parent is not None
+        block = block.parent.parent
+    return block
+
+
+def writers(where: Block | Op, memory: str | None = None) -> Iterator[Op]:
+    """The ops in `where` that write a class of memory, or any."""
+    return (op for op in where.walk() if (memory in op.defn.writes if memory else op.defn.writes))
+
+
+def writes(where: Block | Op, memory: str) -> bool:
+    return any(True for _ in writers(where, memory))
+
+
+def calls(op: Op) -> bool:
+    """Whether the op runs another function, which may write whatever it can reach."""
+    return "func" in op.attrs
+
+
+@dataclass
+class Origin:
+    """Where an object may have been made: `fresh` values of this function, or outside (`unknown`)."""
+
+    fresh: set[Value] = field(default_factory=set)
+    unknown: bool = False
+
+
+def is_fresh(value: Value) -> bool:
+    """Whether the op that makes a value makes a new object with memory of its own."""
+    op = value.op
+    if op is None or op.has("FETCHES") or not (op.has("PURE") or op.has("ALLOCATES")):
+        return False
+    return not (op.has("VIEW") and isinstance(value.type, TensorType))
+
+
+def shares_memory(value: Value) -> bool:
+    """Whether a value is a view that never copies: another object, but whatever is written is written for both."""
+    op = value.op
+    return op is not None and op.has("VIEW") and not op.defn.reads and isinstance(value.type, TensorType)
+
+
+def _sources(value: Value) -> list[Value] | None:
+    """What a value passes on, None where it starts here."""
+    slot = slot_of(value)
+    if slot is not None:
+        return [op.operands[i] for op, i in (slot.into_arg if value is slot.arg else slot.into_result)]
+    op = value.op
+    if op is not None and op.operands:
+        from_optional = op.has("FETCHES") and isinstance(op.operands[0].type, OptionalType)
+        if from_optional or (op.has("VIEW") and isinstance(value.type, TensorType)):
+            return [op.operands[0]]
+    return None
+
+
+def origin(value: Value) -> Origin:
+    found, seen, todo = Origin(), set[Value](), [value]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        sources = _sources(v)
+        if sources is not None:
+            todo += sources
+        elif is_fresh(v):
+            found.fresh.add(v)
+        else:
+            found.unknown = True
+    return found
+
+
+def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
+    """Uses of a value and of what may be the same object, share its memory or hold it."""
+    seen, todo = set[Value](), [value]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        for (_, i), op in v.uses.items():
+            yield op, i
+            if op.has("TERMINATOR") or op.regions:
+                if through_regions:
+                    todo += [x for s in fed_slots(op, i) for x in (s.arg, s.result) if x is not None]
+            elif _passes_on(op):
+                todo += op.results
+
+
+def _passes_on(op: Op) -> bool:
+    held = (TupleType, OptionalType)
+    return op.has("VIEW") or op.has("FETCHES") or any(isinstance(r.type, held) for r in op.results)
+
+
+def _keeps(op: Op, index: int) -> bool:
+    """Whether an operand may be found again through a list or another function."""
+    made_list = op.has("ALLOCATES") and any(isinstance(r.type, ListType) for r in op.results)
+    return calls(op) or made_list or ("list" in op.defn.writes and index > 0)
+
+
+def captured(value: Value) -> bool:
+    """Whether the object may be reached by other ways than through values derived from it."""
+    held = (TupleType, ListType)
+    return any(
+        _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
+        for op, i in references(value, through_regions=True)
+    )
+
+
+def escapes(value: Value) -> bool:
+    """Whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
+    return any(
+        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i)
+        for op, i in references(value, through_regions=False)
+    )
+
+
+def _memory_of(value: Value, memory: str) -> Origin | None:
+    """Where the memory of a class comes from that a value leads to; what containers hold is not followed."""
+    if isinstance(value.type, _CLASS[memory]):
+        return origin(value)
+    return Origin(unknown=True) if holds(value.type, memory) else None
+
+
+def _overlap(a: Origin, b: Origin) -> bool:
+    if (a.unknown and b.unknown) or a.fresh & b.fresh:
+        return True
+    return (a.unknown and any(map(captured, b.fresh))) or (b.unknown and any(map(captured, a.fresh)))
+
+
+def may_alias(a: Value, b: Value) -> bool:
+    """Whether two values may lead to the same memory."""
+    for memory in _CLASS:
+        x, y = _memory_of(a, memory), _memory_of(b, memory)
+        if x is not None and y is not None and _overlap(x, y):
+            return True
+    return False
+
+
+def may_write(writer: Op, value: Value) -> bool:
+    """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand."""
+    for memory in writer.defn.writes & _CLASS.keys():
+        read = _memory_of(value, memory)
+        if read is None:
+            continue
+        targets = [_memory_of(v, memory) for v in (writer.operands if calls(writer) else writer.operands[:1])]
+        if calls(writer):
+            targets.append(Origin(unknown=True))
+        if any(t is not None and _overlap(t, read) for t in targets):
+            return True
+    return False
+
+
+def interferes(writer: Op, reader: Op) -> bool:
+    """Whether `reader` may see a difference when it moves across `writer`."""
+    shared = writer.defn.writes & reader.defn.reads
+    return bool(shared - _CLASS.keys()) or (bool(shared) and any(may_write(writer, v) for v in reader.operands))
+
+
+def is_written(value: Value, where: Block | Op) -> bool:
+    """Whether any op in `where` may write memory that `value` leads to."""
+    return any(may_write(writer, value) for writer in writers(where))
+
+
+def may_stand_for(new: Value, old: Value) -> bool:
+    """Whether nobody can tell the existing object `new` from `old`, a new object of equal content."""
+    op = old.op
+    assert op is not None
+    if not is_reference(old.type) or op.has("FETCHES"):
+        return True
+    if escapes(old):
+        return False
+    body = function_body(op)
+    return shares_memory(old) or not (is_written(old, body) or is_written(new, body))
+
+
+def is_invariant(value: Value, loop: Op) -> bool:
+    """Whether a value is defined outside a loop."""
+    return not any(region.encloses(value.block) for region in loop.regions)
+
+
+def only_raises(op: Op) -> bool:
+    """Whether all that an op may do is raise, by what its operands are: a check."""
+    return op.defn.raises and not (op.results or op.regions or op.defn.reads or op.defn.writes or op.has("TERMINATOR"))
+
+
+def _is_checked(op: Op, at: Op) -> bool:
+    """Whether the check that an op's row asks for is proved, or has run when `at` is reached."""
+    if op.defn.check is None or is_proved(op.defn.check, op.operands, op.attrs):
+        return True
+    wanted = {"of": op.name, **op.attrs}
+    return any(
+        user.defn is OPS["check"] and user.operands == op.operands and user.attrs == wanted and dominates(user, at)
+        for user in op.operands[0].users()
+    )
+
+
+def movable(op: Op, to: Op) -> bool:
+    """Whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
+    if not op.has("PURE") or op.has("GUARDED") or op.defn.raises or not _is_checked(op, to):
+        return False
+    return all(movable(inner, to) for region in op.regions for inner in region.ops if not inner.has("TERMINATOR"))

@@ -1,0 +1,34 @@
+"""The loop IR: what is left to print as C. Its ops stand beside structure ops, `const`, `undef` and `call`.
+
+Templates are C text with {0}, {1}, ... for operands, {{ and }} for braces, and {loc} for the row of the location table.
+Nothing here is decided by the printer: order, buffers, ownership and loops are what this text says.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef
+from scriptc.ir.ops.rules import fixed, given
+
+_PURE = frozenset({"PURE"})
+_MEMORY = frozenset({"tensor", "list"})
+
+ROWS = [
+    # A C function. fails: "null" (returns an object, NULL is failure), "status" (returns -1 on failure, a result goes
+    # through a pointer behind the arguments), "never" (returns its result).
+    OpDef("c.call", "(Value[] operands, *, str fn, str args, str fails) -> Value", given, raises=True,
+          reads=_MEMORY, writes=_MEMORY | {"io"}),
+    # A C expression over scalars and over what never changes in an object, such as sizes.
+    OpDef("c.expr", "(Value[] operands, *, str text) -> Value", given, _PURE),
+    # A C expression that reads memory, evaluated where it stands. An object read this way is borrowed.
+    OpDef("c.read", "(Value[] operands, *, str text) -> Value", given, _PURE, reads=_MEMORY),
+    OpDef("c.weight", "(*, str name) -> Tensor", given, _PURE),
+    # Makes tensors of `dtypes` over the broadcast shape of the inputs and runs its region once per row, with the
+    # iteration as argument. `args` lists the operands of the iteration behind the results; NULL stands for a number.
+    OpDef("c.rows", "(Tensor[] inputs, *, str args, str[] dtypes) -> Tensor[]", given, raises=True, reads=_MEMORY),
+    # Runs its region for 0 <= k < n; iterations are independent, so that it may be vectorised.
+    OpDef("c.for", "(SymInt n) -> ()", fixed(), reads=_MEMORY, writes=_MEMORY),
+    OpDef("c.load", "(Value pointer, Value index) -> Value", given, _PURE, reads=_MEMORY),
+    OpDef("c.store", "(Value pointer, Value index, Value element) -> ()", fixed(), writes=_MEMORY),
+    OpDef("c.retain", "(Value object) -> ()", fixed(), writes=_MEMORY),
+    OpDef("c.release", "(Value object) -> ()", fixed(), writes=_MEMORY),
+]  # fmt: skip

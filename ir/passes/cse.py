@@ -1,0 +1,98 @@
+"""Merges ops that compute the same: same op, operands and attributes, the first standing where it always has run.
+
+    check(%x, %y) {of = "add"}                        check(%x, %y) {of = "add"}
+    %a = add(%x, %y)                                  %a = add(%x, %y)
+    check(%x, %y) {of = "add"}                  =>    %c = mul(%a, %a)
+    %b = add(%x, %y)
+    %c = mul(%a, %b)
+
+A second check is dropped as well: where the first raised, the second is not reached. Not merged are readers with a
+write to what they read in between, and new objects that could be told apart: both escape, or one may be written.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Hashable, Mapping
+
+from scriptc.ir.analysis import (
+    escapes,
+    function_body,
+    interferes,
+    is_reference,
+    is_written,
+    only_raises,
+    shares_memory,
+    writers,
+)
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.printer import format_attr
+from scriptc.ir.regions import is_loop
+from scriptc.ir.types import TensorType
+
+NAME = "cse"
+
+
+def _order_is_free(op: Op) -> bool:
+    """Whether swapped operands give the same: with two tensors of rank above 1, the first decides the strides."""
+    tensors = [v.type for v in op.operands if isinstance(v.type, TensorType)]
+    return op.has("COMMUTATIVE") and sum(t.dims is None or len(t.dims) > 1 for t in tensors) < 2
+
+
+def _key(op: Op) -> Hashable:
+    operands = tuple(sorted(op.operands, key=id)) if _order_is_free(op) else op.operands
+    attrs = tuple((name, format_attr(value)) for name, value in sorted(op.attrs.items()))  # 1, 1.0 and true differ
+    return op.name, operands, attrs
+
+
+def _can_merge(op: Op) -> bool:
+    return not op.regions and (op.has("PURE") or only_raises(op))
+
+
+def _same_object(first: Value, second: Value) -> bool:
+    """Whether nobody can tell the second new object from the first."""
+    op = second.op
+    assert op is not None
+    if not is_reference(second.type) or op.has("FETCHES"):
+        return True
+    if escapes(first) and escapes(second):
+        return False
+    body = function_body(op)
+    return shares_memory(second) or not (is_written(first, body) or is_written(second, body))
+
+
+class _Merger:
+    def __init__(self) -> None:
+        self.written: list[Op] = []  # writers in the order in which they may have run
+        self.changed = False
+
+    def block(self, block: Block, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
+        for op in list(block.ops):
+            if _can_merge(op):
+                self.merge(op, seen)
+                continue
+            if is_loop(op):  # what a later iteration reads, an earlier one may have written
+                self.written += writers(op)
+            for region in op.regions:
+                self.block(region, seen.new_child())
+            self.written += writers(op)
+
+    def merge(self, op: Op, seen: ChainMap[Hashable, tuple[Op, int]]) -> None:
+        key = _key(op)
+        if key in seen:
+            first, since = seen[key]
+            stale = any(interferes(writer, op) for writer in self.written[since:])
+            if not stale and all(_same_object(a, b) for a, b in zip(first.results, op.results, strict=True)):
+                op.replace_with(first.results)
+                self.changed = True
+                return
+        seen[key] = op, len(self.written)
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    changed = False
+    for func in module.funcs.values():
+        merger = _Merger()
+        merger.block(func.body, ChainMap())
+        changed |= merger.changed
+    return changed

@@ -1,0 +1,110 @@
+"""Removes what nobody needs: unused ops without effects, and results and carried values that are only passed around.
+
+    %y, %z = loop L %i = 0 to %n step 1 carry (%h = %x, %g = %x) {         %y = loop L ... carry (%h = %x) {
+      %h1 = tanh(%h)                                                         %h1 = tanh(%h)
+      %g1 = exp(%g)                                                    =>    yield(%h1)
+      yield(%h1, %g1)                                                      }
+    }                                                                      return(%y)
+    return(%y)
+
+Kept are ops that write, raise or leave the function, loops that might not end, and all that these need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.regions import Operand, Slot, exits, may_run_forever, slots, target
+
+NAME = "dce"
+
+
+def _has_effect(op: Op) -> bool:
+    leaves = op.has("TERMINATOR") and target(op) is None
+    return bool(op.defn.writes) or op.defn.raises or leaves or may_run_forever(op)
+
+
+class _Needed:
+    """The ops and slots of a function that something with an effect needs."""
+
+    def __init__(self, body: Block):
+        self.ops: set[Op] = set()
+        self.values: set[Value] = set()
+        self.slot_of: dict[Value, Slot] = {}
+        self.slot_operands: set[Operand] = set()
+        self.todo: list[Op] = []
+        everything = list(body.walk())
+        for op in everything:
+            for slot in slots(op):
+                self.slot_operands.update(slot.operands)
+                self.slot_of.update({v: slot for v in (slot.arg, slot.result) if v is not None})
+        for op in everything:
+            if _has_effect(op):
+                self.need(op)
+        while self.todo:
+            self.visit(self.todo.pop())
+
+    def need(self, op: Op) -> None:
+        if op not in self.ops:
+            self.ops.add(op)
+            self.todo.append(op)
+
+    def visit(self, op: Op) -> None:
+        """Needs what the op needs to run; what passes through slots is needed only with them."""
+        for i, value in enumerate(op.operands):
+            if (op, i) not in self.slot_operands:
+                self.use(value)
+        if op.parent is not None and op.parent.parent is not None:
+            self.need(op.parent.parent)
+        for leaving in exits(op):
+            self.need(leaving)
+
+    def use(self, value: Value) -> None:
+        if value in self.values:
+            return
+        self.values.add(value)
+        slot = self.slot_of.get(value)
+        if slot is not None:
+            self.values.update(v for v in (slot.arg, slot.result) if v is not None)
+            self.need(slot.op)
+            for op, i in slot.operands:
+                self.use(op.operands[i])
+        elif value.op is not None:
+            self.need(value.op)
+
+
+def _remove_slots(op: Op, needed: _Needed) -> bool:
+    """Takes the slots that are not needed out of a region op and its exits."""
+    dead = [s for s in slots(op) if (s.arg or s.result) not in needed.values]
+    drop = {operand for s in dead for operand in s.operands}
+    for user in {o for o, _ in drop}:
+        user.set_operands([v for i, v in enumerate(user.operands) if (user, i) not in drop])
+    gone = {v for s in dead for v in (s.arg, s.result)}
+    for region in op.regions:
+        region.args = [a for a in region.args if a not in gone]
+    op.results = [r for r in op.results if r not in gone]
+    return bool(dead)
+
+
+def _sweep(block: Block, needed: _Needed) -> bool:
+    changed = False
+    for op in reversed(block.ops[:]):
+        if op not in needed.ops:
+            op.erase()
+            changed = True
+            continue
+        for region in op.regions:
+            changed |= _sweep(region, needed)
+    return changed
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    changed = False
+    for func in module.funcs.values():
+        needed = _Needed(func.body)
+        for op in list(func.body.walk()):
+            if op in needed.ops:
+                changed |= _remove_slots(op, needed)
+        changed |= _sweep(func.body, needed)
+    return changed

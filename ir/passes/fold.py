@@ -1,0 +1,198 @@
+"""Evaluates what is known: constant numbers, branches on constants, known sizes, proved checks, loops that never run.
+
+    %a = const() {value = 2} -> (i64)                 %c = const() {value = 6} -> (i64)
+    %b = const() {value = 3} -> (i64)                 return(%c)
+    %c = int.mul(%a, %b) -> (i64)            =>
+    %n = size(%x) {dim = 1} -> (i64)                  (%x: f32[B, 16], so %n is 16)
+    check(%x, %x) {of = "add"}                        (gone: proved by the types)
+
+What would raise is left to raise when it runs. Types of results learn the sizes that better operand types give.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
+
+from scriptc.ir.analysis import may_stand_for
+from scriptc.ir.core import Module, Op
+from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops import OPS
+from scriptc.ir.ops.checks import is_proved
+from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
+from scriptc.ir.regions import exits, is_loop, may_run_forever, target
+from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.types import ScalarType, TensorType, Type, broadcasts_into, join_dim
+
+NAME = "fold"
+
+_PYTHON_TYPES = {"i64": int, "f64": float, "bool": bool}
+_LONGEST_SHIFT = 63  # more would make an int that no i64 holds, and may take all memory to say so
+
+
+@cache
+def _python_function(name: str) -> Callable[..., Any] | None:
+    """The reference of a row where it is a Python function on numbers."""
+    module, _, attr = name.rpartition(".")
+    return getattr(importlib.import_module(module), attr) if module in ("operator", "builtins", "math") else None
+
+
+def _evaluate(op: Op) -> Any:
+    """The value of a scalar op on constants; UNKNOWN where it raises or does not fit the result's type."""
+    ref = op.defn.ref
+    function = _python_function(ref) if ref else None
+    operands = [constant(v) for v in op.operands]
+    if function is None or not operands or any(v is UNKNOWN for v in operands):
+        return UNKNOWN
+    if op.name in ("int.lshift", "int.pow") and not 0 <= operands[1] <= _LONGEST_SHIFT:  # type: ignore[operator]
+        return UNKNOWN
+    try:
+        value = function(*operands)
+    except (ArithmeticError, ValueError, TypeError):
+        return UNKNOWN
+    t = op.result.type
+    if not isinstance(t, ScalarType) or type(value) is not _PYTHON_TYPES.get(t.name):
+        return UNKNOWN
+    return UNKNOWN if isinstance(value, int) and not -(2**63) <= value < 2**63 else value
+
+
+def fold_scalar(op: Op, rw: Rewriter) -> bool:
+    if not op.has("PURE") or len(op.results) != 1 or (value := _evaluate(op)) is UNKNOWN:
+        return False
+    rw.replace(op, [rw.const_before(op, value)])
+    return True
+
+
+def fold_size(op: Op, rw: Rewriter) -> bool:
+    if op.name not in ("size", "numel") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
+        return False
+    dims = t.dims if op.name == "numel" else (t.dims[op.attrs["dim"]],)
+    product = 1
+    for d in dims:
+        if not isinstance(d, int):
+            return False
+        product *= d
+    rw.replace(op, [rw.const_before(op, product)])
+    return True
+
+
+def fold_check(op: Op, rw: Rewriter) -> bool:
+    """Removes a check that its operands prove."""
+    if not _cannot_fail(op):
+        return False
+    rw.erase_unused(op)
+    return True
+
+
+def _cannot_fail(op: Op) -> bool:
+    match op.name:
+        case "check":
+            attrs = {k: v for k, v in op.attrs.items() if k != "of"}
+            kind = OPS[op.attrs["of"]].check
+            if kind == "select":
+                return in_dim(op.operands[1], op.operands[0], attrs["dim"])
+            return kind is not None and is_proved(kind, op.operands, attrs)
+        case "check.bound":
+            return constant(op.operands[0]) is True
+        case "check.unpack":
+            return known_int(op.operands[0]) == op.attrs["count"]
+        case "check.step":
+            return known_int(op.operands[0]) not in (None, 0)
+        case "check.store":
+            dst, src = op.operands
+            return broadcasts_into(src.type, dst.type)
+    return False
+
+
+def fold_if(op: Op, rw: Rewriter) -> bool:
+    if op.name != "if" or (value := constant(op.operands[0])) is UNKNOWN:
+        return False
+    rw.inline_region(op, op.regions[0 if value else 1])
+    return True
+
+
+def fold_loop(op: Op, rw: Rewriter) -> bool:
+    """A loop that never runs gives what it was given."""
+    if not is_loop(op) or may_run_forever(op):
+        return False
+    bounds = [known_int(v) for v in op.operands[:3]]
+    known = [b for b in bounds if b is not None]
+    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0:
+        return False
+    rw.replace(op, op.operands[3:])
+    return True
+
+
+def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
+    if op.name != "tuple.get" or (made := op.operands[0].op) is None or made.name != "tuple":
+        return False
+    rw.replace(op, [made.operands[op.attrs["index"]]])
+    return True
+
+
+def fold_cast(op: Op, rw: Rewriter) -> bool:
+    """A conversion to the dtype that the tensor has is a copy, which only writing or identity can tell from it."""
+    if op.name != "cast" or not isinstance(t := op.operands[0].type, TensorType) or t.dtype != op.attrs["dtype"]:
+        return False
+    if not may_stand_for(op.operands[0], op.result):
+        return False
+    rw.replace(op, op.operands)
+    return True
+
+
+def _refined(known: Type, found: Type) -> Type:
+    """`known`, with the sizes that `found` has and it has not."""
+    if not isinstance(known, TensorType) or not isinstance(found, TensorType) or known.dtype != found.dtype:
+        return known
+    if known.dims is None or found.dims is None or len(known.dims) != len(found.dims):
+        return known
+    return TensorType(known.dtype, tuple(f if k is None else k for k, f in zip(known.dims, found.dims, strict=True)))
+
+
+def refine_types(op: Op, rw: Rewriter) -> bool:
+    """Results learn sizes from the row's type rule; results of regions from what their exits give."""
+    if not any(isinstance(r.type, TensorType) for r in op.results):
+        return False
+    found = _exit_types(op) if op.regions else _rule_types(op)
+    changed = False
+    for result, t in zip(op.results, found, strict=False):
+        better = _refined(result.type, t)
+        if better != result.type:
+            rw.retype(result, better)
+            changed = True
+    return changed
+
+
+def _rule_types(op: Op) -> list[Type]:
+    try:
+        return list(op.defn.infer(op.operands, op.attrs))
+    except TypeRuleError:  # constants, weights and calls, whose types are given
+        return []
+
+
+def _exit_types(op: Op) -> list[Type]:
+    if is_loop(op) or not op.has("CONTROL"):
+        return []  # carried types would have to be found anew, all together
+    leaving = [t for t in exits(op) if target(t) is op]
+    return [_common([t.operands[k].type for t in leaving], r.type) for k, r in enumerate(op.results)]
+
+
+def _common(types: list[Type], fallback: Type) -> Type:
+    """The sizes on which all tensor types agree."""
+    tensors = [t for t in types if isinstance(t, TensorType) and t.dims is not None]
+    if not tensors or len(tensors) != len(types) or len({(t.dtype, t.rank) for t in tensors}) > 1:
+        return fallback
+    dims = tensors[0].dims
+    for t in tensors[1:]:
+        assert dims is not None and t.dims is not None
+        dims = tuple(map(join_dim, dims, t.dims))
+    return TensorType(tensors[0].dtype, dims)
+
+
+RULES = [fold_scalar, fold_size, fold_check, fold_if, fold_loop, fold_tuple_get, fold_cast, refine_types]
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    return rewrite(module, RULES)

@@ -1,0 +1,186 @@
+"""Groups elementwise ops that feed each other into one `fuse`, which becomes one loop nest.
+
+    %a = add(%x, %y) -> (f32[B, 16])                  %b = fuse(%x, %y) -> (f32[B, 16]) do (%x1, %y1) {
+    %b = tanh(%a) -> (f32[B, 16])               =>      %a = add(%x1, %y1)
+                                                        %b1 = tanh(%a)
+                                                        yield(%b1)
+                                                      }
+
+The group runs where its last op stood: earlier ones move down, which is right while nobody in between needs them or
+writes what they read. It runs over the shape that all its inputs broadcast to; each value used outside must have
+exactly that shape. A smaller one with a single use is computed again for every element of it, if that is cheap.
+
+Option `max`: tensors that one group may read and write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from scriptc.ir.analysis import interferes, writers
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.ops import OPS
+from scriptc.ir.ops.rules import broadcast_dims
+from scriptc.ir.regions import ancestor_in
+from scriptc.ir.types import Dim, TensorType, broadcasts_into
+
+NAME = "fuse"
+
+MAX_TENSORS = 16  # SC_MAX_OPERANDS: runtime/include/sc.h
+
+# A shape as the set of what it is broadcast from: known sizes, and values whose sizes are partly unknown. Broadcasting
+# is associative, commutative and idempotent, so equal sets are equal shapes.
+Sizes = tuple[Dim, ...]
+Shape = frozenset[Sizes | Value]
+
+
+def _dims(value: Value) -> Sizes:
+    assert isinstance(value.type, TensorType) and value.type.dims is not None
+    return value.type.dims
+
+
+def _joined(shapes: Iterable[Shape]) -> Shape:
+    """What the shapes broadcast to."""
+    known: list[Sizes] = []
+    values: set[Value] = set()
+    for atom in (a for shape in shapes for a in shape):
+        if isinstance(atom, Value):
+            values.add(atom)
+            continue
+        for i, other in enumerate(known):
+            both = broadcast_dims([other, atom])
+            if both is not None and None not in both:
+                known[i] = both
+                break
+        else:
+            known.append(atom)
+    apart = [k for k in known if not any(broadcasts_into(TensorType("", k), v.type) for v in values)]
+    return frozenset([*values, *apart])
+
+
+class _Shapes:
+    def __init__(self) -> None:
+        self.found: dict[Value, Shape] = {}
+
+    def of(self, value: Value) -> Shape:
+        if value not in self.found:
+            op, dims = value.op, _dims(value)
+            if None not in dims:
+                self.found[value] = frozenset([dims])
+            elif op is not None and op.has("ELEMENTWISE"):
+                self.found[value] = self.joined(op.operands)
+            else:
+                self.found[value] = frozenset([value])
+        return self.found[value]
+
+    def joined(self, values: Iterable[Value]) -> Shape:
+        return _joined(self.of(v) for v in values if isinstance(v.type, TensorType))
+
+
+def _has_rank(value: Value) -> bool:
+    return not isinstance(value.type, TensorType) or value.type.dims is not None
+
+
+def _can_fuse(op: Op) -> bool:
+    return op.has("ELEMENTWISE") and all(map(_has_rank, [*op.operands, *op.results]))
+
+
+class _Fuser:
+    """Grows groups over the ops of one block."""
+
+    def __init__(self, block: Block, max_tensors: int):
+        self.block = block
+        self.max_tensors = max_tensors
+        self.shapes = _Shapes()
+        self.index = {op: i for i, op in enumerate(block.ops)}
+        self.writers = [(i, writer) for op, i in self.index.items() for writer in writers(op)]
+        self.group_of: dict[Op, list[Op]] = {}
+
+    def groups(self) -> list[list[Op]]:
+        for op in filter(_can_fuse, self.block.ops):
+            self.group_of[op] = [op]
+            for operand in op.operands:
+                self.join(op, operand.op)
+        unique = {id(group): group for group in self.group_of.values()}
+        return [group for group in unique.values() if len(group) > 1]
+
+    def join(self, op: Op, producer: Op | None) -> None:
+        if producer is None or producer not in self.group_of or self.group_of[producer] is self.group_of[op]:
+            return
+        group = sorted([*self.group_of[op], *self.group_of[producer]], key=self.index.__getitem__)
+        if self.fits(group):
+            self.group_of.update((member, group) for member in group)
+
+    def fits(self, group: list[Op]) -> bool:
+        results, inputs = outputs_of(group), inputs_of(group)
+        tensors = [v for v in inputs if isinstance(v.type, TensorType)]
+        if not results or len(results) + len(tensors) > self.max_tensors:
+            return False
+        shape = self.shapes.joined(tensors)
+        return all(self.same_size(m, shape, m.result in results) and self.can_wait(m, group) for m in group)
+
+    def same_size(self, member: Op, shape: Shape, is_result: bool) -> bool:
+        """Whether computing the member once for each element of `shape` gives its value, at no great cost."""
+        own = self.shapes.of(member.result)
+        if own == shape:
+            return True
+        if is_result or len(member.result.uses) > 1:
+            return False
+        is_smaller = not any(isinstance(atom, Value) for atom in own | shape)
+        return not is_smaller or member.defn.tolerance_ulp == 0  # exactly rounded ops are single instructions
+
+    def can_wait(self, member: Op, group: list[Op]) -> bool:
+        """Whether the member may run where the last one stands."""
+        first, last = self.index[member], self.index[group[-1]]
+        for user in member.result.users():
+            at = ancestor_in(self.block, user)
+            if at is None or (user not in group and self.index[at] < last):
+                return False
+        return not any(first < i < last and interferes(writer, member) for i, writer in self.writers)
+
+
+def outputs_of(group: list[Op]) -> list[Value]:
+    """The values of a group that others use."""
+    return [member.result for member in group if any(user not in group for user in member.result.users())]
+
+
+def inputs_of(group: list[Op]) -> list[Value]:
+    used = dict.fromkeys(v for member in group for v in member.operands)
+    return [v for v in used if v.op not in group]
+
+
+def _replace(group: list[Op]) -> None:
+    last, inputs, outputs = group[-1], inputs_of(group), outputs_of(group)
+    body = Block([(v.type, v.name) for v in inputs])
+    inner = dict(zip(inputs, body.args, strict=True))
+    for member in group:
+        operands = [inner[v] for v in member.operands]
+        name, t = member.result.name, member.result.type
+        copy = body.append(Op(member.defn, operands, [t], member.attrs, member.loc, names=[name]))
+        inner[member.result] = copy.result
+    body.append(Op(OPS["yield"], [inner[v] for v in outputs], (), {}, last.loc))
+    types, names = [v.type for v in outputs], [v.name for v in outputs]
+    fuse = Op(OPS[NAME], inputs, types, {}, last.loc, [body], names)
+    assert last.parent is not None
+    last.parent.insert_before(last, fuse)
+    for old, new in zip(outputs, fuse.results, strict=True):
+        old.replace_all_uses(new)
+    for member in reversed(group):
+        member.erase()
+
+
+def _blocks(block: Block) -> Iterator[Block]:
+    yield block
+    for op in block.ops:
+        for region in op.regions if op.has("CONTROL") else ():
+            yield from _blocks(region)
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    changed = False
+    for func in module.funcs.values():
+        for block in list(_blocks(func.body)):
+            for group in _Fuser(block, options.get("max", MAX_TENSORS)).groups():
+                _replace(group)
+                changed = True
+    return changed

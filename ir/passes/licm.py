@@ -1,0 +1,69 @@
+"""Moves what a loop computes anew each time, to the same end, in front of it.
+
+    loop L %i = 0 to %n step 1 {                      %p = pack_linear(%w)
+      %p = pack_linear(%w)                      =>    loop L %i = 0 to %n step 1 {
+      %y = linear_packed(%x, %p, %b)                    %y = linear_packed(%x, %p, %b)
+
+The loop may run no time at all, so only what cannot fail moves. What reads memory stays if the loop may write it; new
+objects stay if they escape or are written, since each iteration makes another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.analysis import (
+    escapes,
+    interferes,
+    is_invariant,
+    is_reference,
+    is_written,
+    movable,
+    shares_memory,
+    writers,
+)
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.regions import is_loop
+
+NAME = "licm"
+
+
+def _needs_own_object(op: Op, value: Value, loop: Op) -> bool:
+    """Whether one object for all iterations could be told from one for each."""
+    if not is_reference(value.type) or op.has("FETCHES"):
+        return False
+    return escapes(value) or (not shares_memory(value) and is_written(value, loop))
+
+
+def _may_leave(op: Op, loop: Op) -> bool:
+    if not all(is_invariant(v, loop) for v in op.operands) or not movable(op, loop):
+        return False
+    if any(interferes(writer, op) for writer in writers(loop)):
+        return False
+    return not any(_needs_own_object(op, r, loop) for r in op.results)
+
+
+def _hoist_from(loop: Op) -> bool:
+    changed = False
+    for op in list(loop.regions[0].ops):
+        if _may_leave(op, loop):
+            assert loop.parent is not None
+            op.detach()
+            loop.parent.insert_before(loop, op)
+            changed = True
+    return changed
+
+
+def _visit(block: Block) -> bool:
+    """Inner loops first: what leaves them may leave the loops around them too."""
+    changed = False
+    for op in list(block.ops):
+        for region in op.regions:
+            changed |= _visit(region)
+        if is_loop(op):
+            changed |= _hoist_from(op)
+    return changed
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    return any([_visit(func.body) for func in module.funcs.values()])

@@ -1,0 +1,249 @@
+"""Peepholes: smaller IR that gives the same bits, strides and aliasing.
+
+    %a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
+    %b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
+    %c = tanh(%b)
+
+    %n = list.len(%xs)                                %n = list.len(%xs)
+    loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
+      %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for
+from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.dtypes import category
+from scriptc.ir.ops import OPS
+from scriptc.ir.ranges import in_dim, is_below, known_int
+from scriptc.ir.regions import exits, is_loop, slots
+from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.types import TensorType, broadcasts_into, is_subtype
+
+NAME = "simplify"
+
+# Dtypes that hold every value of a dtype, within its category.
+_HOLDS = {
+    "u8": ("i16", "i32", "i64"), "i8": ("i16", "i32", "i64"), "i16": ("i32", "i64"), "i32": ("i64",),
+    "f16": ("f32", "f64"), "bf16": ("f32", "f64"), "f32": ("f64",),
+}  # fmt: skip
+
+
+def _made_by(value: Value, name: str) -> Op | None:
+    return value.op if value.op is not None and value.op.name == name else None
+
+
+def _fits(new: Value, old: Value) -> bool:
+    """Whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
+    return type(new.type) is type(old.type) and is_subtype(new.type, old.type)
+
+
+def _replace_with_existing(op: Op, new: Value, rw: Rewriter) -> bool:
+    if not _fits(new, op.result) or not may_stand_for(new, op.result):
+        return False
+    rw.replace(op, [new])
+    return True
+
+
+def transpose_of_transpose(op: Op, rw: Rewriter) -> bool:
+    """Swapping two dims twice, or a dim with itself, gives the tensor back."""
+    if op.name != "transpose":
+        return False
+    if op.attrs["dim0"] == op.attrs["dim1"]:
+        return _replace_with_existing(op, op.operands[0], rw)
+    inner = _made_by(op.operands[0], "transpose")
+    if inner is None or {inner.attrs["dim0"], inner.attrs["dim1"]} != {op.attrs["dim0"], op.attrs["dim1"]}:
+        return False
+    return _replace_with_existing(op, inner.operands[0], rw)
+
+
+def _is_exact(source: str, middle: str, result: str) -> bool:
+    """Whether converting by way of `middle` gives every value what converting at once gives."""
+    return source == "bool" or (middle in _HOLDS.get(source, ()) and category(source) == category(result))
+
+
+def cast_of_cast(op: Op, rw: Rewriter) -> bool:
+    """The first of two conversions goes where it loses nothing."""
+    inner = _made_by(op.operands[0], "cast") if op.name == "cast" else None
+    if inner is None:
+        return False
+    x, middle = inner.operands[0], inner.attrs["dtype"]
+    assert isinstance(x.type, TensorType)
+    if not _is_exact(x.type.dtype, middle, op.attrs["dtype"]) or is_written(x, function_body(op)):
+        return False
+    if x.type.dtype == op.attrs["dtype"]:
+        new = rw.insert_before(op, "clone", [x])
+    else:
+        new = rw.insert_before(op, "cast", [x], dtype=op.attrs["dtype"])
+    rw.replace(op, [new])
+    return True
+
+
+def _of_same_sizes(value: Value) -> Value | None:
+    """An operand of the elementwise op that made `value`, of its dtype and provably of its sizes."""
+    op = value.op
+    if op is None or not op.has("ELEMENTWISE"):
+        return None
+    tensors = list(dict.fromkeys(v for v in op.operands if isinstance(v.type, TensorType)))
+    for v in tensors:
+        if all(w is v or broadcasts_into(w.type, v.type) for w in tensors) and _fits_dtype(v, value):
+            return v
+    return None
+
+
+def _fits_dtype(a: Value, b: Value) -> bool:
+    return isinstance(a.type, TensorType) and isinstance(b.type, TensorType) and a.type.dtype == b.type.dtype
+
+
+def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
+    """A check of broadcasting asks for sizes alone: it need not wait for a value of the same sizes as one before it."""
+    if op.name != "check" or OPS[op.attrs["of"]].check != "broadcast":
+        return False
+    operands = [_of_same_sizes(v) or v for v in op.operands]
+    if tuple(operands) == op.operands:
+        return False
+    rw.set_operands(op, operands)
+    return True
+
+
+def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
+    """`contiguous` gives the very tensor back where it is contiguous, as what it made or what was just created is."""
+    made = op.operands[0].op if op.name == "contiguous" else None
+    if made is None:
+        return False
+    created = made.has("PURE") and made.has("ALLOCATES") and not made.defn.reads
+    if not created and made.name != "contiguous":
+        return False
+    rw.replace(op, op.operands)
+    return True
+
+
+def inline_scope(op: Op, rw: Rewriter) -> bool:
+    """A scope that is left only at its end is its body."""
+    if op.name != "scope" or any(t.parent is not op.regions[0] for t in exits(op)):
+        return False
+    rw.inline_region(op, op.regions[0])
+    return True
+
+
+def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
+    """A result that is one and the same value from outside, whichever way the region is left, is that value."""
+    changed = False
+    for slot in slots(op) if op.has("CONTROL") and not is_loop(op) else ():
+        given = {o.operands[i] for o, i in slot.into_result}
+        value = given.pop() if len(given) == 1 else None
+        if value is None or slot.result is None or any(region.encloses(value.block) for region in op.regions):
+            continue
+        if _fits(value, slot.result):
+            changed |= rw.replace_uses(slot.result, value)
+    return changed
+
+
+def carried_unchanged(op: Op, rw: Rewriter) -> bool:
+    """A carried value that every iteration passes on as it came is its initial value."""
+    changed = False
+    for slot in slots(op) if is_loop(op) else ():
+        initial = op.operands[slot.into_arg[0][1]]
+        assert slot.arg is not None and slot.result is not None
+        if any(o.operands[i] not in (slot.arg, initial) for o, i in slot.into_arg):
+            continue
+        if _fits(initial, slot.arg):
+            changed |= rw.replace_uses(slot.arg, initial)
+        left_with = {o.operands[i] for o, i in slot.into_result}
+        if left_with == {initial} and _fits(initial, slot.result):
+            changed |= rw.replace_uses(slot.result, initial)
+    return changed
+
+
+def get_at_counter(op: Op, rw: Rewriter) -> bool:
+    """The counter of a loop over a list that nothing writes needs no test."""
+    if op.name != "list.get":
+        return False
+    xs, index = op.operands
+
+    def is_length(o: Op) -> bool:
+        return o.name == "list.len" and o.operands[0] is xs
+
+    if not is_below(index, is_length) or is_written(xs, function_body(op)):
+        return False
+    rw.replace(op, [rw.insert_before(op, "list.at", [xs, index])])
+    return True
+
+
+def _only_read(xs: Value) -> bool:
+    """Whether a list made here is only measured and indexed, so that nobody can tell what it is made of."""
+    return all(user.name in ("list.len", "list.get", "list.at") for user in xs.users())
+
+
+def read_unbind(op: Op, rw: Rewriter) -> bool:
+    """One element of unbind is a select, and their number a size, where the list is not needed as such."""
+    made = _made_by(op.operands[0], "unbind") if op.operands else None
+    if made is None or not _only_read(made.result):
+        return False
+    (x,), dim = made.operands, made.attrs["dim"]
+    if op.name == "list.len":
+        rw.replace(op, [rw.insert_before(op, "size", [x], dim=dim)])
+        return True
+    in_range = op.name == "list.at" or (op.name == "list.get" and in_dim(op.operands[1], x, dim))
+    if not in_range or escapes(op.result):
+        return False
+    rw.replace(op, [rw.insert_checked(op, "select", [x, op.operands[1]], dim=dim)])
+    return True
+
+
+def _part_size(op: Op) -> tuple[int, int] | None:
+    """The size of the dim that `chunk` or `split` divides, and of its parts; None where not known, or if it raises."""
+    if op.name not in ("chunk", "split") or not isinstance(t := op.operands[0].type, TensorType) or t.dims is None:
+        return None
+    size, number = t.dims[op.attrs["dim"]], known_int(op.operands[1])
+    if not isinstance(size, int) or size == 0 or number is None or number <= 0:
+        return None
+    return size, number if op.name == "split" else -(-size // number)
+
+
+def read_part(op: Op, rw: Rewriter) -> bool:
+    """A known part of a known dim is a slice, where the list of parts is not needed as such."""
+    made = op.operands[0].op if op.name in ("list.get", "list.at") else None
+    sizes, index = _part_size(made) if made is not None else None, known_int(op.operands[-1]) if op.operands else None
+    if made is None or sizes is None or index is None or not _only_read(made.result) or escapes(op.result):
+        return False
+    size, part = sizes
+    starts = range(0, size, part)
+    if not -len(starts) <= index < len(starts):
+        return False
+    start = starts[index]
+    bounds = [rw.const_before(op, n) for n in (start, min(start + part, size), 1)]
+    rw.replace(op, [rw.insert_before(op, "slice", [made.operands[0], *bounds], dim=made.attrs["dim"])])
+    return True
+
+
+def drop_parts(op: Op, rw: Rewriter) -> bool:
+    """Parts that nobody reads, of a dim that can be divided."""
+    if _part_size(op) is None or op.result.uses:
+        return False
+    rw.erase_unused(op)
+    return True
+
+
+def get_of_new(op: Op, rw: Rewriter) -> bool:
+    """An element of a list that was just written out and never changes."""
+    made = _made_by(op.operands[0], "list.new") if op.name in ("list.get", "list.at") else None
+    index = known_int(op.operands[1]) if made is not None else None
+    if made is None or index is None or not -len(made.operands) <= index < len(made.operands):
+        return False
+    if not _only_read(made.result) or not _fits(made.operands[index], op.result):
+        return False
+    rw.replace(op, [made.operands[index]])
+    return True
+
+
+RULES = [
+    transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous, inline_scope,
+    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+]  # fmt: skip
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    return rewrite(module, RULES)

@@ -1,0 +1,160 @@
+"""Rewriting by small named rules: `rule(op, rw) -> bool` changes the IR around one op, through the rewriter alone.
+
+Rules fire until none does. With SCRIPTC_TRACE=1 each firing is printed with the place in the user's source.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Attr, Block, Module, Op, Value
+from scriptc.ir.ops import OPS
+from scriptc.ir.regions import target
+from scriptc.ir.types import Type
+
+# A rule that undoes another would fire for ever; this many firings for each op is far more than rules need.
+FIRINGS_PER_OP = 100
+
+
+class RewriteLoop(Exception):
+    """Rules fire without end: they undo each other. The message names the last ones."""
+
+
+class Rewriter:
+    """All mutation of a rewrite; keeps the worklist of ops to look at again."""
+
+    def __init__(self) -> None:
+        self.queue: deque[Op] = deque()
+        self.queued: set[Op] = set()
+        self.erased: set[Op] = set()
+
+    def add(self, op: Op) -> None:
+        if op not in self.queued and op not in self.erased:
+            self.queued.add(op)
+            self.queue.append(op)
+
+    def _look_again(self, values: Sequence[Value]) -> None:
+        for value in values:
+            if value.op is not None:
+                self.add(value.op)
+            for user in value.users():
+                self.add(user)
+
+    def insert_before(
+        self, anchor: Op, name: str, operands: Sequence[Value], *, hint: str = "", **attrs: Attr
+    ) -> Value:
+        """Builds an op with one result in front of `anchor`, at its place in the source."""
+        value = Builder.before(anchor).build(name, operands, anchor.loc, hint=hint, **attrs)
+        self._look_again([value])
+        return value
+
+    def insert_checked(self, anchor: Op, name: str, operands: Sequence[Value], **attrs: Attr) -> Value:
+        """As `insert_before`, where `anchor` itself says that the new op cannot fail here: no check is built."""
+        defn = OPS[name]
+        op = Builder.before(anchor).insert(Op(defn, operands, defn.infer(operands, attrs), attrs, anchor.loc))
+        self._look_again(op.results)
+        return op.result
+
+    def const_before(self, anchor: Op, value: Attr) -> Value:
+        return Builder.before(anchor).const(value, anchor.loc)
+
+    def replace(self, op: Op, values: Sequence[Value]) -> None:
+        """Puts values in the place of the op's results, and erases it."""
+        operands = op.operands
+        users = [user for result in op.results for user in result.users()]
+        self._forget(op)
+        op.replace_with(values)
+        self._look_again([*operands, *values])
+        for user in users:
+            self.add(user)
+
+    def replace_uses(self, old: Value, new: Value) -> bool:
+        """Puts `new` wherever `old` is used; whether there was a use."""
+        users = old.users()
+        old.replace_all_uses(new)
+        for user in users:
+            self.add(user)
+        return bool(users)
+
+    def set_operands(self, op: Op, operands: Sequence[Value]) -> None:
+        before = op.operands
+        op.set_operands(operands)
+        self.add(op)
+        self._look_again(before)
+
+    def retype(self, value: Value, t: Type) -> None:
+        value.type = t
+        self._look_again([value])
+
+    def inline_region(self, op: Op, region: Block, args: Sequence[Value] = ()) -> None:
+        """Puts the ops of a region in the place of its op. Where the region leaves further out, the rest goes."""
+        block = op.parent
+        assert block is not None
+        for arg, value in zip(region.args, args, strict=True):
+            self.replace_uses(arg, value)
+        stays = target(region.ops[-1]) is op
+        last = region.ops.pop()
+        for inner in region.ops:
+            block.insert_before(op, inner)
+            self.add(inner)
+        region.ops = []
+        if stays:
+            values = last.operands
+            last.drop()
+            self.replace(op, values)
+            return
+        for rest in reversed(block.ops[block.ops.index(op) :]):
+            self.erase_unused(rest)
+        block.append(last)
+        self.add(last)
+
+    def erase_unused(self, op: Op) -> None:
+        """Erases an op whose results have no users."""
+        operands = op.operands
+        self._forget(op)
+        op.erase()
+        self._look_again(operands)
+
+    def _forget(self, op: Op) -> None:
+        self.erased.update(op.walk())
+
+
+Rule = Callable[[Op, Rewriter], bool]
+
+
+def _is_settled(op: Op) -> bool:
+    """Whether the op stands in a region that is no control flow, which only its own pass may change."""
+    around = op.parent.parent if op.parent is not None else None
+    return around is not None and not around.has("CONTROL")
+
+
+def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
+    """Applies rules to every op until none fires; whether any did."""
+    trace = os.environ.get("SCRIPTC_TRACE") == "1"
+    rw = Rewriter()
+    for op in module.walk():
+        rw.add(op)
+    budget = FIRINGS_PER_OP * (len(rw.queue) + 10)
+    changed = False
+    while rw.queue:
+        op = rw.queue.popleft()
+        rw.queued.discard(op)
+        if op in rw.erased or _is_settled(op):
+            continue
+        for rule in rules:
+            name, loc = op.name, op.loc
+            if not rule(op, rw):
+                continue
+            changed = True
+            budget -= 1
+            if trace:
+                print(f"{rule.__name__}: {name} at {loc}", file=sys.stderr)
+            if budget < 0:
+                raise RewriteLoop(f"rules fire without end, lastly {rule.__name__} on {name} at {loc}")
+            rw.add(op)
+            break
+    return changed

@@ -1,0 +1,44 @@
+/* sc_element.h - what loops over elements are made of: wrapping integer arithmetic, as tensors have it, on any C integer
+ * type, and the types of half-precision elements. All of it is defined for all inputs and vectorises. */
+#ifndef SC_ELEMENT_H
+#define SC_ELEMENT_H
+
+#include <stdint.h>
+#include "sc_cast.h"
+#include "sc_half.h"
+
+typedef uint16_t sc_f16, sc_bf16; /* bits */
+
+/* In front of a loop: its iterations do not depend on each other. */
+#define SC_VECTORIZE _Pragma("GCC ivdep")
+
+/* Integers in an unsigned type in which their arithmetic wraps. */
+#define SC_UNSIGNED(x) _Generic((x), int64_t: (uint64_t)(x), default: (uint32_t)(x))
+
+#define sc_wrap_add(a, b) ((__typeof__(a))(SC_UNSIGNED(a) + SC_UNSIGNED(b)))
+#define sc_wrap_sub(a, b) ((__typeof__(a))(SC_UNSIGNED(a) - SC_UNSIGNED(b)))
+#define sc_wrap_mul(a, b) ((__typeof__(a))(SC_UNSIGNED(a) * SC_UNSIGNED(b)))
+#define sc_wrap_neg(a) ((__typeof__(a))(0 - SC_UNSIGNED(a)))
+#define sc_wrap_abs(a) ((__typeof__(a))((a) < 0 ? 0 - SC_UNSIGNED(a) : SC_UNSIGNED(a)))
+#define sc_wrap_mod(a, b) ((__typeof__(a))sc_mod_i64(a, b))
+#define sc_wrap_pow(a, b) ((__typeof__(a))sc_pow_i64(a, b))
+
+/* Python's modulo: the sign of b. By zero: 0, after whoever builds the op has raised. */
+static inline int64_t sc_mod_i64(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return 0;
+    int64_t r = a % b;
+    return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* A negative exponent gives 0, but for the bases 1 and -1. */
+static inline int64_t sc_pow_i64(int64_t a, int64_t n) {
+    if (n < 0) return a == 1 ? 1 : a == -1 ? (n % 2 != 0 ? -1 : 1) : 0;
+    uint64_t result = 1, base = (uint64_t)a;
+    for (; n != 0; n >>= 1) {
+        if (n & 1) result *= base;
+        base *= base;
+    }
+    return (int64_t)result;
+}
+
+#endif

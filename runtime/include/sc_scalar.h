@@ -1,0 +1,230 @@
+/* sc_scalar.h - Python's int, float and math operations on int64_t and double. An int that does not fit in 64 bits raises
+ * OverflowError; everything else gives, or raises, what CPython does. Functions that may raise write *out last and return
+ * 0 or -1. */
+#ifndef SC_SCALAR_H
+#define SC_SCALAR_H
+
+#include <errno.h>
+#include <math.h>
+#include "sc.h"
+
+#define SC_SCALAR static inline __attribute__((unused))
+#define SC_RAISE(...) (sc_raise(__VA_ARGS__), -1) /* the compiler sees that it fails, so that *out is never read unset */
+
+SC_SCALAR int sc_int_overflow(sc_ctx *cx) {
+    return SC_RAISE(cx, "OverflowError", "Python int too large to convert to C long");
+}
+
+SC_SCALAR int sc_int_add(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
+    return __builtin_add_overflow(a, b, out) ? sc_int_overflow(cx) : 0;
+}
+
+SC_SCALAR int sc_int_sub(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
+    return __builtin_sub_overflow(a, b, out) ? sc_int_overflow(cx) : 0;
+}
+
+SC_SCALAR int sc_int_mul(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
+    return __builtin_mul_overflow(a, b, out) ? sc_int_overflow(cx) : 0;
+}
+
+SC_SCALAR int sc_int_neg(sc_ctx *cx, int64_t a, int64_t *out) {
+    return sc_int_sub(cx, 0, a, out);
+}
+
+SC_SCALAR int sc_int_abs(sc_ctx *cx, int64_t a, int64_t *out) {
+    *out = a;
+    return a < 0 ? sc_int_neg(cx, a, out) : 0;
+}
+
+SC_SCALAR int sc_int_floordiv(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "integer division or modulo by zero");
+    if (b == -1) return sc_int_neg(cx, a, out);
+    *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
+    return 0;
+}
+
+SC_SCALAR int sc_int_mod(sc_ctx *cx, int64_t a, int64_t b, int64_t *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "integer modulo by zero");
+    int64_t r = b == -1 ? 0 : a % b; /* INT64_MIN % -1 traps */
+    *out = r != 0 && (r < 0) != (b < 0) ? r + b : r;
+    return 0;
+}
+
+SC_SCALAR int sc_int_lshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
+    if (n < 0) return SC_RAISE(cx, "ValueError", "negative shift count");
+    *out = 0;
+    if (a == 0) return 0;
+    if (n > 62) return n == 63 && a == -1 ? (*out = INT64_MIN, 0) : sc_int_overflow(cx);
+    return sc_int_mul(cx, a, (int64_t)1 << n, out);
+}
+
+SC_SCALAR int sc_int_rshift(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
+    if (n < 0) return SC_RAISE(cx, "ValueError", "negative shift count");
+    *out = a >> (n > 63 ? 63 : n);
+    return 0;
+}
+
+/* n >= 0: a negative exponent gives a float in Python, so the compiler makes another op of it. */
+SC_SCALAR int sc_int_pow(sc_ctx *cx, int64_t a, int64_t n, int64_t *out) {
+    if (n < 0) return SC_RAISE(cx, "RuntimeError", "scriptc: an int to a negative power is a float");
+    int64_t result = 1;
+    for (;;) {
+        if ((n & 1) && sc_int_mul(cx, result, a, &result) < 0) return -1;
+        n >>= 1;
+        if (n == 0) break;
+        if (sc_int_mul(cx, a, a, &a) < 0) return -1;
+    }
+    *out = result;
+    return 0;
+}
+
+SC_SCALAR int sc_float_truediv(sc_ctx *cx, double a, double b, double *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float division by zero");
+    *out = a / b;
+    return 0;
+}
+
+/* Correctly rounded, as CPython's long division is. */
+SC_SCALAR int sc_int_truediv(sc_ctx *cx, int64_t a, int64_t b, double *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "division by zero");
+    const int64_t exact = (int64_t)1 << 53;
+    if (-exact <= a && a <= exact && -exact <= b && b <= exact) {
+        *out = (double)a / (double)b;
+        return 0;
+    }
+    uint64_t n = a < 0 ? 0 - (uint64_t)a : (uint64_t)a, d = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;
+    uint64_t whole = n / d, rest = n % d;
+    int exponent = 0;
+    while (whole < (uint64_t)1 << 54 && n != 0) { /* 55 bits of quotient: 53 of the result, one to round, one below */
+        bool carry = rest > d - rest || rest == d - rest;
+        rest = carry ? rest - (d - rest) : rest + rest;
+        whole = whole << 1 | carry;
+        exponent--;
+    }
+    int drop = 64 - __builtin_clzll(whole | 1) - 55;
+    if (drop > 0) {
+        rest |= whole & (((uint64_t)1 << drop) - 1);
+        whole >>= drop;
+        exponent += drop;
+    }
+    double magnitude = ldexp((double)(whole | (rest != 0)), exponent);
+    *out = (a < 0) != (b < 0) ? -magnitude : magnitude;
+    return 0;
+}
+
+SC_SCALAR int sc_float_mod(sc_ctx *cx, double a, double b, double *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float modulo");
+    double r = fmod(a, b);
+    if (r == 0) r = copysign(0.0, b);
+    else if ((b < 0) != (r < 0)) r += b;
+    *out = r;
+    return 0;
+}
+
+SC_SCALAR int sc_float_floordiv(sc_ctx *cx, double a, double b, double *out) {
+    if (b == 0) return SC_RAISE(cx, "ZeroDivisionError", "float floor division by zero");
+    double r = fmod(a, b), quotient = (a - r) / b;
+    if (r != 0 && (b < 0) != (r < 0)) quotient -= 1.0;
+    if (quotient == 0) {
+        *out = copysign(0.0, a / b);
+        return 0;
+    }
+    double whole = floor(quotient);
+    *out = quotient - whole > 0.5 ? whole + 1.0 : whole;
+    return 0;
+}
+
+SC_SCALAR int sc_float_pow(sc_ctx *cx, double a, double b, double *out) {
+    if (a == 0 && b < 0 && isfinite(b)) {
+        return SC_RAISE(cx, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+    }
+    if (a < 0 && isfinite(a) && isfinite(b) && b != floor(b)) {
+        return SC_RAISE(cx, "ValueError", "scriptc: a negative number to a fractional power is complex");
+    }
+    *out = pow(a, b);
+    if (isinf(*out) && isfinite(a) && isfinite(b)) {
+        return SC_RAISE(cx, "OverflowError", "(34, 'Numerical result out of range')");
+    }
+    return 0;
+}
+
+SC_SCALAR int sc_float_to_int(sc_ctx *cx, double a, int64_t *out) {
+    if (isnan(a)) return SC_RAISE(cx, "ValueError", "cannot convert float NaN to integer");
+    if (isinf(a)) return SC_RAISE(cx, "OverflowError", "cannot convert float infinity to integer");
+    if (!(a >= -0x1p63 && a < 0x1p63)) return sc_int_overflow(cx);
+    *out = (int64_t)a;
+    return 0;
+}
+
+SC_SCALAR int sc_math_floor(sc_ctx *cx, double a, int64_t *out) {
+    return sc_float_to_int(cx, floor(a), out);
+}
+
+SC_SCALAR int sc_math_ceil(sc_ctx *cx, double a, int64_t *out) {
+    return sc_float_to_int(cx, ceil(a), out);
+}
+
+/* What the math module makes of a result: NaN out of a number is a domain error, infinity out of a number a range error. */
+SC_SCALAR int sc_math_result(sc_ctx *cx, double a, double result, double *out) {
+    if (isnan(result) && !isnan(a)) return SC_RAISE(cx, "ValueError", "math domain error");
+    if (isinf(result) && isfinite(a)) return SC_RAISE(cx, "OverflowError", "math range error");
+    *out = result;
+    return 0;
+}
+
+SC_SCALAR int sc_math_sqrt(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, sqrt(a), out);
+}
+
+SC_SCALAR int sc_math_exp(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, exp(a), out);
+}
+
+SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
+    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
+    return sc_math_result(cx, a, log(a), out);
+}
+
+SC_SCALAR int sc_math_sin(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, sin(a), out);
+}
+
+SC_SCALAR int sc_math_cos(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, cos(a), out);
+}
+
+SC_SCALAR int sc_math_tanh(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, tanh(a), out);
+}
+
+/* ---- what Python checks around them ---- */
+
+SC_SCALAR int sc_check_bound(sc_ctx *cx, bool bound, const char *name) {
+    if (bound) return 0;
+    return SC_RAISE(cx, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", name);
+}
+
+SC_SCALAR int sc_check_unpack(sc_ctx *cx, int64_t length, int64_t count) {
+    if (length > count) return SC_RAISE(cx, "ValueError", "too many values to unpack (expected %lld)", (long long)count);
+    if (length == count) return 0;
+    return SC_RAISE(cx, "ValueError", "not enough values to unpack (expected %lld, got %lld)", (long long)count, (long long)length);
+}
+
+SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
+    return step != 0 ? 0 : SC_RAISE(cx, "ValueError", "range() arg 3 must not be zero");
+}
+
+/* ---- range(start, stop, step): step != 0 ---- */
+
+SC_SCALAR uint64_t sc_range_len(int64_t start, int64_t stop, int64_t step) {
+    uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
+    uint64_t stride = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
+    bool empty = step > 0 ? start >= stop : start <= stop;
+    return empty ? 0 : (span - 1) / stride + 1;
+}
+
+SC_SCALAR int64_t sc_range_at(int64_t start, int64_t step, uint64_t k) {
+    return (int64_t)((uint64_t)start + (uint64_t)step * k);
+}
+
+#endif

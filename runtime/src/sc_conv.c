@@ -1,0 +1,179 @@
+/* sc_conv.c - conv2d. float and double go through panels of columns and the matrix kernels; halves through float;
+ * integers through plain loops of wrapping 64-bit sums. */
+#include "sc_gemm.h"
+#include "sc_image.h"
+
+typedef struct conv_shape { /* of one group; pairs are (h, w) */
+    int64_t channels, filters, in[2], out[2], kernel[2], stride[2], padding[2], dilation[2];
+} conv_shape;
+
+#define T float
+#define N(name) conv_##name##_f32
+#define G(name) gemm_##name##_f32
+#include "sc_conv_tile.inc"
+#undef T
+#undef N
+#undef G
+#define T double
+#define N(name) conv_##name##_f64
+#define G(name) gemm_##name##_f64
+#include "sc_conv_tile.inc"
+#undef T
+#undef N
+#undef G
+
+static void conv_image_i64(const conv_shape *s, const int64_t *x, const int64_t *w, const int64_t *bias, int64_t *out) {
+    int64_t area = s->kernel[0] * s->kernel[1], depth = s->channels * area;
+    for (int64_t f = 0; f < s->filters; f++, w += depth)
+        for (int64_t p = 0; p < s->out[0] * s->out[1]; p++) {
+            uint64_t sum = bias ? (uint64_t)bias[f] : 0;
+            for (int64_t k = 0; k < depth; k++) {
+                int64_t y = p / s->out[1] * s->stride[0] - s->padding[0] + k % area / s->kernel[1] * s->dilation[0];
+                int64_t z = p % s->out[1] * s->stride[1] - s->padding[1] + k % s->kernel[1] * s->dilation[1];
+                if (y >= 0 && y < s->in[0] && z >= 0 && z < s->in[1])
+                    sum += (uint64_t)w[k] * (uint64_t)x[(k / area * s->in[0] + y) * s->in[1] + z];
+            }
+            *out++ = (int64_t)sum;
+        }
+}
+
+/* ---- checks, in eager's order ---- */
+
+static int conv_check_numbers(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                              const int64_t *dilation, int64_t groups) {
+    if (x->rank != 3 && x->rank != 4)
+        return sc_raise(cx, "RuntimeError", "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: %s",
+                        sc_shape_text(x).s);
+    if (w->rank < 3) return sc_raise(cx, "RuntimeError", "weight should have at least three dimensions");
+    if (w->rank != 4)
+        return sc_raise(cx, "RuntimeError",
+                        "expected stride to be a single integer value or a list of %d values to match the convolution "
+                        "dimensions, but got stride=%s", w->rank - 2, sc_sizes_text(stride, 2).s);
+    if (padding[0] < 0 || padding[1] < 0) return sc_raise(cx, "RuntimeError", "negative padding is not supported");
+    if (stride[0] <= 0 || stride[1] <= 0) return sc_raise(cx, "RuntimeError", "non-positive stride is not supported");
+    if (dilation[0] <= 0 || dilation[1] <= 0) return sc_raise(cx, "RuntimeError", "non-positive dilation is not supported");
+    if (groups <= 0) return sc_raise(cx, "RuntimeError", "non-positive groups is not supported");
+    return 0;
+}
+
+/* x is batched: eager's messages show it so. */
+static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *padding,
+                             const int64_t *dilation, int64_t groups) {
+    sc_text weight = sc_shape_text(w);
+    if (w->size[0] < groups)
+        return sc_raise(cx, "RuntimeError",
+                        "Given groups=%lld, expected weight to be at least %lld at dimension 0, but got weight of size %s instead",
+                        (long long)groups, (long long)groups, weight.s);
+    if (w->size[0] % groups)
+        return sc_raise(cx, "RuntimeError",
+                        "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size [%s] "
+                        "instead", (long long)groups, (long long)groups, weight.s);
+    if (x->size[1] != w->size[1] * groups)
+        return sc_raise(cx, "RuntimeError",
+                        "Given groups=%lld, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
+                        (long long)groups, weight.s, sc_shape_text(x).s, (long long)(w->size[1] * groups), (long long)x->size[1]);
+    if (bias && (bias->rank != 1 || bias->size[0] != w->size[0]))
+        return sc_raise(cx, "RuntimeError",
+                        "Given weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of size %s "
+                        "instead", weight.s, (long long)w->size[0], sc_shape_text(bias).s);
+    int64_t padded[2], kernel[2];
+    for (int i = 0; i < 2; i++) {
+        padded[i] = x->size[2 + i] + 2 * padding[i];
+        kernel[i] = dilation[i] * (w->size[2 + i] - 1) + 1;
+    }
+    if (padded[0] < kernel[0] || padded[1] < kernel[1])
+        return sc_raise(cx, "RuntimeError",
+                        "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
+                        "greater than actual input size", (long long)padded[0], (long long)padded[1], (long long)kernel[0],
+                        (long long)kernel[1]);
+    if (x->size[0] && x->size[1] && x->size[2] * x->size[3] == 0)
+        return sc_raise(cx, "RuntimeError", "Only zero batch or zero channel inputs are supported, but got input shape: %s",
+                        sc_shape_text(x).s);
+    if (w->size[2] == 0 || w->size[3] == 0) /* eager fails inside its library; the words are ours */
+        return sc_raise(cx, "RuntimeError", "kernels without elements are not supported: weight of size %s", weight.s);
+    return 0;
+}
+
+static const char *conv_type_name(int dtype) { /* of a tensor type, as eager prints it */
+    static const char *const names[SC_NDTYPES] = {
+        "CPUBoolType",   "torch.ByteTensor", "torch.CharTensor", "torch.ShortTensor", "torch.IntTensor",
+        "torch.LongTensor", "torch.HalfTensor", "CPUBFloat16Type", "torch.FloatTensor", "torch.DoubleTensor"};
+    return names[dtype];
+}
+static int conv_check_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
+    if (x->numel == 0) return 0;
+    if (bias && bias->dtype != x->dtype)
+        return sc_raise(cx, "RuntimeError", "Input type (%s) and bias type (%s) should be the same", sc_dtype_name(x->dtype),
+                        sc_dtype_name(bias->dtype));
+    if (x->dtype == SC_BOOL) return sc_raise(cx, "NotImplementedError", "\"slow_conv2d_cpu\" not implemented for 'Bool'");
+    if (x->dtype == w->dtype) return 0;
+    if (x->dtype == SC_F32 || x->dtype == SC_BF16)
+        return sc_raise(cx, "RuntimeError",
+                        "Input type (%s) and weight type (%s) should be the same or input should be a MKLDNN tensor and weight is "
+                        "a dense tensor", conv_type_name(x->dtype), conv_type_name(w->dtype));
+    return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", sc_scalar_type_name(x->dtype),
+                    sc_scalar_type_name(w->dtype));
+}
+
+/* ---- the operation ---- */
+
+/* all contiguous and of dtype, which is f32, f64 or i64; out [batch, groups * filters, ...] exists */
+static int conv_run(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *x, const sc_tensor *w,
+                    const sc_tensor *bias, sc_tensor *out) {
+    int64_t scratch_bytes = GEMM_KC * GEMM_NV * SC_VL;
+    sc_tensor *scratch = sc_empty(cx, SC_U8, 1, &scratch_bytes);
+    if (!scratch) return -1;
+    size_t item = sc_dtype_size(dtype);
+    size_t x_step = item * (size_t)(s->channels * s->in[0] * s->in[1]), out_step = item * (size_t)(s->filters * s->out[0] * s->out[1]);
+    size_t w_step = item * (size_t)(s->filters * s->channels * s->kernel[0] * s->kernel[1]);
+    const char *from = x->data;
+    char *to = out->data;
+    for (int64_t image = 0; image < x->size[0]; image++)
+        for (int64_t g = 0; g < groups; g++, from += x_step, to += out_step) {
+            const void *weight = (const char *)w->data + (size_t)g * w_step;
+            const void *b = bias ? (const char *)bias->data + (size_t)(g * s->filters) * item : NULL;
+            const void *in = from;
+            if (dtype == SC_F32) conv_image_f32(s, in, weight, b, scratch->data, (float *)(void *)to);
+            else if (dtype == SC_F64) conv_image_f64(s, in, weight, b, scratch->data, (double *)(void *)to);
+            else conv_image_i64(s, in, weight, b, (int64_t *)(void *)to);
+        }
+    sc_release(cx, scratch);
+    return 0;
+}
+
+/* x is batched and everything is checked */
+static sc_tensor *conv_compute(sc_ctx *cx, const conv_shape *s, int64_t groups, const sc_tensor *x, const sc_tensor *w,
+                               const sc_tensor *bias) {
+    int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
+    int64_t size[4] = {x->size[0], x->size[1] ? w->size[0] : 0, s->out[0], s->out[1]}; /* no channels in: none out, as in eager */
+    sc_tensor *wide = sc_empty(cx, dtype, 4, size), *out = NULL, *in = NULL, *weight = NULL, *b = NULL;
+    if (!wide) return NULL;
+    bool ready = wide->numel == 0;
+    if (!ready && (in = image_prepared(cx, x, dtype)) && (weight = image_prepared(cx, w, dtype)) &&
+        (!bias || (b = image_prepared(cx, bias, dtype))))
+        ready = conv_run(cx, s, dtype, groups, in, weight, b, wide) == 0;
+    if (ready) out = sc_to_dtype(cx, wide, x->dtype);
+    sc_release(cx, in);
+    sc_release(cx, weight);
+    sc_release(cx, b);
+    sc_release(cx, wide);
+    return image_channels_last(x) || image_channels_last(w) ? image_to_channels_last(cx, out) : out;
+}
+
+SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
+                               const int64_t *padding, const int64_t *dilation, int64_t groups) {
+    if (conv_check_numbers(cx, x, w, stride, padding, dilation, groups) < 0) return NULL;
+    sc_tensor *batch = image_batched(cx, x), *out = NULL;
+    if (!batch) return NULL;
+    if (conv_check_shapes(cx, batch, w, bias, padding, dilation, groups) == 0 && conv_check_dtypes(cx, batch, w, bias) == 0) {
+        conv_shape s = {.channels = w->size[1], .filters = w->size[0] / groups};
+        for (int i = 0; i < 2; i++) {
+            s.in[i] = batch->size[2 + i], s.kernel[i] = w->size[2 + i];
+            s.stride[i] = stride[i], s.padding[i] = padding[i], s.dilation[i] = dilation[i];
+            s.out[i] = (s.in[i] + 2 * padding[i] - dilation[i] * (s.kernel[i] - 1) - 1) / stride[i] + 1;
+        }
+        out = image_unbatched(cx, conv_compute(cx, &s, groups, batch, w, bias), x->rank == 3);
+    }
+    sc_release(cx, batch);
+    return out;
+}

@@ -1,0 +1,252 @@
+/* sc_gemm.c - matmul and linear. float and double have kernels (sc_gemm_tile.inc); halves go through float and round
+ * once at the end; integers go through wrapping 64-bit sums. */
+#include "sc_gemm.h"
+
+#define T float
+#define I int32_t
+#define N(name) gemm_##name##_f32
+#include "sc_gemm_tile.inc"
+#undef T
+#undef I
+#undef N
+#define T double
+#define I int64_t
+#define N(name) gemm_##name##_f64
+#include "sc_gemm_tile.inc"
+#undef T
+#undef I
+#undef N
+
+/* a matrix in a tensor's storage: data, strides in elements */
+typedef struct gemm_operand {
+    const void *data;
+    int64_t row, col;
+} gemm_operand;
+
+/* the dtype that products of `dtype` are computed in */
+static int gemm_dtype(int dtype) {
+    return dtype == SC_F64 || dtype == SC_F32 ? dtype : dtype == SC_F16 || dtype == SC_BF16 ? SC_F32 : SC_I64;
+}
+
+static void gemm_product_i64(int64_t m, int64_t n, int64_t k, gemm_operand a, gemm_operand b, const int64_t *init, int64_t ldi,
+                             int64_t *c) {
+    for (int64_t i = 0; i < m; i++, c += n) {
+        for (int64_t j = 0; j < n; j++) c[j] = init ? init[i * ldi + j] : 0;
+        for (int64_t l = 0; l < k; l++) {
+            uint64_t s = (uint64_t)((const int64_t *)a.data)[i * a.row + l * a.col];
+            for (int64_t j = 0; j < n; j++)
+                c[j] = (int64_t)((uint64_t)c[j] + s * (uint64_t)((const int64_t *)b.data)[l * b.row + j * b.col]);
+        }
+    }
+}
+
+/* c [m, n], contiguous, = init + a b; dtype is one of gemm_dtype's */
+static int gemm_product(sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k, gemm_operand a, gemm_operand b, const void *init,
+                        int64_t ldi, void *c) {
+    if (m == 0 || n == 0) return 0;
+    if (dtype == SC_F32) return gemm_product_f32(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
+    if (dtype == SC_F64) return gemm_product_f64(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
+    gemm_product_i64(m, n, k, a, b, init, ldi, c);
+    return 0;
+}
+
+/* All dimensions but the last as one: true, with their number of rows and the step between rows, where one step does. */
+static bool gemm_flatten(const sc_tensor *x, int64_t *rows, int64_t *step) {
+    *rows = 1, *step = 0;
+    bool even = true;
+    for (int d = x->rank - 2; d >= 0; d--) {
+        if (x->size[d] == 1) continue;
+        if (*rows == 1) *step = x->stride[d];
+        else even = even && x->stride[d] == *step * *rows;
+        *rows *= x->size[d];
+    }
+    return even;
+}
+
+/* Eager has no products of bools, except empty ones. */
+static int gemm_no_bool(sc_ctx *cx, const char *kernel, const sc_tensor *a, int64_t b_numel) {
+    if (a->dtype != SC_BOOL || a->numel == 0 || b_numel == 0) return 0;
+    return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for 'Bool'", kernel);
+}
+
+/* ---- matmul ---- */
+
+/* Batches of products: sizes broadcast over `rank` leading dimensions of the result. */
+static int gemm_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int rank, const int64_t *size, int64_t m, int64_t n,
+                        int64_t k, gemm_operand pa, gemm_operand pb, sc_tensor *out) {
+    size_t item = sc_dtype_size(out->dtype);
+    int64_t count = 1, at[SC_MAX_RANK] = {0}, step_a[SC_MAX_RANK] = {0}, step_b[SC_MAX_RANK] = {0};
+    for (int d = 0; d < rank; d++) {
+        int da = d + a->rank - 2 - rank, db = d + b->rank - 2 - rank;
+        step_a[d] = da >= 0 && a->size[da] > 1 ? a->stride[da] * (int64_t)item : 0;
+        step_b[d] = db >= 0 && b->size[db] > 1 ? b->stride[db] * (int64_t)item : 0;
+        count *= size[d];
+    }
+    char *c = out->data;
+    for (int64_t i = 0; i < count; i++, c += (size_t)(m * n) * item) {
+        if (gemm_product(cx, out->dtype, m, n, k, pa, pb, NULL, 0, c) < 0) return -1;
+        for (int d = rank - 1; d >= 0; d--) { /* odometer */
+            pa.data = (const char *)pa.data + step_a[d], pb.data = (const char *)pb.data + step_b[d];
+            if (++at[d] < size[d]) break;
+            pa.data = (const char *)pa.data - step_a[d] * at[d], pb.data = (const char *)pb.data - step_b[d] * at[d];
+            at[d] = 0;
+        }
+    }
+    return 0;
+}
+
+/* checked operands of one of gemm_dtype's dtypes */
+static sc_tensor *gemm_matmul(sc_ctx *cx, sc_tensor *a, const sc_tensor *b) {
+    bool vector_a = a->rank == 1, vector_b = b->rank == 1;
+    int batch_a = vector_a ? 0 : a->rank - 2, batch_b = vector_b ? 0 : b->rank - 2, rank = batch_a > batch_b ? batch_a : batch_b;
+    int64_t k = a->size[a->rank - 1], m = vector_a ? 1 : a->size[a->rank - 2], n = vector_b ? 1 : b->size[b->rank - 1];
+    int64_t size[SC_MAX_RANK];
+    for (int d = 0; d < rank; d++) {
+        int da = d + batch_a - rank, db = d + batch_b - rank;
+        size[d] = da >= 0 && a->size[da] != 1 ? a->size[da] : db >= 0 ? b->size[db] : 1;
+    }
+    int full = rank;
+    if (!vector_a) size[full++] = m;
+    if (!vector_b) size[full++] = n;
+    sc_tensor *out = sc_empty(cx, a->dtype, full, size), *whole = NULL;
+    if (!out) return NULL;
+    gemm_operand pb = {b->data, b->stride[vector_b ? 0 : b->rank - 2], vector_b ? 1 : b->stride[b->rank - 1]};
+    int status;
+    if (batch_b == 0) { /* one product with all rows of a */
+        int64_t rows, step;
+        if (!gemm_flatten(a, &rows, &step)) {
+            if (!(whole = sc_contiguous(cx, a))) goto fail;
+            a = whole;
+            gemm_flatten(a, &rows, &step);
+        }
+        status = gemm_product(cx, a->dtype, rows, n, k, (gemm_operand){a->data, step, a->stride[a->rank - 1]}, pb, NULL, 0, out->data);
+    } else {
+        gemm_operand pa = {a->data, vector_a ? 0 : a->stride[a->rank - 2], a->stride[a->rank - 1]};
+        status = out->numel == 0 ? 0 : gemm_batches(cx, a, b, rank, size, m, n, k, pa, pb, out);
+    }
+    sc_release(cx, whole);
+    if (status == 0) return out;
+fail:
+    sc_release(cx, out);
+    return NULL;
+}
+
+SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
+    bool dot = a->rank == 1 && b->rank == 1, mv = a->rank > 1 && b->rank == 1, mm = b->rank == 2;
+    const char *kernel = dot ? "dot" : mv ? "addmv_impl_cpu" : mm ? "addmm_impl_cpu_" : "bmm";
+    if (sc_check_matmul(cx, a, b) < 0 || gemm_no_bool(cx, kernel, a, b->numel) < 0) return NULL;
+    int dtype = gemm_dtype(a->dtype);
+    if (dtype == a->dtype) return gemm_matmul(cx, (sc_tensor *)a, b);
+    sc_tensor *wide_a = sc_to_dtype(cx, (sc_tensor *)a, dtype), *wide_b = wide_a ? sc_to_dtype(cx, (sc_tensor *)b, dtype) : NULL;
+    sc_tensor *wide = wide_b ? gemm_matmul(cx, wide_a, wide_b) : NULL, *out = wide ? sc_to_dtype(cx, wide, a->dtype) : NULL;
+    sc_release(cx, wide_a);
+    sc_release(cx, wide_b);
+    sc_release(cx, wide);
+    return out;
+}
+
+/* ---- linear ---- */
+
+/* out [..., n] = bias + x w^T; the weight is `packed` panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
+static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool packed, int64_t n, sc_tensor *bias) {
+    int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
+    int rank = x->rank;
+    memcpy(size, x->size, sizeof size);
+    size[rank - 1] = n;
+    sc_tensor *out = sc_empty(cx, x->dtype, rank, size), *whole = NULL, *wide = NULL, *full = NULL;
+    if (!out) return NULL;
+    int status = -1;
+    if (!gemm_flatten(x, &rows, &step) || (packed && x->stride[rank - 1] != 1 && k > 1)) {
+        if (!(whole = sc_contiguous(cx, x))) goto done;
+        x = whole;
+        gemm_flatten(x, &rows, &step);
+    }
+    if (bias && !(bias->rank == 1 && bias->size[0] == n && bias->stride[0] == 1)) { /* rare: broadcast it to the result */
+        if (!(wide = sc_expand(cx, bias, out->size, out->rank)) || !(full = sc_contiguous(cx, wide))) goto done;
+        bias = full, ldi = n;
+    }
+    const void *init = bias ? bias->data : NULL;
+    if (rows == 0 || n == 0) status = 0;
+    else if (packed && x->dtype == SC_F32)
+        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+    else if (packed && x->dtype == SC_F64)
+        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+    else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
+done:
+    sc_release(cx, whole);
+    sc_release(cx, wide);
+    sc_release(cx, full);
+    if (status == 0) return out;
+    sc_release(cx, out);
+    return NULL;
+}
+
+/* the same for any dtype of x and bias */
+static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, bool packed, int64_t n,
+                                   const sc_tensor *bias) {
+    int dtype = gemm_dtype(x->dtype);
+    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, packed, n, (sc_tensor *)bias);
+    sc_tensor *wide_x = sc_to_dtype(cx, (sc_tensor *)x, dtype), *wide_bias = NULL, *wide = NULL, *out = NULL;
+    if (wide_x && (!bias || (wide_bias = sc_to_dtype(cx, (sc_tensor *)bias, dtype))))
+        wide = gemm_linear(cx, wide_x, w, packed, n, wide_bias);
+    if (wide) out = sc_to_dtype(cx, wide, x->dtype);
+    sc_release(cx, wide_x);
+    sc_release(cx, wide_bias);
+    sc_release(cx, wide);
+    return out;
+}
+
+/* w [k]: as one row, without the last dimension in the result */
+static sc_tensor *gemm_linear_vector(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
+    if (!bias) return sc_matmul(cx, x, w);
+    sc_tensor *row = sc_unsqueeze(cx, w, 0), *column = row ? sc_linear(cx, x, row, bias) : NULL;
+    sc_tensor *out = column ? sc_squeeze(cx, column, -1) : NULL;
+    sc_release(cx, row);
+    sc_release(cx, column);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
+    if (sc_check_linear(cx, x, w, bias) < 0) return NULL;
+    if (w->rank == 1) return gemm_linear_vector(cx, x, w, bias);
+    if (gemm_no_bool(cx, "addmm_impl_cpu_", x, w->numel) < 0) return NULL;
+    sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, gemm_dtype(w->dtype));
+    if (!wide) return NULL;
+    gemm_operand operand = {wide->data, wide->stride[1], wide->stride[0]};
+    sc_tensor *out = gemm_linear_cast(cx, x, operand, false, w->size[0], bias);
+    sc_release(cx, wide);
+    return out;
+}
+
+/* Turns the tensor that holds the panels into the packed weight: a context's objects have one size (sc_core.c). */
+static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
+    sc_obj head = panels->obj;
+    sc_storage *storage = panels->storage;
+    head.kind = SC_PACKED;
+    sc_packed *packed = (sc_packed *)(void *)panels;
+    *packed = (sc_packed){head, storage, (uint8_t)dtype, n, k};
+    return packed;
+}
+
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w) {
+    int dtype = gemm_dtype(w->dtype);
+    int64_t n = w->size[0], k = w->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
+    int64_t padded = (n + lanes - 1) / lanes * lanes;
+    sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
+    sc_tensor *panels = rows ? sc_empty(cx, dtype, 2, (int64_t[]){padded, k}) : NULL;
+    if (panels && panels->numel) {
+        if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, panels->data);
+        else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, panels->data);
+        else memcpy(panels->data, rows->data, (size_t)(n * k) * sizeof(int64_t));
+    }
+    sc_release(cx, wide);
+    sc_release(cx, rows);
+    return panels ? gemm_packed_from(panels, w->dtype, n, k) : NULL;
+}
+
+SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
+    sc_tensor like = {.dtype = w->dtype, .rank = 2, .numel = w->n * w->k, .size = {w->n, w->k}, .stride = {w->k, 1}};
+    if (sc_check_linear(cx, x, &like, bias) < 0 || gemm_no_bool(cx, "addmm_impl_cpu_", x, like.numel) < 0) return NULL;
+    bool panels = gemm_dtype(w->dtype) != SC_I64;
+    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
+}

@@ -1,0 +1,23 @@
+/* sc_gemm.h - what sc_gemm.c shares with sc_conv.c. */
+#ifndef SC_GEMM_H
+#define SC_GEMM_H
+#include "../include/sc_vector.h"
+#include "sc_internal.h"
+
+enum {
+    GEMM_MR = 6,          /* rows and ... */
+    GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
+    GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
+    GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
+    GEMM_DIRECT_M = 48,   /* ... rows of b */
+};
+
+/* Both types: see sc_gemm_tile.inc. */
+SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);
+SC_KERNEL void gemm_panel_f32(int nv, int64_t m, int64_t n, int64_t k, const float *a, int64_t ra, const float *b, int64_t rb,
+                              const float *init, int64_t ldi, float *c, int64_t ldc);
+SC_KERNEL int gemm_panel_vectors_f64(int64_t columns);
+SC_KERNEL void gemm_panel_f64(int nv, int64_t m, int64_t n, int64_t k, const double *a, int64_t ra, const double *b, int64_t rb,
+                              const double *init, int64_t ldi, double *c, int64_t ldc);
+
+#endif

@@ -1,0 +1,99 @@
+"""One compiled callable: its variants, and what happens when a call fits none of them."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scriptc.autograd import GradCall
+from scriptc.backend_c.build import build_library
+from scriptc.frontend import specs
+from scriptc.frontend.specs import Guard
+from scriptc.options import Options
+from scriptc.pipeline import Translated, translate
+from scriptc.runtime import bridge, tensors
+from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
+from scriptc.target import Target
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One specialisation and the library that holds it."""
+
+    translated: Translated
+    library: Path
+
+    def __str__(self) -> str:
+        return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.translated.entry.args)
+
+
+def describe(spec: Any) -> str:
+    """A spec as a person writes a type: f32[?, 16], list[f32[?, ?]], int."""
+    match spec:
+        case specs.TensorSpec(dtype, sizes):
+            return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
+        case specs.ScalarSpec(kind):
+            return {"i64": "int", "f64": "float", "bool": "bool"}[kind]
+        case specs.ListSpec(elem):
+            return f"list[{describe(elem) if elem is not None else ''}]"
+        case specs.TupleSpec(items, cls):
+            return f"{cls.__name__}[{', '.join(map(describe, items))}]"
+        case specs.DictSpec(keys, items):
+            return "dict[" + ", ".join(f"{k!r}: {describe(i)}" for k, i in zip(keys, items, strict=True)) + "]"
+        case specs.KnownSpec(obj):
+            return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
+    raise AssertionError(spec)
+
+
+class Dispatcher:
+    """Compiles a target for each new signature and keeps the results."""
+
+    def __init__(self, target: Target, options: Options):
+        self.target = target
+        self.options = options
+        self.variants: list[Variant] = []
+        self._lock = threading.RLock()
+        self._bridge = bridge.Callable(self._miss)
+        self.call = self._bridge.call
+
+    @property
+    def bridge(self) -> bridge.Callable:
+        return self._bridge
+
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """A call that no variant fits: compile one that does."""
+        arguments = self.target.bind(args, kwargs)
+        with self._lock:
+            self.add(arguments)
+        return True
+
+    def add(self, arguments: dict[str, Any]) -> Variant:
+        """Compiles for one call."""
+        translated = translate(self.target, arguments, self.options)
+        name, source = translated.entry.module.name, translated.program.source
+        library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
+        variant = Variant(translated, library)
+        self._bridge.add_variant(self._spec(variant))
+        self.variants.append(variant)
+        return variant
+
+    def _spec(self, variant: Variant) -> bridge.VariantSpec:
+        entry, gradients = variant.translated.entry, variant.translated.gradients
+        return bridge.VariantSpec(
+            library=variant.library,
+            entry=0,
+            params=parameters(self.target, entry.args),
+            result=to_bridge(entry.result),
+            live=tuple(bridge.Live(live.container, live.key, to_bridge(live.spec)) for live in entry.live),
+            guards=tuple(map(_guard, entry.guards)),
+            positional=keyword_only_from(self.target),
+            bind=binder(self.target),
+            grad_call=GradCall(self.target, entry, gradients) if any(gradients) else None,
+        )
+
+
+def _guard(guard: Guard) -> bridge.GuardSpec:
+    expected = tensors.DTYPES[guard.expected] if guard.kind == "DEFAULT_DTYPE_IS" else guard.expected
+    return bridge.GuardSpec(bridge.Guard[guard.kind], guard.container, guard.key, expected)

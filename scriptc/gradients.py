@@ -1,0 +1,95 @@
+"""Through which inputs a gradient would reach each result: a forward data flow over the IR as the front end built it.
+
+Only floating tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up what
+goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.types import ListType, TensorType, Type
+
+Inputs = frozenset[int]  # leaves of the arguments, then params
+_NONE: Inputs = frozenset()
+
+
+def _carries(t: Type) -> bool:
+    return isinstance(t, ListType) or (isinstance(t, TensorType) and t.dtype in FLOATING)
+
+
+class _Flow:
+    def __init__(self, module: Module):
+        self.module = module
+        (entry,) = (module.funcs[e] for e in module.entries)
+        self.body = entry.body
+        self.params = {name: len(entry.body.args) + i for i, name in enumerate(module.params)}
+        self.of: dict[Value, Inputs] = {a: frozenset({i}) for i, a in enumerate(entry.body.args) if _carries(a.type)}
+        self.results: list[Inputs] = [_NONE] * len(entry.results)
+        self.changed = True
+
+    def run(self) -> list[Inputs]:
+        while self.changed:
+            self.changed = False
+            self.block(self.body)
+        return self.results
+
+    def get(self, value: Value) -> Inputs:
+        return self.of.get(value, _NONE)
+
+    def add(self, value: Value, inputs: Inputs) -> None:
+        if _carries(value.type) and not inputs <= self.get(value):
+            self.of[value] = self.get(value) | inputs
+            self.changed = True
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            for region in op.regions:
+                self.block(region)
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        inputs = frozenset().union(*map(self.get, op.operands))
+        if op.name == "return":
+            for i, v in enumerate(op.operands):
+                self.results[i] |= self.get(v)
+        elif op.name == "loop":
+            skip = 3 if op.attrs["counted"] else 0
+            carried = op.regions[0].args[1 if skip else 0 :]
+            for initial, arg, result in zip(op.operands[skip:], carried, op.results, strict=True):
+                self.add(arg, self.get(initial))
+                self.add(result, self.get(arg))
+        elif op.has("TERMINATOR"):
+            self.leave(op)
+        elif op.name == "param":
+            self.add(op.result, frozenset({self.params[op.attrs["name"]]}))
+        elif op.name != "alias":
+            for result in op.results:
+                self.add(result, inputs)
+            if op.defn.writes - {"io"}:  # what was written, and what it is a view of, takes up the inputs
+                target: Value | None = op.operands[0] if op.operands else None
+                while target is not None:
+                    self.add(target, inputs)
+                    made = target.op
+                    target = (
+                        made.operands[0]
+                        if made is not None and made.operands and _carries(made.operands[0].type)
+                        else None
+                    )
+
+    def leave(self, op: Op) -> None:
+        """Values carried to the op that a terminator leaves, or to its next iteration."""
+        target = op.parent.parent if op.parent is not None else None
+        if "to" in op.attrs:
+            target = op.enclosing(lambda o: o.attrs.get("label") == op.attrs["to"])
+        if target is None:
+            return
+        next_iteration = target.name == "loop" and op.name in ("yield", "continue")
+        values = target.regions[0].args[1 if target.attrs.get("counted") else 0 :] if next_iteration else target.results
+        for v, to in zip(op.operands, values, strict=False):
+            self.add(to, self.get(v))
+
+
+def output_dependencies(module: Module) -> list[Inputs]:
+    """For each result of the entry, the inputs from which a gradient would flow to it."""
+    return _Flow(module).run()

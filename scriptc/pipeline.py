@@ -1,0 +1,49 @@
+"""The whole compiler on one page: Python to C, and the order of the passes at each level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from scriptc.backend_c.emit import CProgram, emit_program
+from scriptc.frontend.entry import Entry, read
+from scriptc.gradients import output_dependencies
+from scriptc.ir.core import Module
+from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.printer import print_module
+from scriptc.options import Options
+from scriptc.target import Target
+
+# `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
+_FULL = "clean,prepare_weights,clean,fuse,dce"
+PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
+
+
+@dataclass(frozen=True)
+class Translated:
+    """One specialisation. `source_ir` is the text of the IR before the passes, `entry.module` the IR behind them;
+    `gradients[i]` says from which inputs a gradient would flow to result i."""
+
+    entry: Entry
+    source_ir: str
+    gradients: list[frozenset[int]]
+    program: CProgram
+
+
+def optimise(module: Module, level: int, after: Callable[[str, Module], None] | None = None) -> None:
+    """Runs the passes of a level in place; `after` sees the module behind each."""
+    run_pipeline(module, PIPELINES[level], after=after)
+
+
+def translate(target: Target, arguments: Mapping[str, Any], options: Options) -> Translated:
+    """Python source to C text, specialised on one call."""
+    # Python to tensor IR
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic)
+    source_ir = print_module(entry.module)
+    gradients = output_dependencies(entry.module)
+    # tensor IR to better tensor IR
+    optimise(entry.module, options.optimize)
+    # tensor IR to loop IR to C
+    program = emit_program(entry.module, debug=options.debug)
+    return Translated(entry, source_ir, gradients, program)

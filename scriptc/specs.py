@@ -1,0 +1,56 @@
+"""The front end's specs in the bridge's terms."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from scriptc.frontend import specs as front
+from scriptc.runtime import bridge
+from scriptc.target import Target
+
+_SCALARS = {"i64": bridge.Int, "f64": bridge.Float, "bool": bridge.Bool}
+
+
+def to_bridge(spec: front.Spec) -> bridge.Spec:
+    match spec:
+        case front.TensorSpec(dtype, sizes):
+            return bridge.Tensor(dtype, len(sizes), sizes)
+        case front.ScalarSpec(kind):
+            return _SCALARS[kind]()
+        case front.KnownSpec(obj):
+            return bridge.Known(obj)
+        case front.ListSpec(elem):
+            # An empty list: no element can match a tensor of impossible sizes.
+            return bridge.List(bridge.Tensor("f32", 1, (-1,)) if elem is None else to_bridge(elem))
+        case front.TupleSpec(items, cls):
+            parts = tuple(map(to_bridge, items))
+            return bridge.Tuple(parts) if cls is tuple else bridge.NamedTuple_(cls, parts)
+        case front.DictSpec(keys, items):
+            return bridge.Dict(tuple(zip(keys, map(to_bridge, items), strict=True)))
+    raise AssertionError(spec)
+
+
+def parameters(target: Target, args: list[front.ArgSpec]) -> tuple[bridge.Param, ...]:
+    """One per parameter of the target, with Python's defaults."""
+    made = []
+    for arg in args:
+        parameter = target.signature.parameters[arg.name]
+        default = bridge.MISSING if parameter.default is parameter.empty else parameter.default
+        name = None if parameter.kind is parameter.POSITIONAL_ONLY or target.variadic else arg.name
+        made.append(bridge.Param(name, to_bridge(arg.spec), default))
+    return tuple(made)
+
+
+def keyword_only_from(target: Target) -> int | None:
+    """How many parameters may be given by position, None for all."""
+    kinds = [p.kind for p in target.signature.parameters.values()]
+    return kinds.index(inspect.Parameter.KEYWORD_ONLY) if inspect.Parameter.KEYWORD_ONLY in kinds else None
+
+
+def binder(target: Target) -> Callable[..., tuple[Any, ...]] | None:
+    """For *args and **kwargs: binds in Python and gives the flat tuple of parameters."""
+    if not target.variadic:
+        return None
+    return lambda *args, **kwargs: tuple(target.bind(args, kwargs).values())

@@ -1,0 +1,65 @@
+/* Stands behind a generated program, in the same file, so that tests can call its entries through ctypes. */
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT sc_ctx *drv_new(void) {
+    return sc_ctx_new(NULL);
+}
+
+EXPORT void drv_free(sc_ctx *cx) {
+    sc_ctx_free(cx);
+}
+
+EXPORT void drv_unwind(sc_ctx *cx) {
+    sc_ctx_unwind(cx);
+}
+
+EXPORT int64_t drv_live(const sc_ctx *cx) {
+    return sc_ctx_count_live(cx);
+}
+
+EXPORT int64_t drv_bytes_peak(const sc_ctx *cx) {
+    return (int64_t)cx->bytes_peak;
+}
+
+EXPORT void drv_release(sc_ctx *cx, void *obj) {
+    sc_release(cx, obj);
+}
+
+EXPORT const char *drv_error(const sc_ctx *cx, int *loc) {
+    *loc = cx->error.loc;
+    return cx->error.type;
+}
+
+EXPORT const char *drv_message(const sc_ctx *cx) {
+    return cx->error.message;
+}
+
+EXPORT int drv_call(sc_ctx *cx, int entry, const sc_value *args, sc_value *results) {
+    return sc_program_get()->entries[entry].call(cx, args, results);
+}
+
+EXPORT sc_tensor *drv_tensor(sc_ctx *cx, void *data, int dtype, int rank, const int64_t *size, const int64_t *stride) {
+    return sc_from_external(cx, data, 0, dtype, rank, size, stride, 0, 0, NULL);
+}
+
+/* dtype, rank, sizes and strides in one array */
+EXPORT void *drv_describe(const sc_tensor *t, int64_t *out) {
+    out[0] = t->dtype;
+    out[1] = t->rank;
+    for (int i = 0; i < t->rank; i++) {
+        out[2 + i] = t->size[i];
+        out[2 + t->rank + i] = t->stride[i];
+    }
+    return t->data;
+}
+
+EXPORT sc_list *drv_list(sc_ctx *cx, int counted, int64_t n, const sc_value *items) {
+    sc_list *l = sc_list_new(cx, counted != 0, n);
+    for (int64_t i = 0; i < n; i++) sc_list_append(cx, l, items[i]);
+    return l;
+}
+
+EXPORT int64_t drv_list_items(const sc_list *l, const sc_value **items) {
+    *items = l->items;
+    return l->len;
+}

@@ -1,0 +1,105 @@
+"""Builds modules with the real runtime and calls their entries on torch tensors, through a small driver in C."""
+
+from __future__ import annotations
+
+import ctypes as c
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from scriptc.backend_c.build import build_library
+from scriptc.backend_c.emit import emit_program
+from scriptc.ir.core import Module
+from scriptc.ir.types import FLOAT, INT, ListType, TensorType, Type, is_counted
+
+DRIVER = Path(__file__).parent / "compiled" / "driver.c"
+DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
+          torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+
+
+class Box(c.Union):
+    """sc_value"""
+
+    _fields_ = [("i", c.c_int64), ("f", c.c_double), ("b", c.c_bool), ("p", c.c_void_p)]
+
+
+class Raised(Exception):
+    """What a compiled program raised: the exception's name, its message and the line."""
+
+    def __init__(self, type: str, message: str, line: int):
+        super().__init__(f"{type}: {message}")
+        self.type, self.message, self.line = type, message, line
+
+
+class Compiled:
+    """A module as a library. `live` is what the last call left alive beside its arguments and results, `peak` its bytes."""
+
+    def __init__(self, module: Module, *, optimize: int = 0):
+        self.module = module
+        self.program = emit_program(module)
+        source = f"{self.program.source}\n{DRIVER.read_text()}"
+        self.lib = c.CDLL(str(build_library(source, module.name, optimize=optimize, debug=False)))
+        for name in ("new", "tensor", "list", "describe"):
+            getattr(self.lib, f"drv_{name}").restype = c.c_void_p
+        for name in ("live", "bytes_peak", "list_items"):
+            getattr(self.lib, f"drv_{name}").restype = c.c_int64
+        for name in ("error", "message"):
+            getattr(self.lib, f"drv_{name}").restype = c.c_char_p
+        self.live = 0
+        self.peak = 0
+
+    def run(self, name: str, *args: Any, params: dict[str, Any] | None = None) -> tuple[Any, ...]:
+        """Calls an entry; returns its results as torch tensors, numbers and lists."""
+        func = self.module.funcs[name]
+        cx = c.c_void_p(self.lib.drv_new())
+        try:
+            types = [a.type for a in func.body.args] + [p.type for p in self.module.params.values()]
+            values = [*args, *((params or {})[p] for p in self.module.params)]
+            boxes = (Box * (len(values) + 1))(*(self.give(cx, v, t) for v, t in zip(values, types, strict=True)))
+            results = (Box * (len(func.results) + 1))()
+            before = self.lib.drv_live(cx)
+            if self.lib.drv_call(cx, self.module.entries.index(name), boxes, results) < 0:
+                raise self.error(cx)
+            taken = tuple(self.take(box, t) for box, t in zip(results, func.results, strict=False))
+            for box, t in zip(results, func.results, strict=False):
+                if is_counted(t):
+                    self.lib.drv_release(cx, c.c_void_p(box.p))
+            self.live = self.lib.drv_live(cx) - before
+            self.peak = self.lib.drv_bytes_peak(cx)
+            return taken
+        finally:
+            self.lib.drv_free(cx)
+
+    def error(self, cx: c.c_void_p) -> Raised:
+        loc = c.c_int()
+        kind = self.lib.drv_error(cx, c.byref(loc)).decode()
+        line = self.program.locs[loc.value].line if loc.value >= 0 else -1
+        return Raised(kind, self.lib.drv_message(cx).decode(), line)
+
+    def give(self, cx: c.c_void_p, value: Any, t: Type) -> Box:
+        if isinstance(t, TensorType):
+            n = value.dim()
+            sizes, strides = (c.c_int64 * n)(*value.shape), (c.c_int64 * n)(*value.stride())
+            return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), DTYPES.index(value.dtype), n, sizes, strides))
+        if isinstance(t, ListType):
+            items = (Box * len(value))(*(self.give(cx, v, t.elem) for v in value))
+            return Box(p=self.lib.drv_list(cx, int(is_counted(t.elem)), c.c_int64(len(value)), items))
+        return Box(f=value) if t == FLOAT else Box(i=value) if t == INT else Box(b=value)
+
+    def take(self, box: Box, t: Type) -> Any:
+        if isinstance(t, TensorType):
+            described = (c.c_int64 * 32)()
+            data = self.lib.drv_describe(c.c_void_p(box.p), described)
+            dtype, rank = DTYPES[described[0]], described[1]
+            size, stride = described[2 : 2 + rank], described[2 + rank : 2 + 2 * rank]
+            out = torch.empty_strided(size, stride, dtype=dtype)
+            if out.numel():
+                extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
+                c.memmove(out.data_ptr(), data, extent * out.element_size())
+            return out
+        if isinstance(t, ListType):
+            items = c.POINTER(Box)()
+            n = self.lib.drv_list_items(c.c_void_p(box.p), c.byref(items))
+            return [self.take(items[i], t.elem) for i in range(n)]
+        return box.f if t == FLOAT else box.i if t == INT else box.b

@@ -1,0 +1,76 @@
+"""The C kernels against plain loops, under sanitizers, and the error of the float functions."""
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILER = os.environ.get("CC", "gcc")
+FLAGS = ["-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-sanitize=object-size"]
+
+
+def run(*command: str | Path) -> str:
+    """The output of a command; a failing one fails the test with all that it said."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def test_contractions_convolution_and_pooling(tmp_path: Path) -> None:
+    """Every kernel over edge sizes, layouts and dtypes; addresses and undefined behaviour watched."""
+    sources = sorted(p for p in (ROOT / "runtime/src").glob("*.c") if p.name != "sc_all.c")
+    sources.append(ROOT / "tests/runtime/test_gemm.c")
+
+    def build(source: Path) -> Path:
+        target = tmp_path / f"{source.stem}.o"
+        run(COMPILER, *FLAGS, *WARNINGS, *SANITIZERS, "-O1", "-march=native", "-c", source, "-o", target)
+        return target
+
+    with ThreadPoolExecutor(2) as pool:
+        objects = list(pool.map(build, sources))
+    program = tmp_path / "test_gemm"
+    run(COMPILER, *SANITIZERS, *objects, "-o", program, "-lm")
+    assert ", 0 failed" in run(program)
+
+
+def test_float_functions_are_accurate(tmp_path: Path) -> None:
+    """A sample of all float inputs; `make ulp` measures every one."""
+    program = tmp_path / "ulp"
+    source = ROOT / "tests/runtime/ulp.c"
+    run(COMPILER, *FLAGS, *WARNINGS, "-O3", "-march=native", f"-I{ROOT}/runtime/include", source, "-o", program, "-lm")
+    assert "sigmoid" in run(program, "4999")
+
+
+def test_float_functions_vectorise(tmp_path: Path) -> None:
+    """Loops over them become vector code of the full width; GCC says so."""
+    if "Free Software Foundation" not in run(COMPILER, "--version") or os.uname().machine != "x86_64":
+        pytest.skip("reads GCC's report on x86")
+    names = ["exp", "log", "tanh", "sigmoid", "erf", "log1p", "expm1", "round", "relu"]
+    source = tmp_path / "loops.c"
+    source.write_text(
+        '#include "sc_math.h"\n'
+        + "".join(
+            f"void loop_{name}(float *restrict y, const float *restrict a, const float *restrict b, long n)\n"
+            f"{{ for (long i = 0; i < n; i++) y[i] = sc_{name}_f32(a[i] + b[i]); }}\n"
+            for name in names
+        )
+    )
+    report = run(
+        COMPILER,
+        *FLAGS,
+        "-O3",
+        "-march=x86-64-v4",
+        "-mprefer-vector-width=512",
+        "-fopt-info-vec-optimized",
+        f"-I{ROOT}/runtime/include",
+        "-c",
+        source,
+        "-o",
+        tmp_path / "loops.o",
+    )
+    assert report.count("loop vectorized using 64 byte vectors") == len(names), report

@@ -1,0 +1,41 @@
+"""Every case of the pass data files means the same before and after: results, aliasing, exceptions, bit for bit."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from data_suite import Case, parse_cases
+from ir_compare import make_inputs, outcome
+from ir_kinds import read
+
+from scriptc.ir.core import Module
+from scriptc.ir.passes.manager import run_pipeline
+from scriptc.ir.regions import may_run_forever
+from scriptc.ir.types import BOOL
+
+DATA = Path(__file__).parent / "data"
+CASES = [case for path in sorted(DATA.glob("pass-*.test")) for case in parse_cases(path)]
+PIPELINES = ["clean,prepare_weights,clean,fuse", "prepare_weights,licm,fuse,cse,dce,simplify,fold"]
+RUNS = 6
+
+
+def _ends(module: Module, name: str, args: list[object]) -> bool:
+    """The cases' endless loops are left where a bool argument is true."""
+    func = module.funcs[name]
+    flags = [value for arg, value in zip(func.body.args, args, strict=True) if arg.type == BOOL]
+    return all(flags) or not any(may_run_forever(op) for op in func.body.walk())
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}-{case.name}")
+def test_passes_keep_the_meaning(case: Case) -> None:
+    before = read(case.text)
+    for pipeline in [case.path.stem.removeprefix("pass-"), *PIPELINES]:
+        after = read(case.text)
+        run_pipeline(after, pipeline, verify=True)
+        for name in before.funcs:
+            for seed in range(RUNS):
+                inputs = make_inputs(before, name, random.Random(seed))
+                if _ends(before, name, inputs.args):
+                    assert outcome(after, name, inputs) == outcome(before, name, inputs), pipeline

@@ -1,0 +1,110 @@
+"""Every op row, compiled: C and the interpreter give the same values, strides and errors over the row's samples."""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from compiled_program import Compiled, Raised
+from row_cases import RowCase, row_module
+
+from scriptc.backend_c.emitters import EMITTERS
+from scriptc.backend_c.function import FunctionPrinter
+from scriptc.ir.interp import Interpreter
+from scriptc.ir.ops import OPS
+from scriptc.ir.phases import C_READY, HIGH
+
+INCLUDE = Path(__file__).parent.parent / "runtime" / "include"
+GROUP = 12  # rows to a library
+SAMPLED = [row for row in OPS.values() if row.samples is not None]
+GROUPS = [SAMPLED[i : i + GROUP] for i in range(0, len(SAMPLED), GROUP)]
+
+
+def test_each_row_says_once_how_c_is_made() -> None:
+    for name in HIGH:
+        row = OPS[name]
+        assert sum(way is not None for way in (row.c, row.kernel, row.emit)) == 1, name
+
+
+def test_each_emitter_exists_and_is_used() -> None:
+    assert set(EMITTERS) == {row.emit for row in OPS.values() if row.emit is not None}
+
+
+def test_each_kernel_and_check_is_declared() -> None:
+    headers = "\n".join(path.read_text() for path in INCLUDE.glob("*.h"))
+    declared = set(re.findall(r"\b(sc_\w+)\(", headers))
+    assert {row.kernel for row in OPS.values() if row.kernel} <= declared
+    assert {f"sc_check_{row.check}" for row in OPS.values() if row.check} <= declared
+
+
+def test_each_op_of_the_loop_ir_is_printed() -> None:
+    inlined = {"const", "undef", "c.weight"}
+    for name in C_READY - inlined:
+        assert hasattr(FunctionPrinter, "do_" + name.replace(".", "_")), name
+
+
+# torch.pow(number, tensor) is contiguous whatever the tensor's strides, unlike any other op of a number.
+FRESH_STRIDES = {"pow"}
+
+
+def same(got: Any, expected: Any, exact: bool, strides: bool = True) -> None:
+    if isinstance(expected, torch.Tensor):
+        assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
+        if expected.numel() > 1 and strides:
+            assert got.stride() == expected.stride()
+        if exact:
+            assert torch.equal(torch.nan_to_num(got, 7.0), torch.nan_to_num(expected, 7.0))
+            if got.dtype.is_floating_point:
+                assert torch.equal(got.isnan(), expected.isnan())
+                numbers = ~expected.isnan()
+                assert torch.equal(torch.signbit(got)[numbers], torch.signbit(expected)[numbers])
+        else:
+            torch.testing.assert_close(got, expected, equal_nan=True)
+    elif isinstance(expected, (list, tuple)):
+        for a, b in zip(got, expected, strict=True):
+            same(a, b, exact, strides)
+    else:
+        assert got == expected and type(got) is type(expected)
+
+
+def outcome(run: Any) -> Any:
+    try:
+        return run()
+    except Raised as error:
+        return f"{error.type}: {error.message}"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, layout: str) -> None:
+    inputs = case.inputs(layout)
+    copies = [x.clone(memory_format=torch.preserve_format) if isinstance(x, torch.Tensor) else copy.copy(x) for x in inputs]
+    expected = outcome(lambda: interpreter.run(case.name, *copies))
+    got = outcome(lambda: compiled.run(case.name, *inputs))
+    if case.with_number and isinstance(expected, str) and expected.startswith("TypeError"):
+        return  # eager takes no number there
+    if isinstance(expected, str) or isinstance(got, str):
+        assert got == expected
+        return
+    same(got, expected, case.row.tolerance_ulp == 0, not (case.with_number and case.row.name in FRESH_STRIDES))
+    assert compiled.live == 0, "objects are left"
+
+
+@pytest.mark.parametrize("index", range(len(GROUPS)))
+def test_rows(index: int) -> None:
+    module, cases = row_module(GROUPS[index], f"rows{index}")
+    compiled, interpreter = Compiled(module), Interpreter(module)
+    failures = []
+    for case in cases:
+        for layout in ("plain", "transposed", "special") if "ELEMENTWISE" in case.row.traits else ("plain", "transposed"):
+            if layout == "transposed" and case.row.name in ("view",):
+                continue
+            try:
+                compare(compiled, interpreter, case, layout)
+            except AssertionError as error:
+                failures.append(f"{case.name} ({layout}): {str(error)[:400]}")
+    assert not failures, f"{len(failures)} of {len(cases)}:\n" + "\n".join(failures)
