@@ -100,7 +100,8 @@ class _Describer:
                 return {"is": "known", "value": obj}
             case front.KnownSpec(obj):
                 if not argument:
-                    raise self.refusal(f"the result holds {_short(obj)}, which exists in Python alone", "return tensors and numbers")
+                    what = f"the result holds {_short(obj)}, which exists in Python alone"
+                    raise self.refusal(what, "return tensors and numbers")
                 return {"is": "opaque", "text": _short(obj)}
             case front.TensorSpec(dtype, sizes):
                 return {"is": "tensor", "dtype": dtype, "sizes": list(sizes)}

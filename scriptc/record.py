@@ -117,7 +117,8 @@ class _Recorder:
                 n = sizes.get((path, -1), len(value))
                 return [self.vary(value[i % len(value)], elem, f"{path}[]", sizes, fresh) for i in range(n)]
             case specs.TupleSpec(items, cls):
-                parts = [self.vary(v, s, f"{path}[{i}]", sizes, fresh) for i, (v, s) in enumerate(zip(value, items, strict=True))]
+                numbered = enumerate(zip(value, items, strict=True))
+                parts = [self.vary(v, s, f"{path}[{i}]", sizes, fresh) for i, (v, s) in numbered]
                 return tuple(parts) if cls is tuple else cls(*parts) if hasattr(cls, "_fields") else cls(parts)
             case specs.DictSpec(keys, items):
                 pairs = zip(keys, items, strict=True)

@@ -161,12 +161,12 @@ class Arguments:
         elif kind == "tuple":
             if not isinstance(value, tuple) or len(value) != len(spec["items"]):
                 raise TypeError(f"argument '{name}': expected a tuple of {len(spec['items'])}")
-            for i, (item, of) in enumerate(zip(value, spec["items"])):
+            for i, (item, of) in enumerate(zip(value, spec["items"], strict=True)):
                 self.add(item, of, f"{name}[{i}]")
         else:
             if not isinstance(value, dict) or list(value) != spec["keys"]:
                 raise TypeError(f"argument '{name}': expected a dict with the keys {spec['keys']}, in this order")
-            for key, of in zip(spec["keys"], spec["items"]):
+            for key, of in zip(spec["keys"], spec["items"], strict=True):
                 self.add(value[key], of, f"{name}[{key!r}]")
 
     def list(self, value, of, name):
@@ -274,7 +274,7 @@ class Results:
             return self._list(spec["of"], loaded)
         items = [self.take(item, loaded) for item in spec["items"]]
         if kind == "dict":
-            return dict(zip(spec["keys"], items))
+            return dict(zip(spec["keys"], items, strict=True))
         if spec["fields"]:
             return collections.namedtuple(spec["class"], spec["fields"])(*items)
         return items if spec["class"] == "list" else tuple(items)
@@ -344,7 +344,7 @@ class Entry:
         bound = self.__signature__.bind(*args, **kwargs)
         bound.apply_defaults()
         arguments = Arguments()
-        for (name, value), spec in zip(bound.arguments.items(), self._specs):
+        for (name, value), spec in zip(bound.arguments.items(), self._specs, strict=True):
             arguments.add(value, spec, name)
         context = self._context()
         results = Results(self._result)

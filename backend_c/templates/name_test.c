@@ -34,7 +34,7 @@ static bool replay(@{name}_context *context, const char *path)
     int code = entries[p.entry].call(context, p.values, &c);
     if (code) {
         const scriptc_error *e = @{name}_last_error(context);
-        printf("FAILED: %s: %s\n%s", e->type, e->message, e->traceback);
+        printf("FAILED: %s: %s\n%s\n", e->type, e->message, e->traceback);
     } else {
         printf("%s, max abs %.3g, max rel %.3g\n", c.failures ? "not equal" : "ok", c.worst_abs, c.worst_rel);
     }

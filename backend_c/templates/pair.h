@@ -226,7 +226,7 @@ static void compare_fail(comparison *c, const char *name, const char *what)
     if (c->failures++ == 0) printf("FAILED: %s: %s; ", name, what);
 }
 
-static void compare_length(comparison *c, const char *name, int64_t got, int64_t expected)
+static inline void compare_length(comparison *c, const char *name, int64_t got, int64_t expected)
 {
     if (got != expected) compare_fail(c, name, "another length");
 }
@@ -243,7 +243,7 @@ static bool pair_exact(const DLTensor *got, const pair_value *expected, int64_t 
     return !memcmp(a, (const char *)expected->storage.data + (size_t)i * bytes, bytes);
 }
 
-static void compare_tensor(comparison *c, const char *name, const DLTensor *got, const pair_value *expected, const pair_value *reference)
+static inline void compare_tensor(comparison *c, const char *name, const DLTensor *got, const pair_value *expected, const pair_value *reference)
 {
     const DLTensor *want = &expected->storage;
     if (got->dtype.code != want->dtype.code || got->dtype.bits != want->dtype.bits) {

@@ -151,8 +151,8 @@ static void write_traceback(sc_caller *c, const sc_program *p, int at) {
     for (; at >= 0 && at < p->n_locs && n < 64; at = p->locs[at].inlined_at) chain[n++] = at;
     while (n-- > 0 && used < sizeof c->traceback - 1) {
         const sc_loc *l = &p->locs[chain[n]];
-        int length = snprintf(c->traceback + used, sizeof c->traceback - used, "  at %s:%d in %s: %s\n", l->file, l->line,
-                              l->function, l->text);
+        int length = snprintf(c->traceback + used, sizeof c->traceback - used, "%s  at %s:%d in %s: %s", used ? "\n" : "",
+                              l->file, l->line, l->function, l->text);
         used += length > 0 ? (size_t)length : 0;
     }
 }

@@ -236,6 +236,8 @@ static int read_header(reader *r) {
         } while (eat(j, ','));
         if (!eat(j, '}')) return sc_tell(r->error, "damaged header");
     }
+    skip_space(j);
+    if (j->at < j->end) return sc_tell(r->error, "damaged header");
     for (int i = 0; i < r->package->n_weights; i++)
         if (!r->weights->data[i]) return sc_tell(r->error, "tensor '%s' is missing", r->package->weights[i].name);
     return 0;
