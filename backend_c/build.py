@@ -5,27 +5,31 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scriptc import runtime
 
 from .cache import cache_key, cached
-from .toolchain import BuildError, compile_flags, compile_objects, cpu_identity, find_compiler, link_shared
+from .toolchain import JOBS, BuildError, compile_flags, compile_object, cpu_identity, find_compiler, link_shared
 
-LAYOUT = 1  # counts changes of what an entry holds
+LAYOUT = 2  # counts changes of what an entry holds
+# Files that loop over elements, slowest to compile first. In the others -O3 makes nothing faster but takes longer.
+HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_pool", "sc_conv", "sc_copy")
 
 
-def runtime_objects(optimize: int, debug: bool) -> list[Path]:
-    """The runtime's object files, compiled once per set of flags."""
-    flags = [*compile_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
-    sources = runtime.c_sources()
-    key = cache_key("runtime", _environment_key(optimize, debug))
-    entry = cached(key, lambda directory: _compile_runtime(sources, flags, directory))
-    return [entry / f"{source.stem}.o" for source in sources]
+def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
+    """The object file of one of the runtime's sources, compiled once per set of flags."""
+    level = optimize if source.stem in HOT else min(optimize, 2)
+    flags = [*compile_flags(optimize, debug), f"-O{level}", f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
+    key = cache_key("runtime", source.name, _environment_key(optimize, debug))
+    name = f"{source.stem}.o"
+    return cached(key, lambda directory: compile_object(source, flags, directory / name)) / name
 
 
 def build_library(c_source: str, name: str, *, optimize: int, debug: bool) -> Path:
-    """Compiles one generated file, links the runtime in, and returns the library. `<name>.c` is kept beside it."""
+    """Compiles one generated file, links what it needs of the runtime in, and returns the library. `<name>.c` is kept
+    beside it."""
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
     key = cache_key("library", stem, c_source, _environment_key(optimize, debug))
 
@@ -33,21 +37,24 @@ def build_library(c_source: str, name: str, *, optimize: int, debug: bool) -> Pa
         # The entry moves when it is complete: debug information names the place where the C will be.
         final = directory.with_suffix("")
         flags = [*compile_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-ffile-prefix-map={directory}={final}"]
-        source = directory / f"{stem}.c"
+        source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source)
+        needed = sorted(runtime.needed_sources(c_source), key=_by_compile_time)
         try:
-            objects = compile_objects([source], flags, directory)
-            link_shared([*objects, *runtime_objects(optimize, debug)], directory / f"{stem}.so")
+            with ThreadPoolExecutor(JOBS) as pool:
+                compiled = pool.submit(compile_object, source, flags, own)
+                objects = list(pool.map(lambda path: runtime_object(path, optimize, debug), needed))
+                compiled.result()
+            link_shared([own, *objects], directory / f"{stem}.so")
         except BuildError as error:
             raise BuildError(error.command, error.stderr, _keep(source)) from None
-        for path in objects:
-            path.unlink()
+        own.unlink()
 
     return cached(key, produce) / f"{stem}.so"
 
 
-def _compile_runtime(sources: list[Path], flags: list[str], directory: Path) -> None:
-    compile_objects(sources, flags, directory)
+def _by_compile_time(source: Path) -> int:
+    return HOT.index(source.stem) if source.stem in HOT else len(HOT)
 
 
 def _environment_key(optimize: int, debug: bool) -> list[object]:

@@ -23,8 +23,8 @@ class CNames:
     """Names of one scope. Reserved ones get a prefix or an underscore, later ones of the same wish a number."""
 
     def __init__(self, outer: CNames | None = None) -> None:
-        known = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
-        self.names = Names(dict(known))
+        known: dict[str, int] = outer.names.used if outer else dict.fromkeys((*_KEYWORDS, *_TAKEN), 1)
+        self.names: Names = Names(dict(known))
         self.everywhere: set[str] = outer.everywhere if outer else set()
 
     def fresh(self, wish: str) -> str:

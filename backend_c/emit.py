@@ -27,7 +27,7 @@ class CEntry:
 
 @dataclass(frozen=True)
 class CProgram:
-    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights in order."""
+    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights."""
 
     source: str
     entries: tuple[CEntry, ...]
@@ -46,13 +46,15 @@ def lower_to_loops(module: Module) -> Module:
 def emit_program(module: Module, *, debug: bool = False) -> CProgram:
     """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source."""
     loops = lower_to_loops(module)
+    _keep_reachable(loops)
     names, locs = ProgramNames(loops), LocTable()
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
+    called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}
     prototypes = [
         "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))
         for n, f in loops.funcs.items()
-        if len(loops.funcs) > 1
+        if n in called
     ]
     entries = tuple(
         CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries
@@ -63,11 +65,23 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
         locs.text(),
         "\n".join(prototypes) + "\n" if prototypes else "",
         *bodies,
-        *(_entry(loops, loops.funcs[e], names, bool(locs.rows)) for e in loops.entries),
-        _program(names, entries, bool(locs.rows), len(locs.rows)),
+        *(_entry(loops, loops.funcs[e], names, n_locs=len(locs.rows)) for e in loops.entries),
+        _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
     return CProgram(source, entries, tuple(locs.rows), tuple(loops.params))
+
+
+def _keep_reachable(module: Module) -> None:
+    """Drops functions that no entry calls: C compilers warn about them."""
+    reached: dict[str, Func] = {}
+    pending = list(module.entries)
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached[name] = module.funcs[name]
+            pending += [op.attrs["func"] for op in reached[name].body.walk() if op.name == "call"]
+    module.funcs = {name: func for name, func in module.funcs.items() if name in reached}
 
 
 def _heading(func: Func) -> str:
@@ -83,11 +97,13 @@ def _heading(func: Func) -> str:
 def _weights(module: Module, names: ProgramNames) -> str:
     if not names.weights:
         return ""
-    members = [f"    sc_tensor *{names.members[p.name]}; {comment(f'{p.name}: {p.type}')}" for p in module.params.values()]
+    members = [
+        f"    sc_tensor *{names.members[p.name]}; {comment(f'{p.name}: {p.type}')}" for p in module.params.values()
+    ]
     return "\n".join([f"typedef struct {names.weights} {{", *members, f"}} {names.weights};", ""])
 
 
-def _entry(module: Module, func: Func, names: ProgramNames, has_locs: bool) -> str:
+def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int) -> str:
     """The function that callers reach: unpacks arguments and weights, boxes results."""
     n = len(func.body.args)
     lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
@@ -101,19 +117,20 @@ def _entry(module: Module, func: Func, names: ProgramNames, has_locs: bool) -> s
         lines.append("    (void)results;")
     if not n and not names.weights:
         lines.append("    (void)args;")
-    if has_locs:
+    if n_locs:
         lines.append("    cx->locs = locs;")
     lines += [f"    return {names.functions[func.name]}({', '.join(['cx', *used])});", "}", ""]
     return "\n".join(piece for line in lines for piece in wrap(line))
 
 
-def _program(names: ProgramNames, entries: tuple[CEntry, ...], has_locs: bool, n_locs: int) -> str:
+def _program(module: Module, names: ProgramNames, entries: tuple[CEntry, ...], n_locs: int) -> str:
     rows = [f"    {{{c_string(e.name)}, {names.entries[e.name]}, {e.n_args}, {e.n_results}}}," for e in entries]
+    locs = "locs" if n_locs else "NULL"
     return "\n".join([
         "static const sc_entry entries[] = {", *rows, "};", "",
         "#ifndef SC_LEVEL", '#define SC_LEVEL "native"', "#endif", "",
         "static const sc_program program = {",
-        f"    SC_ABI_VERSION, {c_string(names.module)}, SC_LEVEL, {len(entries)}, entries, {'locs' if has_locs else 'NULL'}, {n_locs},",
+        f"    SC_ABI_VERSION, {c_string(module.name)}, SC_LEVEL, {len(entries)}, entries, {locs}, {n_locs},",
         "};", "",
         '__attribute__((visibility("default"))) const sc_program *sc_program_get(void);', "",
         "const sc_program *sc_program_get(void) {", "    return &program;", "}", "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
 from scriptc.backend_c.literals import c_const, c_string
@@ -23,10 +23,9 @@ class ProgramNames:
     """Names at file scope, and the members of the struct of weights."""
 
     def __init__(self, module: Module):
-        names = CNames()
-        self.module = names.fresh(module.name)
-        self.weights = names.fresh(f"{self.module}_weights") if module.params else None
-        self.functions = {f: names.fresh(f if "." in f else f"{self.module}_{f}") for f in module.funcs}
+        names, prefix = CNames(), identifier(module.name)
+        self.weights = names.fresh(f"{prefix}_weights") if module.params else None
+        self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
         members = CNames()
         self.members = {path: members.fresh(path) for path in module.params}
@@ -51,23 +50,33 @@ class FunctionPrinter:
         self.variables = Variables(func, local)
         self.writer = Writer(debug=debug)
         self.line = self.writer.line
-        self.declared: set[Value] = set()
+        self.declared: dict[Value, int] = {}  # variables, with the number of lines up to their declaration
+        self.read: set[Value] = set()  # variables whose value some line reads
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
 
     def text(self) -> str:
         func = self.func
         parameters = [declare(a.type, self.variables[a]) for a in func.body.args]
         self.block(func.body)
-        used = set(re.findall(r"[A-Za-z_]\w*", "\n".join(self.writer.lines)))
-        unused = [name for name in self.parameter_names() if name not in used]
-        head = [f"{INDENT}(void){name};" for name in unused]
+        self.excuse_unread()
+        head = [f"{INDENT}(void){name};" for name in self.unused_parameters()]
         if any(v.type == ITER for op in func.body.walk() for r in op.regions for v in r.args):
             head.append(f"{INDENT}sc_iter it;")
         lines = [*wrap(signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
         return "\n".join(lines) + "\n"
 
-    def parameter_names(self) -> list[str]:
-        return ["cx", *(["w"] if self.program.weights else []), *(self.variables[a] for a in self.func.body.args)]
+    def unused_parameters(self) -> list[str]:
+        words = set(re.findall(r"\w+", "\n".join(self.writer.lines)))
+        fixed = [name for name in ("cx", *(["w"] if self.program.weights else [])) if name not in words]
+        return [*fixed, *(self.variables[a] for a in self.func.body.args if a not in self.read)]
+
+    def excuse_unread(self) -> None:
+        """Puts `(void)x;` behind the declarations of variables that are only assigned."""
+        lines = self.writer.lines
+        for variable, at in sorted(self.declared.items(), key=lambda item: -item[1]):
+            if variable not in self.read:
+                indent = lines[at - 1][: len(lines[at - 1]) - len(lines[at - 1].lstrip())]
+                lines.insert(at, f"{indent}(void){self.variables[variable]};")
 
     # ---- values ----
 
@@ -75,6 +84,7 @@ class FunctionPrinter:
         """The text of a value: its variable, or the expression that is written in its place."""
         op = value.op
         if op is None or op not in self.variables.inline:
+            self.read.add(self.variables.find(value))
             return self.variables[value]
         match op.name:
             case "const":
@@ -89,7 +99,7 @@ class FunctionPrinter:
 
     def filled(self, op: Op, attr: str) -> str:
         template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
-        return fill(template, lambda i: as_operand(self.value(op.operands[i])))
+        return fill(template, lambda i: self.value(op.operands[i]))
 
     def element(self, op: Op) -> str:
         pointer, index = map(self.value, op.operands[:2])
@@ -109,21 +119,28 @@ class FunctionPrinter:
     def fail(self, op: Op) -> str:
         return f"return sc_fail_at(cx, {self.locs.row(op.loc)});"
 
-    def head(self, value: Value) -> str:
-        """The left side of a variable's assignment: with its type the first time."""
-        variable = self.variables.find(value)
-        if variable in self.declared:
-            return self.variables[value]
-        self.declared.add(variable)
+    def declare(self, value: Value, initial: str = "") -> None:
+        """The line that declares the variable of a value."""
         const = "const " if isinstance(value.type, PtrType) and not _is_stored(value) else ""
-        return const + declare(value.type, self.variables[value])
+        self.line(f"{const}{declare(value.type, self.variables[value])}{initial};")
+        self.declared[self.variables.find(value)] = len(self.writer.lines)
 
-    def declare(self, value: Value) -> None:
-        if self.variables.find(value) not in self.declared:
-            self.line(f"{self.head(value)};")
+    def out(self, value: Value) -> str:
+        """A pointer through which a call sets the variable of a value, declared in front if need be."""
+        self.declare_all([value])
+        self.read.add(self.variables.find(value))
+        return f"&{self.variables[value]}"
+
+    def declare_all(self, values: list[Value]) -> None:
+        for value in values:
+            if self.variables.find(value) not in self.declared:
+                self.declare(value)
 
     def set(self, value: Value, text: str) -> None:
-        self.line(f"{self.head(value)} = {unwrapped(text)};")
+        if self.variables.find(value) in self.declared:
+            self.line(f"{self.variables[value]} = {unwrapped(text)};")
+        else:
+            self.declare(value, f" = {unwrapped(text)}")
 
     def do_c_expr(self, op: Op) -> None:
         self.set(op.result, self.filled(op, "text"))
@@ -153,18 +170,15 @@ class FunctionPrinter:
                 self.set(op.result, f"{fn}({args})")
             case "null":
                 self.set(op.result, f"{fn}({args})")
-                self.line(f"if (!{self.variables[op.result]}) {self.fail(op)}")
+                self.line(f"if (!{self.value(op.result)}) {self.fail(op)}")
             case "status":
-                if op.results:
-                    self.declare(op.result)
-                    args += f", &{self.variables[op.result]}"
+                for result in op.results:
+                    args += f", {self.out(result)}"
                 self.line(f"if ({fn}({args}) < 0) {self.fail(op)}")
 
     def do_call(self, op: Op) -> None:
         args = ["cx", *(["w"] if self.program.weights else []), *map(self.value, op.operands)]
-        for result in op.results:
-            self.declare(result)
-            args.append(f"&{self.variables[result]}")
+        args += map(self.out, op.results)
         self.line(f"if ({self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0) {self.fail(op)}")
 
     def do_raise(self, op: Op) -> None:
@@ -172,14 +186,16 @@ class FunctionPrinter:
         self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.line(self.fail(op))
 
+    def do_unreachable(self, op: Op) -> None:
+        self.line("__builtin_unreachable();")
+
     def do_c_rows(self, op: Op) -> None:
         inputs = fill(op.attrs["args"], lambda i: self.value(op.operands[i]))
-        count = 1 + inputs.count(",")
+        count = 1 + op.attrs["args"].count(",")
         dtypes = ", ".join(C_ENUM[d] for d in op.attrs["dtypes"])
         names = [self.variables[r] for r in op.results]
         if len(names) == 1:
-            self.declare(op.result)
-            out = f"&{names[0]}"
+            out = self.out(op.result)
         else:
             out = self.local.unseen("out")
             self.line(f"sc_tensor *{out}[{len(names)}];")
@@ -203,18 +219,8 @@ class FunctionPrinter:
 
     # ---- structure ----
 
-    def declare_results(self, op: Op) -> None:
-        for result in op.results:
-            self.declare(result)
-
-    def ignore_unread(self, values: list[Value]) -> None:
-        """Variables that are only assigned."""
-        for value in values:
-            if not self.variables.is_read(value):
-                self.line(f"(void){self.variables[value]};")
-
     def do_if(self, op: Op) -> None:
-        self.declare_results(op)
+        self.declare_all(op.results)
         condition = unwrapped(self.value(op.operands[0]))
         then, orelse = op.regions
         if _is_empty(then) and not _is_empty(orelse):
@@ -231,7 +237,6 @@ class FunctionPrinter:
             self.writer.depth += 1
             self.block(orelse)
         self.writer.close()
-        self.ignore_unread(op.results)
 
     def elif_of(self, block: Block) -> Op | None:
         """The `if` that a block consists of, when its results already are the variables that the block yields to."""
@@ -242,19 +247,18 @@ class FunctionPrinter:
         return ops[0] if shared and list(ops[1].operands) == ops[0].results else None
 
     def do_scope(self, op: Op) -> None:
-        self.declare_results(op)
+        self.declare_all(op.results)
         self.writer.open("{")
         self.block(op.regions[0])
         self.writer.close()
         self.end_label(op)
-        self.ignore_unread(op.results)
 
     def do_loop(self, op: Op) -> None:
         n, init, carried = loop_parts(op)
         for arg, first in zip(carried, init, strict=True):
             if self.variables.find(arg) is not self.variables.find(first):
                 self.set(arg, self.value(first))
-        self.declare_results(op)
+        self.declare_all(op.results)
         self.loop_head(op, n)
         self.block(op.regions[0])
         if "next" in self.targets.get(op, {}):
@@ -263,7 +267,6 @@ class FunctionPrinter:
         if n:
             self.move(dict(zip(op.results, carried, strict=False)))
         self.end_label(op)
-        self.ignore_unread([*carried, *op.results])
 
     def loop_head(self, op: Op, bounds: int) -> None:
         if not bounds:
@@ -280,8 +283,7 @@ class FunctionPrinter:
         self.writer.open(
             f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{"
         )
-        self.line(f"const int64_t {i} = sc_range_at({start}, {step}, {k});")
-        self.ignore_unread([op.regions[0].args[0]])
+        self.declare(op.regions[0].args[0], f" = sc_range_at({start}, {step}, {k})")
 
     def end_label(self, op: Op) -> None:
         if "end" in self.targets.get(op, {}):
@@ -292,9 +294,9 @@ class FunctionPrinter:
         pending: Moves = []
         kept: dict[str, Value] = {}
         for target, source in assignments.items():
-            name, text = self.variables[target], unwrapped(self.value(source))
-            if name != text:
-                pending.append((name, text))
+            if self.variables.find(target) is not self.variables.find(source):
+                name = self.variables[target]
+                pending.append((name, unwrapped(self.value(source))))
                 kept[name] = target
         while pending:
             ready = [m for m in pending if not any(_mentions(o[1], m[0]) for o in pending if o is not m)]

@@ -20,7 +20,16 @@ _EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
 
 def fill(template: str, value: Callable[[int], str]) -> str:
     """The template with its slots replaced, and doubled braces made single."""
-    return _SLOT.sub(lambda m: value(int(m[1])) if m[1] else m[0][0], template)
+
+    def replace(m: re.Match[str]) -> str:
+        if m[1] is None:
+            return m[0][0]
+        text = value(int(m[1]))
+        before, after = template[: m.start()], template[m.end() :]
+        is_argument = (not before or before.endswith(("(", ", "))) and (not after or after.startswith((")", ", ")))
+        return unwrapped(text) if is_argument else as_operand(text)
+
+    return _SLOT.sub(replace, template)
 
 
 def is_primary(text: str) -> bool:
@@ -94,7 +103,8 @@ def inlined(block: Block) -> set[Op]:
         lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
-        if fits and lengths[op] <= MAX_LENGTH and _may_move(op, users[0]):
+        room = MAX_LENGTH * (2 if fits and users[0].name == "if" else 1)
+        if fits and lengths[op] <= room and _may_move(op, users[0]):
             candidates[op] = users[0]
             pure = op.name == "c.expr" and not _reads_object(op)
             if pure and all(m in moving for m in makers if m in candidates):

@@ -36,7 +36,7 @@ def c_float(value: float, *, single: bool = False) -> str:
 
 def _single(text: str) -> float | None:
     try:
-        return struct.unpack("f", struct.pack("f", float(text)))[0]  # type: ignore[no-any-return]
+        return struct.unpack("f", struct.pack("f", float(text)))[0]
     except OverflowError:  # rounded up past the largest float
         return None
 

@@ -22,13 +22,13 @@ from scriptc.ir.types import NONE, Type, is_counted
 class Lowerer:
     """Lowers one function; emitters build through it."""
 
-    def __init__(self, source: Module, func: Func):
+    def __init__(self, source: Module, func: Func, recursive: frozenset[str]):
         self.source = source
+        self.recursive = recursive  # functions that may call themselves
         self.func = func
         self.body = Block()
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
-        self.labels: dict[str, list[Type]] = {}
 
     def run(self) -> Func:
         for arg in self.func.body.args:
@@ -151,6 +151,18 @@ class Lowerer:
 def lower(module: Module) -> Module:
     """The module in the loop IR, in which objects are not yet retained and released."""
     lowered = Module(module.name, params=dict(module.params), entries=list(module.entries))
+    recursive = frozenset(name for name in module.funcs if name in _reachable(module, name))
     for name, func in module.funcs.items():
-        lowered.funcs[name] = Lowerer(module, func).run()
+        lowered.funcs[name] = Lowerer(module, func, recursive).run()
     return lowered
+
+
+def _reachable(module: Module, start: str) -> set[str]:
+    """The functions that a function calls, directly or not."""
+    reached: set[str] = set()
+    pending = [start]
+    while pending:
+        calls = {op.attrs["func"] for op in module.funcs[pending.pop()].body.walk() if "func" in op.attrs}
+        pending += calls - reached
+        reached |= calls
+    return reached

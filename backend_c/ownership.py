@@ -76,7 +76,7 @@ class _Function:
         block, at = loop.parent, self.position[loop]
         assert block is not None
         for value in loop.operands:
-            if not is_counted(value.type):
+            if not _is_counted(value):
                 continue
             ends = value in self.last and value.block is block and self.last[value] == at and value not in self.moved
             if ends and not any(user is not loop and _ancestor(user, block) is loop for user in value.users()):
@@ -90,7 +90,7 @@ class _Function:
         for value in op.operands:
             if value in live:
                 live.remove(value)
-            elif is_counted(value.type):
+            elif _is_counted(value):
                 changes.append(("c.retain", value))
         changes += [("c.release", value) for value in live]
 
@@ -101,7 +101,9 @@ class _Function:
         while block is not None:
             yield block, self.position[at]
             holder = block.parent
-            if holder is None or op.name == "yield" or ("to" in op.attrs and holder.attrs.get("label") == op.attrs["to"]):
+            if holder is None or op.name == "yield":
+                return
+            if "to" in op.attrs and holder.attrs.get("label") == op.attrs["to"]:
                 return
             at, block = holder, holder.parent
 
@@ -124,6 +126,11 @@ class _Function:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _is_counted(value: Value) -> bool:
+    """Whether taking the value means to count: it is an object, and not NULL for sure."""
+    return is_counted(value.type) and not (value.op is not None and value.op.name == "undef")
 
 
 def _blocks(block: Block) -> Iterator[Block]:

@@ -10,8 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +18,7 @@ from pathlib import Path
 from .cache import cache_key, cached
 
 CANDIDATES = ("cc", "gcc", "clang")
-JOBS = 2
+JOBS = 2  # compilers that run at a time
 BASE_FLAGS = (
     "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-fPIC",
     "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra",
@@ -94,17 +93,8 @@ def sanitizing() -> bool:
     return os.environ.get("SCRIPTC_SANITIZE", "") not in ("", "0")
 
 
-def compile_objects(sources: Iterable[Path], flags: Sequence[str], out_dir: Path) -> list[Path]:
-    """Compiles each source to `<stem>.o` in `out_dir`, two at a time."""
-    compiler = find_compiler()
-
-    def compile_one(source: Path) -> Path:
-        out = out_dir / f"{source.stem}.o"
-        _run([*compiler.command, *flags, "-c", str(source), "-o", str(out)], source)
-        return out
-
-    with ThreadPoolExecutor(JOBS) as pool:
-        return list(pool.map(compile_one, sources))
+def compile_object(source: Path, flags: Sequence[str], out: Path) -> None:
+    _run([*find_compiler().command, *flags, "-c", str(source), "-o", str(out)], source)
 
 
 def link_shared(objects: Sequence[Path], out: Path) -> Path:

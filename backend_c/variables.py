@@ -1,8 +1,8 @@
 """Which values share one C variable, and what the variables are called.
 
-A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's `h` stays
-`h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the variable of the
-`if`'s result.
+A carried value is a variable that `yield` assigns. The result of its loop is the same variable, so that the user's
+`h` stays `h`; and so is its initial value where nothing else uses that. What a branch makes only to yield it is the
+variable of the `if`'s result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class Variables:
         self.leader: dict[Value, Value] = {}
         self.inline: set[Op] = set()
         self.name: dict[Value, str] = {}
-        self.read: set[Value] = set()
         self.choose(func.body)
         for op in func.body.walk():
             if op.name == "loop":
@@ -35,8 +34,6 @@ class Variables:
         for op in func.body.walk():
             if op.name == "if":
                 self.share_yielded(op)
-        for op in func.body.walk():
-            self.read.update(self.find(v) for v in op.operands)
         self.assign(func.body, names)
 
     def choose(self, block: Block) -> None:
@@ -98,9 +95,6 @@ class Variables:
 
     def __getitem__(self, value: Value) -> str:
         return self.name[self.find(value)]
-
-    def is_read(self, value: Value) -> bool:
-        return self.find(value) in self.read
 
 
 def is_droppable(op: Op) -> bool:

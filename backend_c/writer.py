@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from scriptc.backend_c.literals import c_string
 from scriptc.ir.loc import Loc
 
 WIDTH = 118
@@ -42,7 +43,11 @@ class Writer:
         self.at: tuple[str, int] | None = None
 
     def line(self, text: str) -> None:
-        self.lines += wrap(INDENT * self.depth + text)
+        """One statement. For a debugger, all of its lines are at the user's line."""
+        for piece in wrap(INDENT * self.depth + text):
+            if self.debug and self.at is not None:
+                self.lines.append(f"#line {self.at[1]} {c_string(self.at[0])}")
+            self.lines.append(piece)
 
     def label(self, name: str) -> None:
         self.lines.append(f"{INDENT * (self.depth - 1)}{name}:;")
@@ -66,5 +71,3 @@ class Writer:
             note = f"{file}:{loc.line}: {text}"
             room = WIDTH - len(INDENT) * self.depth - 6
             self.line(comment(note if len(note) <= room else note[: room - 3] + "..."))
-        if self.debug:
-            self.lines.append(f'#line {loc.line} "{loc.file}"')

@@ -250,7 +250,7 @@ class Calls(Context):
 
     def tensor_default(self, av: AV, name: str) -> AV:
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
-            return self.live_tensor(av.obj, {name: av.obj}, name, name)  # type: ignore[attr-defined, no-any-return]
+            return self.live_tensor(av.obj, {name: av.obj}, name, name)
         return av
 
 

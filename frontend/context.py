@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.specs import Guard, Live, TensorSpec
-from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
@@ -62,6 +62,16 @@ class NeedsKnown(Exception):
 
 class Restart(Exception):
     """The function must be read again, under assumptions that were corrected."""
+
+
+@dataclass
+class Walk:
+    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
+    and `item` gives the value at it."""
+
+    items: list[AV] | None = None
+    count: tuple[AV, AV, AV] | None = None
+    item: Callable[[Dyn], AV] | None = None
 
 
 @dataclass
@@ -144,6 +154,42 @@ class Context:
         raise NotImplementedError
 
     def known_items(self, obj: Any) -> list[AV]:
+        raise NotImplementedError
+
+    def iteration(self, av: AV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def inplace(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def load(self, name: str) -> AV:
+        raise NotImplementedError
+
+    def subscript(self, owner: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def item_at(self, owner: AV, index: int) -> AV:
+        raise NotImplementedError
+
+    def size(self, tensor: AV, dim: int) -> Value:
+        raise NotImplementedError
+
+    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        raise NotImplementedError
+
+    def store_attribute(self, owner: AV, name: str) -> None:
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: AV) -> None:
+        raise NotImplementedError
+
+    def run(self, stmts: Sequence[ast.stmt]) -> bool:
+        raise NotImplementedError
+
+    def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
+        raise NotImplementedError
+
+    def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
 
     # ---- places and errors ----
@@ -246,11 +292,15 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
-                return {INT: "int", FLOAT: "float", BOOL: "bool"}.get(av.type, "Tensor")
+                return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
                 return "list"
+            case DictV():
+                return "dict"
+            case RangeV():
+                return "range"
         return "function"
 
     def known(self, av: AV, what: str) -> Any:

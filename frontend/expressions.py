@@ -197,14 +197,16 @@ class Expressions(Operators, Lookup, Iteration):
             return str(node.value)
         assert isinstance(node, ast.FormattedValue)
         obj = self.known(self.eval(node.value), "a value in an f-string")
-        obj = {-1: lambda x: x, 115: str, 114: repr, 97: ascii}[node.conversion](obj)
+        if node.conversion != -1:
+            convert: Any = {115: str, 114: repr, 97: ascii}[node.conversion]
+            obj = convert(obj)
         spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
         av = self.evaluate(format, obj, spec)
         assert isinstance(av, Known)
         return str(av.obj)
 
     def e_Lambda(self, node: ast.Lambda) -> AV:
-        return self.closure(node)  # type: ignore[attr-defined, no-any-return]
+        return self.closure(node)
 
     def e_ListComp(self, node: ast.ListComp) -> AV:
         return self.comprehension(node, node.elt, (self.loc, "comp"))
@@ -247,7 +249,7 @@ class Expressions(Operators, Lookup, Iteration):
     def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
         """An element of a comprehension, its target bound for as long."""
         saved = dict(self.frame.locals)
-        self.assign(target, item)  # type: ignore[attr-defined]
+        self.assign(target, item)
         value = self.eval(elt)
         for n in ast.walk(target):
             if isinstance(n, ast.Name):
@@ -261,8 +263,8 @@ class Expressions(Operators, Lookup, Iteration):
         nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
         for n in nodes:
             live.after.setdefault(n, frozenset())
-            live.header.setdefault(n, frozenset())  # type: ignore[arg-type]
-        if not self.run([body]):  # type: ignore[attr-defined]
+            live.header.setdefault(n, frozenset())
+        if not self.run([body]):
             raise Terminated
 
     def e_Starred(self, node: ast.Starred) -> AV:
@@ -390,11 +392,12 @@ class Expressions(Operators, Lookup, Iteration):
         return isinstance(av, Dyn) and av.type == INT
 
     def slice_dim(self, tensor: AV, dim: int, part: AV) -> AV:
-        bounds = (
-            [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
-            if isinstance(part, Known)
-            else list(part.items)
-        )  # type: ignore[attr-defined]
+        bounds: list[AV]
+        if isinstance(part, Known):
+            bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
+        else:
+            assert isinstance(part, Tup)
+            bounds = list(part.items)
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")

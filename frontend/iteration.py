@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context
+from scriptc.frontend.context import Context, Walk
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -25,16 +24,6 @@ from scriptc.frontend.values import (
 from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
-
-
-@dataclass
-class Walk:
-    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it."""
-
-    items: list[AV] | None = None
-    count: tuple[AV, AV, AV] | None = None
-    item: Callable[[Dyn], AV] | None = None
 
 
 class Iteration(Context):
@@ -81,7 +70,9 @@ class Iteration(Context):
                 walk = self.iteration(part, site)
                 if walk.items is not None:
                     return Walk(items=walk.items[::-1])
-                if walk.count is None or walk.item is None or not self.starts_at_zero(walk.count):
+                if walk.count is None:
+                    return Walk()
+                if walk.item is None or not self.starts_at_zero(walk.count):
                     self.fail("reversed of this sequence is not supported yet")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
@@ -108,13 +99,15 @@ class Iteration(Context):
 
     def walk_zip(self, av: ZipV, site: Any) -> Walk:
         walks = [self.iteration(p, None if isinstance(p, RangeV) else site) for p in av.parts]
-        if all(w.items is not None or w.count is None for w in walks):
+        if any(w.items is None and w.count is None for w in walks):
+            return Walk()
+        if all(w.items is not None for w in walks):
             columns = [w.items or [] for w in walks]
             rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
             if av.offset is None:
                 return Walk(items=[Tup(r) for r in rows])
             return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
-        if any(w.items is not None or w.count is None or not self.starts_at_zero(w.count) for w in walks):
+        if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
             self.fail(
                 "zip of a known and an unknown sequence is not supported yet",
                 "index the one with the counter of a range",

@@ -43,6 +43,8 @@ class Same(Plan):
     av: AV
 
     def key(self) -> str:
+        if isinstance(self.av, (Unbound, Poison)):  # made anew wherever a name is looked up
+            return type(self.av).__name__
         return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
@@ -84,8 +86,9 @@ class TupPlan(Plan):
             yield from item.types()
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+        parts = _parts(av)
         for i, item in enumerate(self.items):
-            yield from item.flatten(ctx, av.items[i] if isinstance(av, Tup) else av)
+            yield from item.flatten(ctx, av if parts is None else parts[i])
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         return Tup([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.items)], self.cls)
@@ -128,24 +131,35 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, force=force, fresh=fresh))
-    if all(
-        isinstance(a, Tup) and isinstance(first, Tup) and (len(a.items), a.cls) == (len(first.items), first.cls)
-        for a in avs
+    if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
+        force and _is_number(first)
     ):
-        columns = zip(*(a.items for a in avs if isinstance(a, Tup)), strict=True)
-        assert isinstance(first, Tup)
-        return TupPlan(tuple(unify(c, force=force, fresh=fresh) for c in columns), first.cls)
+        return Same(first)
+    columns = [_parts(a) for a in avs]
+    shapes = {(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}
+    if len(shapes) == 1 and columns[0] is not None:
+        rows = zip(*(c for c in columns if c is not None), strict=True)
+        return TupPlan(tuple(unify(r, force=force, fresh=fresh) for r in rows), _class_of(first))
     if not (force and _is_number(first)):
         is_run_time = isinstance(first, Dyn) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
-            return Same(first)
-        if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs):
             return Same(first)
         if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
             force or fresh
         ):
             return Same(first)
     return Leaf(_join_types(avs))
+
+
+def _parts(av: AV) -> Sequence[AV] | None:
+    """The items of a tuple, one that is known as a whole included; None for all else."""
+    if isinstance(av, Known) and isinstance(av.obj, tuple):
+        return [Known(o) for o in av.obj]
+    return av.items if isinstance(av, Tup) else None
+
+
+def _class_of(av: AV) -> type:
+    return av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else object
 
 
 def _is_number(av: AV) -> bool:

@@ -246,7 +246,7 @@ class Lookup(Context):
         return self.outside_value(module.__dict__[name], module.__dict__, name, name, guarded=guarded)
 
     def super_attribute(self, proxy: super, name: str) -> AV:
-        obj, cls = proxy.__self__, proxy.__thisclass__
+        obj, cls = proxy.__self__, proxy.__thisclass__  # type: ignore[attr-defined]
         mro = type(obj).__mro__
         for base in mro[mro.index(cls) + 1 :]:
             if name in base.__dict__:

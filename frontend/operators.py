@@ -34,6 +34,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
     "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
@@ -59,6 +60,10 @@ class Operators(Context):
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
             if on_tensors == "matmul":
                 return self.matmul(a, b)
+            if not is_tensor(a) and on_tensors in ("add", "mul"):
+                return self.elementwise(on_tensors, b, a)  # Tensor.__radd__ and __rmul__
+            if not is_tensor(a) and on_tensors == "div":
+                return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
             return Tup([*a.items, *b.items])
@@ -120,7 +125,9 @@ class Operators(Context):
     # ---- tensors ----
     def result_dtype(self, *operands: AV) -> str:
         """torch.result_type of tensors and numbers."""
-        dimensioned, zero_dim, numbers = [], [], []
+        dimensioned: list[str] = []
+        zero_dim: list[str] = []
+        numbers: list[str] = []
         for av in operands:
             if is_tensor(av):
                 t = tensor_type(av)
@@ -229,7 +236,7 @@ class Operators(Context):
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
-            result = self.evaluate(lambda x, c: x in c, item.obj, container.obj)
+            result = self.evaluate(operator.contains, container.obj, item.obj)
         elif isinstance(container, DictV) and isinstance(item, Known):
             result = Known(item.obj in container.items)
         else:
@@ -269,7 +276,7 @@ class Operators(Context):
         if name == "Not":
             return self.negate(self.truth(av))
         if isinstance(av, Known):
-            return self.evaluate({"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}[name], av.obj)
+            return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
             if name == "UAdd":
                 return av

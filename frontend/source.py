@@ -54,7 +54,8 @@ def _of_code(code: CodeType, name: str) -> Source:
         tree = _around(code)  # a lambda inside an expression that its first line does not hold whole
         first, removed = 1, 0
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
+        if isinstance(node, (ast.expr, ast.stmt, ast.excepthandler, ast.arg, ast.keyword, ast.alias, ast.pattern)):
+            assert node.end_lineno is not None and node.end_col_offset is not None
             node.lineno += first - 1
             node.col_offset += removed
             node.end_lineno += first - 1

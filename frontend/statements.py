@@ -272,7 +272,7 @@ class Statements(Context):
                 plans[name] = unify([Poison()])
         return plans
 
-    def flatten(self, plans: dict[str, Plan], env: Env) -> list:  # type: ignore[type-arg]
+    def flatten(self, plans: dict[str, Plan], env: Env) -> list:
         return [v for name, plan in plans.items() for v in plan.flatten(self, env.get(name, Unbound()))]
 
     def rebind(self, plans: dict[str, Plan], op: Op, names: frozenset[str] | Sequence[str]) -> None:
@@ -322,14 +322,13 @@ class Statements(Context):
         names = assigned([*node.body, node.test]) & self.frame.live.header[node]
 
         def loop(breaks: LoopTarget | None) -> bool:
-            def body(target: LoopTarget, leave: Callable[[], None]) -> bool:
+            def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
                 condition = self.truth(self.eval(node.test))
                 if not isinstance(condition, Known):
                     # `while c: body` is a loop that a failing test leaves
-                    self.branch(condition, lambda: True, lambda: self.reached(lambda: (leave(), False)[1]), frozenset())
+                    self.branch(condition, lambda: True, leave, frozenset())
                 elif not condition.obj:
-                    leave()
-                    return False
+                    return leave()
                 return self.run(node.body)
 
             return self.dynamic_loop(node, names, None, body, breaks)
@@ -347,7 +346,7 @@ class Statements(Context):
             return self.run(node.orelse)
 
         def loop(breaks: LoopTarget | None) -> bool:
-            def body(target: LoopTarget, leave: Callable[[], None]) -> bool:
+            def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
                 self.assign(node.target, plan.item(Dyn(target.counter)))  # type: ignore[misc, arg-type]
                 return self.run(node.body)
 
@@ -374,7 +373,7 @@ class Statements(Context):
         node: ast.For | ast.While,
         names: frozenset[str],
         bounds: tuple[AV, AV, AV] | None,
-        body: Callable[[LoopTarget, Callable[[], None]], bool],
+        body: Callable[[LoopTarget, Callable[[], bool]], bool],
         breaks: LoopTarget | None,
         site: object = None,
     ) -> bool:
@@ -406,8 +405,9 @@ class Statements(Context):
             errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
-            def leave() -> None:
+            def leave() -> bool:
                 exits.append((self.effect("break", (), to=label), dict(frame.locals)))  # noqa: B023
+                return False
 
             with self.builder.at(block):
                 falls = self.reached(lambda: body(target, leave))  # noqa: B023

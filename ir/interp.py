@@ -43,10 +43,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def reduce(name: str) -> Callable[..., Any]:
         def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
             f = getattr(torch, name)
-            if name in ("all", "any"):
-                x = x.bool()
             if not dim:  # torch reads an empty tuple as all dims
-                return x.to(dtype, copy=True)
+                return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
             if name == "prod":
                 x = x.to(dtype)
                 for d in sorted(dim, reverse=True):
@@ -68,7 +66,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.nn.functional.linear(x, w, bias)
 
     own: dict[str, Callable[..., Any]] = {
-        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight: weight.clone(),
+        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
@@ -148,7 +146,19 @@ class Interpreter:
                     keywords[arg.name] = value
                 else:
                     args.append(value)
-        return reference(name)(*args, **keywords)
+        try:
+            return reference(name)(*args, **keywords)
+        except TypeError:
+            if "ELEMENTWISE" not in OPS[name].traits:
+                raise
+        tensors = map(self.as_tensor, args)  # some of torch's functions take no numbers
+        return reference(name)(*tensors, **keywords)
+
+    def as_tensor(self, value: Any) -> Any:
+        """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
+        if isinstance(value, self.torch.Tensor):
+            return value
+        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None)
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value

@@ -24,7 +24,7 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
-# WIDE_NUMBER: a number as second operand keeps its precision beside half tensors, where others are rounded to their dtype.
+# WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
     "FLOATING", "WIDE_NUMBER",
@@ -76,7 +76,8 @@ def parse_schema(schema: str) -> tuple[SchemaArg, ...]:
         default: Any = ...
         if (text := m["default"]) is not None:
             default = _DEFAULTS[text] if text in _DEFAULTS else _number(text)
-        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default, int(m["size"] or 0) or None))
+        size = int(m["size"]) if m["size"] else None
+        args.append(SchemaArg(m["name"], m["type"], bool(m["list"]), bool(m["opt"]), keyword_only, default, size))
     return tuple(args)
 
 

@@ -8,7 +8,7 @@ from scriptc.ir.types import NONE, TupleType
 from scriptc.ir.verifier import VerifyError, verify
 
 _STRUCTURE = frozenset({
-    "const", "undef", "call", "if", "loop", "scope", "yield", "continue", "break", "return", "raise",
+    "const", "undef", "call", "if", "loop", "scope", "yield", "continue", "break", "return", "raise", "unreachable",
 })  # fmt: skip
 _LOOPS = frozenset(name for name in OPS if name.startswith("c."))
 HIGH = frozenset(OPS) - _LOOPS

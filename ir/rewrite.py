@@ -14,7 +14,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.regions import target
-from scriptc.ir.types import Type
+from scriptc.ir.types import Type, is_subtype
 
 # A rule that undoes another would fire for ever; this many firings for each op is far more than rules need.
 FIRINGS_PER_OP = 100
@@ -121,6 +121,17 @@ class Rewriter:
 
     def _forget(self, op: Op) -> None:
         self.erased.update(op.walk())
+
+
+def fits(new: Value, old: Value) -> bool:
+    """Whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
+    return type(new.type) is type(old.type) and is_subtype(new.type, old.type)
+
+
+def inlines(op: Op, region: Block) -> bool:
+    """Whether what the region ends with fits the results of its op, where it does not leave further out."""
+    last = region.ops[-1]
+    return target(last) is not op or all(map(fits, last.operands, op.results))
 
 
 Rule = Callable[[Op, Rewriter], bool]

@@ -1,12 +1,46 @@
 """The C runtime (headers and sources) and the bridge that calls compiled libraries from Python."""
 
+import re
+from functools import lru_cache
 from pathlib import Path
 
 INCLUDE_DIR = Path(__file__).parent / "include"
 SOURCE_DIR = Path(__file__).parent / "src"
+
+# A function that other files may call, at its definition.
+_DEFINITION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{", re.MULTILINE)
+_PRIVATE_HEADER = re.compile(r'^#include "(\w+)\.h"', re.MULTILINE)
 
 
 def c_sources() -> list[Path]:
     """The runtime's C files, one translation unit each. sc_all.c, which includes the others, is the other way to build
     them; the bridge is no part of a compiled program."""
     return sorted(path for path in SOURCE_DIR.glob("*.c") if path.name != "sc_all.c")
+
+
+def needed_sources(program: str) -> list[Path]:
+    """The C files that a program must be linked with: those that define a function it names, and what those need."""
+    homes, needs = _dependencies(SOURCE_DIR)
+    found: set[Path] = set()
+    wanted = _named(program, homes)
+    while wanted:
+        found |= wanted
+        wanted = set().union(*(needs[path] for path in wanted)) - found
+    return sorted(found)
+
+
+@lru_cache(maxsize=2)
+def _dependencies(folder: Path) -> tuple[dict[str, Path], dict[Path, set[Path]]]:
+    """By function, the file that defines it; by file, the files it needs. sc_x.c's templates stand for what sc_x.h
+    declares, so including sc_x.h is needing sc_x.c."""
+    texts = {path: path.read_text() for path in c_sources()}
+    homes = {name: path for path, text in texts.items() for name in _DEFINITION.findall(text)}
+    needs = {}
+    for path, text in texts.items():
+        included = {folder / f"{stem}.c" for stem in _PRIVATE_HEADER.findall(text)}
+        needs[path] = _named(text, homes) | (included & texts.keys())
+    return homes, needs
+
+
+def _named(text: str, homes: dict[str, Path]) -> set[Path]:
+    return {homes[name] for name in set(re.findall(r"\w+", text)) & homes.keys()}

@@ -35,7 +35,7 @@ class Inspection:
             return variant.translated.source_ir
         texts: dict[str, str] = {}
         module = parse_module(variant.translated.source_ir)
-        optimise(module, self._dispatcher.options.optimize, lambda name, m: texts.update({name: print_module(m)}))
+        optimise(module, self._dispatcher.options, lambda name, m: texts.update({name: print_module(m)}))
         if after not in texts:
             raise ValueError(f"no pass {after!r} ran; passes that did: read, {', '.join(texts)}")
         return texts[after]
@@ -71,7 +71,7 @@ class CompiledFunction(Inspection):
         return Dispatcher(target_of(self.__scriptc_original__), self._options)
 
     @functools.cached_property
-    def __call__(self) -> Callable[..., Any]:  # type: ignore[override]
+    def __call__(self) -> Callable[..., Any]:
         return self._dispatcher.call
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
@@ -117,10 +117,10 @@ def _function_type(func: FunctionType, options: Options) -> CompiledFunction:
     made = Function(func, options)
 
     def first(self: CompiledFunction, *args: Any, **kwargs: Any) -> Any:
-        type(self).__call__ = staticmethod(self._dispatcher.call)  # type: ignore[method-assign, assignment]
+        type(self).__call__ = staticmethod(self._dispatcher.call)  # type: ignore[method-assign]
         return self._dispatcher.call(*args, **kwargs)
 
-    Function.__call__ = first  # type: ignore[method-assign, assignment]
+    Function.__call__ = first  # type: ignore[method-assign]
     return made
 
 
@@ -161,13 +161,13 @@ def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.n
         found = store.get("")
         if found is None:
             found = store[""] = Dispatcher(target_of(self), options)
-        return found  # type: ignore[no-any-return]
+        return found
 
     def call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return dispatcher_of(self).call(*args, **kwargs)
 
     cls.__call__ = call
-    cls._dispatcher = property(dispatcher_of)  # type: ignore[attr-defined]
+    cls._dispatcher = property(dispatcher_of)
     for name in ("ir", "c_source", "signatures", "_variant"):
         if not hasattr(cls, name):
             setattr(cls, name, getattr(Inspection, name))

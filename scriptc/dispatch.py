@@ -14,6 +14,7 @@ from scriptc.frontend.specs import Guard
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
+from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.target import Target
 
@@ -55,12 +56,8 @@ class Dispatcher:
         self.options = options
         self.variants: list[Variant] = []
         self._lock = threading.RLock()
-        self._bridge = bridge.Callable(self._miss)
-        self.call = self._bridge.call
-
-    @property
-    def bridge(self) -> bridge.Callable:
-        return self._bridge
+        self.callable = bridge.Callable(self._miss)
+        self.call = self.callable.call
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A call that no variant fits: compile one that does."""
@@ -75,13 +72,13 @@ class Dispatcher:
         name, source = translated.entry.module.name, translated.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
         variant = Variant(translated, library)
-        self._bridge.add_variant(self._spec(variant))
+        self.callable.add_variant(self._spec(variant))
         self.variants.append(variant)
         return variant
 
-    def _spec(self, variant: Variant) -> bridge.VariantSpec:
+    def _spec(self, variant: Variant) -> VariantSpec:
         entry, gradients = variant.translated.entry, variant.translated.gradients
-        return bridge.VariantSpec(
+        return VariantSpec(
             library=variant.library,
             entry=0,
             params=parameters(self.target, entry.args),
@@ -94,6 +91,6 @@ class Dispatcher:
         )
 
 
-def _guard(guard: Guard) -> bridge.GuardSpec:
+def _guard(guard: Guard) -> GuardSpec:
     expected = tensors.DTYPES[guard.expected] if guard.kind == "DEFAULT_DTYPE_IS" else guard.expected
-    return bridge.GuardSpec(bridge.Guard[guard.kind], guard.container, guard.key, expected)
+    return GuardSpec(bridge.Guard[guard.kind], guard.container, guard.key, expected)

@@ -16,7 +16,7 @@ from scriptc.options import Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = "clean,prepare_weights,clean,fuse,dce"
+_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,fuse,dce"
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
@@ -31,9 +31,9 @@ class Translated:
     program: CProgram
 
 
-def optimise(module: Module, level: int, after: Callable[[str, Module], None] | None = None) -> None:
+def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Runs the passes of a level in place; `after` sees the module behind each."""
-    run_pipeline(module, PIPELINES[level], after=after)
+    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
 
 
 def translate(target: Target, arguments: Mapping[str, Any], options: Options) -> Translated:
@@ -43,7 +43,7 @@ def translate(target: Target, arguments: Mapping[str, Any], options: Options) ->
     source_ir = print_module(entry.module)
     gradients = output_dependencies(entry.module)
     # tensor IR to better tensor IR
-    optimise(entry.module, options.optimize)
+    optimise(entry.module, options)
     # tensor IR to loop IR to C
     program = emit_program(entry.module, debug=options.debug)
     return Translated(entry, source_ir, gradients, program)

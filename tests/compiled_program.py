@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,22 @@ import torch
 
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
+from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.core import Module
 from scriptc.ir.types import FLOAT, INT, ListType, TensorType, Type, is_counted
+from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
           torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+
+
+def assert_no_warnings(module: Module, directory: Path) -> None:
+    """Generated C is clean under the warnings that C people turn on."""
+    source = directory / "generated.c"
+    source.write_text(emit_program(module).source)
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror", "-fsyntax-only"]
+    subprocess.run([*find_compiler().command, *flags, f"-I{INCLUDE_DIR}", str(source)], check=True)
 
 
 class Box(c.Union):
@@ -33,7 +44,7 @@ class Raised(Exception):
 
 
 class Compiled:
-    """A module as a library. `live` is what the last call left alive beside its arguments and results, `peak` its bytes."""
+    """A module as a library. `live`: objects left when arguments and results of the last call are released."""
 
     def __init__(self, module: Module, *, optimize: int = 0):
         self.module = module
@@ -46,6 +57,7 @@ class Compiled:
             getattr(self.lib, f"drv_{name}").restype = c.c_int64
         for name in ("error", "message"):
             getattr(self.lib, f"drv_{name}").restype = c.c_char_p
+        self.given: list[Any] = []
         self.live = 0
         self.peak = 0
 
@@ -54,18 +66,20 @@ class Compiled:
         func = self.module.funcs[name]
         cx = c.c_void_p(self.lib.drv_new())
         try:
+            self.given.clear()
             types = [a.type for a in func.body.args] + [p.type for p in self.module.params.values()]
             values = [*args, *((params or {})[p] for p in self.module.params)]
             boxes = (Box * (len(values) + 1))(*(self.give(cx, v, t) for v, t in zip(values, types, strict=True)))
             results = (Box * (len(func.results) + 1))()
-            before = self.lib.drv_live(cx)
             if self.lib.drv_call(cx, self.module.entries.index(name), boxes, results) < 0:
                 raise self.error(cx)
             taken = tuple(self.take(box, t) for box, t in zip(results, func.results, strict=False))
             for box, t in zip(results, func.results, strict=False):
                 if is_counted(t):
                     self.lib.drv_release(cx, c.c_void_p(box.p))
-            self.live = self.lib.drv_live(cx) - before
+            for pointer in self.given:
+                self.lib.drv_release(cx, c.c_void_p(pointer))
+            self.live = self.lib.drv_live(cx)
             self.peak = self.lib.drv_bytes_peak(cx)
             return taken
         finally:
@@ -78,10 +92,17 @@ class Compiled:
         return Raised(kind, self.lib.drv_message(cx).decode(), line)
 
     def give(self, cx: c.c_void_p, value: Any, t: Type) -> Box:
+        box = self.boxed(cx, value, t)
+        if is_counted(t):
+            self.given.append(box.p)
+        return box
+
+    def boxed(self, cx: c.c_void_p, value: Any, t: Type) -> Box:
         if isinstance(t, TensorType):
             n = value.dim()
             sizes, strides = (c.c_int64 * n)(*value.shape), (c.c_int64 * n)(*value.stride())
-            return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), DTYPES.index(value.dtype), n, sizes, strides))
+            dtype = DTYPES.index(value.dtype)
+            return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), dtype, n, sizes, strides))
         if isinstance(t, ListType):
             items = (Box * len(value))(*(self.give(cx, v, t.elem) for v in value))
             return Box(p=self.lib.drv_list(cx, int(is_counted(t.elem)), c.c_int64(len(value)), items))

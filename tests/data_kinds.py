@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from c_kinds import C_KINDS
 from data_suite import Case, Kind
 from ir_kinds import IR_KINDS
 
@@ -17,4 +18,5 @@ def suite_upper(case: Case) -> list[str]:
 KINDS: dict[str, Kind] = {
     "suite-": suite_upper,
     **IR_KINDS,
+    **C_KINDS,
 }

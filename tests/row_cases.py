@@ -15,7 +15,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import FLOAT, INT, PACKED, TensorType, Type
 
-LOC = Loc("rows.py", 1)
+LOC = Loc("<rows>", 1)
 SPECIAL = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 1e-40, -1e30]
 Shapes = tuple[tuple[int, ...], ...]
 
@@ -40,7 +40,8 @@ class RowCase:
         assert samples is not None
         generator = torch.Generator().manual_seed(index)
         order = shape[::-1] if layout == "transposed" else shape
-        values = torch.rand(order, generator=generator, dtype=torch.float64) * (samples.high - samples.low) + samples.low
+        values = torch.rand(order, generator=generator, dtype=torch.float64)
+        values = values * (samples.high - samples.low) + samples.low
         if layout == "special" and dtype in ("f16", "bf16", "f32", "f64") and values.numel():
             flat = values.view(-1)
             for i in range(0, len(flat), 2):

@@ -82,8 +82,9 @@ def run_pytest(directory: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
-    for name in ("conftest.py", "data_suite.py", "data_kinds.py"):
-        shutil.copy(HERE / name, tmp_path)
+    for support in HERE.glob("*.py"):
+        if not support.name.startswith("test_"):
+            shutil.copy(support, tmp_path)
     (tmp_path / "suite-stale.test").write_text(STALE)
     return tmp_path
 

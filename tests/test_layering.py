@@ -95,7 +95,7 @@ def test_importing_a_folder_imports_no_torch(folder: str) -> None:
         f"{path.relative_to(ROOT)}:{line}"
         for path in python_files(folder)
         for name, line in imports(path, top_level=True)
-        if is_from(name, "torch")
+        if is_from(name, "torch") and path != ROOT / "runtime" / "tensors.py"  # what the in-process bridge asks of torch
     ]
     assert not eager, "torch is imported where the module is: " + ", ".join(eager)
 
@@ -107,7 +107,7 @@ def test_only_the_parser_imports_lark() -> None:
 
 
 def test_import_scriptc_loads_neither_torch_nor_lark() -> None:
-    code = "import scriptc, sys; print([name for name in ('torch', 'lark') if name in sys.modules])"
+    code = "import scriptc, scriptc.runtime, sys; print([name for name in ('torch', 'lark') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

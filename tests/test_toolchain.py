@@ -36,7 +36,6 @@ def small_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("one", "two"):
         (folder / f"{name}.c").write_text(f'#include "sc.h"\nint {name}(void);\nint {name}(void) {{ return 20; }}\n')
     monkeypatch.setattr(runtime, "SOURCE_DIR", folder)
-    monkeypatch.setattr(runtime, "kernel_sources", lambda: sorted(folder.glob("*.c")))
     return folder
 
 
@@ -109,7 +108,6 @@ def test_builds_once_and_keeps_the_c(root: Path, small_runtime: Path, monkeypatc
     assert (library.parent / "Net_forward.c").read_text() == PROGRAM % 42
     assert str(library.parent / "Net_forward.c").encode() in library.read_bytes()  # where a debugger looks
     assert library.parent.parent == root and not leftovers(root)
-    assert all(path.exists() for path in build.runtime_objects(0, True))
     monkeypatch.setattr(subprocess, "run", fail)
     assert build.build_library(PROGRAM % 42, "Net.forward", optimize=0, debug=True) == library
 
@@ -131,8 +129,24 @@ def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> Non
     assert ctypes.CDLL(str(second)).answer() == 43
 
 
-def test_real_runtime_compiles(root: Path) -> None:
-    assert len(build.runtime_objects(0, False)) == len(runtime.kernel_sources())
+def test_only_what_is_needed_is_compiled(
+    root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (small_runtime / "two.c").write_text("int one(void);\nint two(void);\nint two(void)\n{ return one(); }\n")
+    compiled: list[str] = []
+    real = toolchain.compile_object
+    monkeypatch.setattr(build, "compile_object", lambda source, *rest: (compiled.append(source.stem), real(source, *rest)))
+    build.build_library("int one(void);\n" + PROGRAM.replace("%d", "one()"), "first", optimize=0, debug=False)
+    assert sorted(compiled) == ["first", "one"]
+    build.build_library("int two(void);\n" + PROGRAM.replace("%d", "two()"), "second", optimize=0, debug=False)
+    assert sorted(compiled[2:]) == ["second", "two"]
+
+
+@pytest.mark.parametrize("source", runtime.c_sources(), ids=lambda path: path.stem)
+def test_each_runtime_file_links_with_what_it_needs(source: Path, tmp_path: Path) -> None:
+    needed = runtime.needed_sources(source.read_text())
+    assert source in needed
+    toolchain.link_shared([build.runtime_object(path, 0, False) for path in needed], tmp_path / "library.so")
 
 
 @pytest.mark.parametrize("source", ["int broken( {\n", "int missing(void);\n" + PROGRAM.replace("%d", "missing()")])

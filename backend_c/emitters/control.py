@@ -79,8 +79,8 @@ def loop(low: Lowerer, op: Op) -> Sequence[Shape]:
         low.bind(arg, narrow(low.new_args(region, held, arg.name), held, arg.type))
     low.region(op.regions[0], region)
     made = low.build(
-        "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region], names=_result_names(op),
-        label=op.attrs["label"], counted=counted,
+        "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region],
+        names=_result_names(op), label=op.attrs["label"], counted=counted,
     )  # fmt: skip
     return low.results(op, made)
 
@@ -126,11 +126,22 @@ def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def unreachable(low: Lowerer, op: Op) -> Sequence[Shape]:
+    low.build("unreachable", (), (), op.loc)
+    return []
+
+
+@emitter
 def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     callee = low.source.funcs[op.attrs["func"]]
     args = low.widened(op.operands, [a.type for a in callee.body.args], op.loc)
     types = _flat(callee.results)
+    counted = op.attrs["func"] in low.recursive
+    if counted:
+        low.call(op, "sc_enter", Args("cx"))
     made = low.build("call", args, types, op.loc, names=_result_names(op) if op.results else (), func=op.attrs["func"])
+    if counted:
+        low.call(op, "sc_leave", Args("cx"), fails="never")
     leaves = iter(made.results)
     return [unflatten(t, leaves) for t in callee.results]
 

@@ -77,14 +77,22 @@ def arg_reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
 def full(low: Lowerer, op: Op) -> Sequence[Shape]:
     items, value = flatten(low.get(op.operands[0])), low.one(op.operands[1])
     args = Args("cx", _dtype(op)).array(items).add(str(len(items)))
-    slot = args.slot(value)
     if op.attrs["dtype"] in FLOATING:
-        args.add(f"(double){slot}" if value.type != FLOAT else slot, "0")
+        args.add(_as_float(low, op, value), "0")
     elif op.attrs["dtype"] == "bool":
-        args.add("0", f"({slot} != 0)")
+        args.add("0", f"({args.slot(value)} != 0)")
     else:
-        args.add("0", f"sc_f64_to_i64({slot})" if value.type == FLOAT else slot)
+        args.add("0", f"sc_f64_to_i64({args.slot(value)})" if value.type == FLOAT else value)
     return low.call(op, "sc_full", args, op.result.type)
+
+
+def _as_float(low: Lowerer, op: Op, value: Value) -> Value:
+    """A number as a double."""
+    if value.type == FLOAT:
+        return value
+    if value.op is not None and value.op.name == "const":
+        return low.const(float(value.op.attrs["value"]), op.loc)
+    return low.expr("(double){0}", [value], FLOAT, op)
 
 
 @emitter
@@ -98,6 +106,12 @@ def arange(low: Lowerer, op: Op) -> Sequence[Shape]:
     whole = op.attrs["dtype"] not in FLOATING and all(v.type in (INT, BOOL) for v in op.operands)
     fn = "sc_arange_int" if whole else "sc_arange"
     return low.call(op, fn, Args("cx", _dtype(op), *low.operands(op)), op.result.type)
+
+
+@emitter
+def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"))
+    return low.call(op, "sc_pack_linear_kept", args, op.result.type)
 
 
 @emitter

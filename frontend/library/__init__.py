@@ -63,10 +63,11 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 def library_name(obj: Any) -> str:
     """How a callable is called in messages."""
     module = getattr(obj, "__module__", None) or ""
-    name = getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None) or repr(obj)
+    short = getattr(obj, "__name__", "")
+    name = getattr(obj, "__qualname__", None) or short or repr(obj)
     for home in ("torch.nn.functional", "torch"):
-        if getattr(resolve(home + ".__dict__"), "get", lambda _: None)(getattr(obj, "__name__", "")) is obj:
-            return f"{home}.{obj.__name__}"
+        if short and vars(importlib.import_module(home)).get(short) is obj:
+            return f"{home}.{short}"
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 
 

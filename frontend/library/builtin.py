@@ -109,7 +109,7 @@ def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
     if is_tensor(x):
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
-    return {INT: lambda: x, FLOAT: lambda: r.op("float.to_int", x), BOOL: lambda: r.op("bool.to_int", x)}[value.type]()
+    return x if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
 
 @serves("builtins.float", "Tensor.__float__")
@@ -199,7 +199,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Dyn() if is_tensor(x):
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL):
-            return {INT: int, FLOAT: float, BOOL: bool}[x.type]
+            return {"i64": int, "f64": float, "bool": bool}[str(x.type)]
         case Closure():
             return type(python_class)
     r.fail("the class of this value is not known at compile time")
@@ -301,12 +301,12 @@ def size_numel(r: Reader, size: AV) -> AV:
 
 
 @serves("torch.nn.ModuleDict.items")
-def module_dict_items(r: Reader, modules: AV) -> AV:
+def module_dict_items(r: Reader, modules: Known) -> AV:
     return Tup([Tup([k, r.known_item(modules, r.known(k, "a key"))]) for k in r.iterate(modules)])
 
 
 @serves("torch.nn.ModuleDict.values")
-def module_dict_values(r: Reader, modules: AV) -> AV:
+def module_dict_values(r: Reader, modules: Known) -> AV:
     return Tup([r.known_item(modules, r.known(k, "a key")) for k in r.iterate(modules)])
 
 

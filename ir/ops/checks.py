@@ -60,9 +60,8 @@ def _expand(operands: Operands, attrs: Attrs) -> bool:
     if x.dims is None:
         return False
     sizes = [as_dim(v) for v in tuple_items(operands[1])]
-    return len(sizes) >= len(x.dims) and all(
-        s is not None and (d == 1 or d == s) for d, s in zip(reversed(x.dims), reversed(sizes), strict=False)
-    )
+    pairs = zip(reversed(x.dims), reversed(sizes), strict=False)
+    return len(sizes) >= len(x.dims) and None not in sizes and all(d in (1, s) for d, s in pairs)
 
 
 def _never(operands: Operands, attrs: Attrs) -> bool:

@@ -58,6 +58,9 @@ ROWS = [
     # The weight [N, K] of a linear in the panel layout of the kernels.
     OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
           kernel="sc_pack_linear", samples=Samples((((4, 5),),))),
+    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them.
+    OpDef("pack_linear.kept", "(Tensor weight, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
+          emit="pack_kept", samples=Samples((((4, 5),),), extra=((0,),))),
     # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           frozenset({"PURE", "GUARDED"}), ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),

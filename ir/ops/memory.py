@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples
-from scriptc.ir.ops.rules import fixed, same_type, with_dtype
-from scriptc.ir.types import BOOL, FLOAT, INT
+from scriptc.ir.ops.rules import Attrs, Operands, fixed, own_dim, same_type, tensor, with_dtype
+from scriptc.ir.types import BOOL, FLOAT, INT, Type
 
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
 _SHAPES = Samples(shapes=(((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool", "bf16"))
 _ONE = Samples(shapes=(((),), ((1, 1),)), dtypes=("f32", "f64", "i64", "bool"))
 
+
+def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = tensor(operands[0]).dims
+    if dims is not None:
+        own_dim(attrs["dim"], len(dims))
+    return (INT,)
+
+
 ROWS = [
-    OpDef("size", "(Tensor self, int dim) -> SymInt", fixed(INT), _PURE, emit="size", ref="Tensor.size",
+    OpDef("size", "(Tensor self, int dim) -> SymInt", _size, _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
     OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE,
           torch=("Tensor.numel", "torch.numel", "Tensor.nelement"), c="{0}->numel",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples
-from scriptc.ir.ops.rules import Attrs, Operands, tensor
+from scriptc.ir.ops.rules import Attrs, Operands, normal_dim, tensor
 from scriptc.ir.types import Dim, TensorType, Type
 
 _PURE = frozenset({"PURE"})
@@ -19,13 +19,14 @@ def _dims(dims: tuple[Dim, ...], reduced: tuple[int, ...], keepdim: bool) -> tup
 def _reduce(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x = tensor(operands[0])
     assert x.dims is not None
-    return (TensorType(attrs["dtype"], _dims(x.dims, attrs["dim"], attrs["keepdim"])),)
+    reduced = tuple(normal_dim(d, x.rank) for d in attrs["dim"])
+    return (TensorType(attrs["dtype"], _dims(x.dims, reduced, attrs["keepdim"])),)
 
 
 def _arg(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x = tensor(operands[0])
     assert x.dims is not None
-    reduced = tuple(range(x.rank)) if attrs["dim"] is None else (attrs["dim"],)
+    reduced = tuple(range(x.rank)) if attrs["dim"] is None else (normal_dim(attrs["dim"], x.rank),)
     return (TensorType("i64", _dims(x.dims, reduced, attrs["keepdim"])),)
 
 

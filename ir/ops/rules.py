@@ -60,6 +60,13 @@ def normal_dim(dim: int, rank: int, *, extra: int = 0) -> int:
     return dim % n
 
 
+def own_dim(dim: int, rank: int) -> int:
+    """`normal_dim` of a tensor that has dims."""
+    if rank == 0:
+        raise TypeRuleError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return normal_dim(dim, rank)
+
+
 def broadcast_dim(a: Dim, b: Dim) -> Dim:
     if a == b:
         return a

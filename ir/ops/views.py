@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, tensor, tuple_items
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, own_dim, tensor, tuple_items
 from scriptc.ir.types import Dim, TensorType, Type, list_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,11 @@ def _like(operands: Operands, dims: tuple[Dim, ...]) -> tuple[Type, ...]:
 
 def _select(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
-    return _like(operands, (*dims[: attrs["dim"]], *dims[attrs["dim"] + 1 :]))
+    dim = own_dim(attrs["dim"], len(dims))
+    return _like(operands, (*dims[:dim], *dims[dim + 1 :]))
+
+
+_TO_THE_END = 2**63 - 1  # what the front end writes for a bound left out
 
 
 def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -39,14 +43,16 @@ def _slice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     bounds = [as_dim(v) for v in operands[1:]]
     result: Dim = None
     known = [b for b in bounds if isinstance(b, int)]
-    if isinstance(size, int) and len(known) == 3:
+    if bounds == [0, _TO_THE_END, 1]:
+        result = size
+    elif isinstance(size, int) and len(known) == 3:
         result = len(range(size)[slice(*known)])
     return _like(operands, (*dims[:dim], result, *dims[dim + 1 :]))
 
 
 def _transpose(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = list(_dims(operands))
-    a, b = attrs["dim0"], attrs["dim1"]
+    a, b = (normal_dim(attrs[name], len(dims)) for name in ("dim0", "dim1"))
     if dims:
         dims[a], dims[b] = dims[b], dims[a]
     return _like(operands, tuple(dims))
@@ -63,7 +69,8 @@ def _permute(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _unsqueeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
-    return _like(operands, (*dims[: attrs["dim"]], 1, *dims[attrs["dim"] :]))
+    dim = normal_dim(attrs["dim"], len(dims), extra=1)
+    return _like(operands, (*dims[:dim], 1, *dims[dim:]))
 
 
 def _known_product(dims: tuple[Dim, ...]) -> int | None:
@@ -108,7 +115,8 @@ def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _parts(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    dims, dim = _dims(operands), attrs["dim"]
+    dims = _dims(operands)
+    dim = own_dim(attrs["dim"], len(dims))
     return (list_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
 
 

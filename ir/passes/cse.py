@@ -42,7 +42,8 @@ def _order_is_free(op: Op) -> bool:
 def _key(op: Op) -> Hashable:
     operands = tuple(sorted(op.operands, key=id)) if _order_is_free(op) else op.operands
     attrs = tuple((name, format_attr(value)) for name, value in sorted(op.attrs.items()))  # 1, 1.0 and true differ
-    return op.name, operands, attrs
+    given = () if operands else tuple(str(r.type) for r in op.results)  # nothing else tells two `undef` apart
+    return op.name, operands, attrs, given
 
 
 def _can_merge(op: Op) -> bool:

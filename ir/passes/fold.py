@@ -23,8 +23,9 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.ranges import UNKNOWN, constant, in_dim, known_int
 from scriptc.ir.regions import exits, is_loop, may_run_forever, target
-from scriptc.ir.rewrite import Rewriter, rewrite
-from scriptc.ir.types import ScalarType, TensorType, Type, broadcasts_into, join_dim
+from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
+from scriptc.ir.shapes import Shapes
+from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 
 NAME = "fold"
 
@@ -91,6 +92,8 @@ def _cannot_fail(op: Op) -> bool:
         case "check":
             attrs = {k: v for k, v in op.attrs.items() if k != "of"}
             kind = OPS[op.attrs["of"]].check
+            if kind == "broadcast" and Shapes().are_broadcast(op.operands):
+                return True
             if kind == "select":
                 return in_dim(op.operands[1], op.operands[0], attrs["dim"])
             return kind is not None and is_proved(kind, op.operands, attrs)
@@ -102,14 +105,17 @@ def _cannot_fail(op: Op) -> bool:
             return known_int(op.operands[0]) not in (None, 0)
         case "check.store":
             dst, src = op.operands
-            return broadcasts_into(src.type, dst.type)
+            return Shapes().fits_into(src, dst)
     return False
 
 
 def fold_if(op: Op, rw: Rewriter) -> bool:
     if op.name != "if" or (value := constant(op.operands[0])) is UNKNOWN:
         return False
-    rw.inline_region(op, op.regions[0 if value else 1])
+    region = op.regions[0 if value else 1]
+    if not inlines(op, region):
+        return False
+    rw.inline_region(op, region)
     return True
 
 
@@ -119,7 +125,7 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
         return False
     bounds = [known_int(v) for v in op.operands[:3]]
     known = [b for b in bounds if b is not None]
-    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0:
+    if len(known) < 3 or known[2] == 0 or len(range(*known)) > 0 or not all(map(fits, op.operands[3:], op.results)):
         return False
     rw.replace(op, op.operands[3:])
     return True
@@ -128,7 +134,10 @@ def fold_loop(op: Op, rw: Rewriter) -> bool:
 def fold_tuple_get(op: Op, rw: Rewriter) -> bool:
     if op.name != "tuple.get" or (made := op.operands[0].op) is None or made.name != "tuple":
         return False
-    rw.replace(op, [made.operands[op.attrs["index"]]])
+    item = made.operands[op.attrs["index"]]
+    if not fits(item, op.result):
+        return False
+    rw.replace(op, [item])
     return True
 
 

@@ -15,66 +15,18 @@ Option `max`: tensors that one group may read and write.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from scriptc.ir.analysis import interferes, writers
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
-from scriptc.ir.ops.rules import broadcast_dims
 from scriptc.ir.regions import ancestor_in
-from scriptc.ir.types import Dim, TensorType, broadcasts_into
+from scriptc.ir.shapes import Shape, Shapes, broadcast, is_known, settled
+from scriptc.ir.types import TensorType
 
 NAME = "fuse"
 
 MAX_TENSORS = 16  # SC_MAX_OPERANDS: runtime/include/sc.h
-
-# A shape as the set of what it is broadcast from: known sizes, and values whose sizes are partly unknown. Broadcasting
-# is associative, commutative and idempotent, so equal sets are equal shapes.
-Sizes = tuple[Dim, ...]
-Shape = frozenset[Sizes | Value]
-
-
-def _dims(value: Value) -> Sizes:
-    assert isinstance(value.type, TensorType) and value.type.dims is not None
-    return value.type.dims
-
-
-def _joined(shapes: Iterable[Shape]) -> Shape:
-    """What the shapes broadcast to."""
-    known: list[Sizes] = []
-    values: set[Value] = set()
-    for atom in (a for shape in shapes for a in shape):
-        if isinstance(atom, Value):
-            values.add(atom)
-            continue
-        for i, other in enumerate(known):
-            both = broadcast_dims([other, atom])
-            if both is not None and None not in both:
-                known[i] = both
-                break
-        else:
-            known.append(atom)
-    apart = [k for k in known if not any(broadcasts_into(TensorType("", k), v.type) for v in values)]
-    return frozenset([*values, *apart])
-
-
-class _Shapes:
-    def __init__(self) -> None:
-        self.found: dict[Value, Shape] = {}
-
-    def of(self, value: Value) -> Shape:
-        if value not in self.found:
-            op, dims = value.op, _dims(value)
-            if None not in dims:
-                self.found[value] = frozenset([dims])
-            elif op is not None and op.has("ELEMENTWISE"):
-                self.found[value] = self.joined(op.operands)
-            else:
-                self.found[value] = frozenset([value])
-        return self.found[value]
-
-    def joined(self, values: Iterable[Value]) -> Shape:
-        return _joined(self.of(v) for v in values if isinstance(v.type, TensorType))
 
 
 def _has_rank(value: Value) -> bool:
@@ -91,7 +43,7 @@ class _Fuser:
     def __init__(self, block: Block, max_tensors: int):
         self.block = block
         self.max_tensors = max_tensors
-        self.shapes = _Shapes()
+        self.shapes = Shapes()
         self.index = {op: i for i, op in enumerate(block.ops)}
         self.writers = [(i, writer) for op, i in self.index.items() for writer in writers(op)]
         self.group_of: dict[Op, list[Op]] = {}
@@ -116,17 +68,22 @@ class _Fuser:
         tensors = [v for v in inputs if isinstance(v.type, TensorType)]
         if not results or len(results) + len(tensors) > self.max_tensors:
             return False
-        shape = self.shapes.joined(tensors)
+        shape = settled(broadcast(self.shape(v) for v in tensors))
         return all(self.same_size(m, shape, m.result in results) and self.can_wait(m, group) for m in group)
+
+    def shape(self, value: Value) -> Shape:
+        shape = self.shapes.of(value)
+        assert shape is not None, "only tensors of known rank are fused"
+        return shape
 
     def same_size(self, member: Op, shape: Shape, is_result: bool) -> bool:
         """Whether computing the member once for each element of `shape` gives its value, at no great cost."""
-        own = self.shapes.of(member.result)
+        own = settled(self.shape(member.result))
         if own == shape:
             return True
         if is_result or len(member.result.uses) > 1:
             return False
-        is_smaller = not any(isinstance(atom, Value) for atom in own | shape)
+        is_smaller = is_known(own) and is_known(shape)
         return not is_smaller or member.defn.tolerance_ulp == 0  # exactly rounded ops are single instructions
 
     def can_wait(self, member: Op, group: list[Op]) -> bool:
@@ -145,8 +102,22 @@ def outputs_of(group: list[Op]) -> list[Value]:
 
 
 def inputs_of(group: list[Op]) -> list[Value]:
-    used = dict.fromkeys(v for member in group for v in member.operands)
-    return [v for v in used if v.op not in group]
+    """What a group reads, in the order in which eager, op by op, lets operands decide the strides of the results: the
+    first operand of the last op first, as far as that goes back into the group."""
+    found: dict[Value, None] = {}
+
+    def visit(value: Value) -> None:
+        if value.op not in group:
+            found.setdefault(value)
+        elif value not in seen:
+            seen.add(value)
+            for operand in value.op.operands:
+                visit(operand)
+
+    seen: set[Value] = set()
+    for output in outputs_of(group):
+        visit(output)
+    return list(found)
 
 
 def _replace(group: list[Op]) -> None:

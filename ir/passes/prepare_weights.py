@@ -5,6 +5,11 @@
                                                         %y = linear_packed(%x, %p, %b) {features = 64}
 
 The packing stands in the loop's body; licm moves it out, which is why the weight must not be made or written there.
+
+With `frozen=1` weights do not change between calls, so those that are params are packed wherever they are used, once:
+
+    %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
+                                                            %y = linear_packed(%x, %p, %b) {features = 64}
 """
 
 from __future__ import annotations
@@ -12,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written
-from scriptc.ir.core import Module, Op
+from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.regions import ancestor_in, is_loop
-from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import TensorType
 
 NAME = "prepare_weights"
@@ -34,18 +39,44 @@ def _place_of_packing(op: Op) -> Op | None:
     return place if is_constant and weight.block is loop.regions[0] else None
 
 
-def pack_weight(op: Op, rw: Rewriter) -> bool:
-    if op.name != "linear" or (place := _place_of_packing(op)) is None:
-        return False
-    x, weight, bias = op.operands
+def _is_packable(weight: Value) -> bool:
     t = weight.type
-    if not isinstance(t, TensorType) or t.dtype not in ("f32", "f64") or t.dims is None or len(t.dims) != 2:
-        return False
-    features = t.dims[0] if isinstance(t.dims[0], int) else 0
-    packed = rw.insert_before(place, "pack_linear", [weight], hint="packed")
+    return isinstance(t, TensorType) and t.dtype in ("f32", "f64") and t.dims is not None and len(t.dims) == 2
+
+
+def _use_packed(op: Op, packed: Value, rw: Rewriter) -> bool:
+    x, weight, bias = op.operands
+    assert isinstance(weight.type, TensorType) and weight.type.dims is not None
+    rows = weight.type.dims[0]
+    features = rows if isinstance(rows, int) else 0
     rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=features)])
     return True
 
 
+def pack_weight(op: Op, rw: Rewriter) -> bool:
+    if op.name != "linear" or not _is_packable(op.operands[1]) or (place := _place_of_packing(op)) is None:
+        return False
+    return _use_packed(op, rw.insert_before(place, "pack_linear", [op.operands[1]], hint="packed"), rw)
+
+
+def keep_packed(module: Module) -> Rule:
+    """The rule for frozen weights; a weight that the module writes is none."""
+    slots: dict[str, int] = {}
+    written = any("tensor" in op.defn.writes for op in module.walk())
+
+    def keep_packed_weight(op: Op, rw: Rewriter) -> bool:
+        if op.name != "linear" or written or not _is_packable(op.operands[1]):
+            return False
+        made = op.operands[1].op
+        if made is None or made.name != "param":
+            return False
+        slot = slots.setdefault(made.attrs["name"], len(slots))
+        packed = rw.insert_before(op, "pack_linear.kept", [op.operands[1]], hint="packed", slot=slot)
+        return _use_packed(op, packed, rw)
+
+    return keep_packed_weight
+
+
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    return rewrite(module, [pack_weight])
+    rules = [keep_packed(module)] if options.get("frozen") else []
+    return rewrite(module, [*rules, pack_weight])

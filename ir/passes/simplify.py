@@ -19,8 +19,8 @@ from scriptc.ir.dtypes import category
 from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import in_dim, is_below, known_int
 from scriptc.ir.regions import exits, is_loop, slots
-from scriptc.ir.rewrite import Rewriter, rewrite
-from scriptc.ir.types import TensorType, broadcasts_into, is_subtype
+from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
+from scriptc.ir.types import TensorType, broadcasts_into
 
 NAME = "simplify"
 
@@ -31,17 +31,19 @@ _HOLDS = {
 }  # fmt: skip
 
 
+def whole_slice(op: Op, rw: Rewriter) -> bool:
+    """`x[:]` is another object for the same view."""
+    if op.name != "slice" or [known_int(v) for v in op.operands[1:]] != [0, 2**63 - 1, 1]:
+        return False
+    return _replace_with_existing(op, op.operands[0], rw)
+
+
 def _made_by(value: Value, name: str) -> Op | None:
     return value.op if value.op is not None and value.op.name == name else None
 
 
-def _fits(new: Value, old: Value) -> bool:
-    """Whether users of `old` are as well typed with `new`: it knows as much, and is no bare value for an optional."""
-    return type(new.type) is type(old.type) and is_subtype(new.type, old.type)
-
-
 def _replace_with_existing(op: Op, new: Value, rw: Rewriter) -> bool:
-    if not _fits(new, op.result) or not may_stand_for(new, op.result):
+    if not fits(new, op.result) or not may_stand_for(new, op.result):
         return False
     rw.replace(op, [new])
     return True
@@ -122,7 +124,7 @@ def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
 
 def inline_scope(op: Op, rw: Rewriter) -> bool:
     """A scope that is left only at its end is its body."""
-    if op.name != "scope" or any(t.parent is not op.regions[0] for t in exits(op)):
+    if op.name != "scope" or any(t.parent is not op.regions[0] for t in exits(op)) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
     return True
@@ -136,7 +138,7 @@ def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
         value = given.pop() if len(given) == 1 else None
         if value is None or slot.result is None or any(region.encloses(value.block) for region in op.regions):
             continue
-        if _fits(value, slot.result):
+        if fits(value, slot.result):
             changed |= rw.replace_uses(slot.result, value)
     return changed
 
@@ -149,10 +151,10 @@ def carried_unchanged(op: Op, rw: Rewriter) -> bool:
         assert slot.arg is not None and slot.result is not None
         if any(o.operands[i] not in (slot.arg, initial) for o, i in slot.into_arg):
             continue
-        if _fits(initial, slot.arg):
+        if fits(initial, slot.arg):
             changed |= rw.replace_uses(slot.arg, initial)
         left_with = {o.operands[i] for o, i in slot.into_result}
-        if left_with == {initial} and _fits(initial, slot.result):
+        if left_with == {initial} and fits(initial, slot.result):
             changed |= rw.replace_uses(slot.result, initial)
     return changed
 
@@ -233,15 +235,15 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
     index = known_int(op.operands[1]) if made is not None else None
     if made is None or index is None or not -len(made.operands) <= index < len(made.operands):
         return False
-    if not _only_read(made.result) or not _fits(made.operands[index], op.result):
+    if not _only_read(made.result) or not fits(made.operands[index], op.result):
         return False
     rw.replace(op, [made.operands[index]])
     return True
 
 
 RULES = [
-    transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous, inline_scope,
-    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous,
+    inline_scope, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 

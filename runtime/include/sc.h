@@ -126,6 +126,9 @@ typedef struct sc_ctx {
     void (*print)(void *user, const char *text);
     void *user;
     const sc_loc *locs;       /* table of the running program */
+    sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
+    struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
+    int n_kept;
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
@@ -137,6 +140,10 @@ void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cach
 void sc_ctx_unwind(sc_ctx *cx);                /* frees all live objects, whatever their counts: after an error, or at the end */
 void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* gives cached blocks back until at most keep bytes are cached */
 int64_t sc_ctx_count_live(const sc_ctx *cx);
+/* Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
+ * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
+sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
 int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
@@ -146,7 +153,8 @@ size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
 void sc_retain(void *obj);            /* NULL is allowed, as in release */
 void sc_release(sc_ctx *cx, void *obj);
-/* Uninitialised, contiguous. Raises RuntimeError on negative sizes or overflow, MemoryError when memory ends. */
+/* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
+ * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride);
 /* A view of base's storage; offset in elements from base->data. */

@@ -12,7 +12,8 @@ SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
 SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* x.view(size) */
 SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
-SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x); /* int(x), float(x): ValueError; sc_item_* is x.item() */
+/* int(x) and float(x), before sc_item_*: ValueError, where x.item() raises RuntimeError */
+SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x);
 SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
 
 /* ---- views (sc_view.c): share x's storage; dims may be negative ---- */
@@ -64,6 +65,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 /* A weight [N, K] in the panel layout of this ISA level. Depends on w's values at the time of the call. */
 typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w);
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot); /* packed once per context: w must not change */
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */

@@ -8,6 +8,23 @@
 #include <math.h>
 #include "sc.h"
 
+/* A product that is rounded before it is used: Python has no fused multiply-add, and -ffp-contract=fast makes them. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define SC_ROUNDED(x) __builtin_assoc_barrier(x)
+#elif __has_builtin(__arithmetic_fence)
+#define SC_ROUNDED(x) __arithmetic_fence(x)
+#endif
+#endif
+#ifndef SC_ROUNDED
+static inline double sc_rounded(double x) {
+    volatile double rounded = x;
+    return rounded;
+}
+#define SC_ROUNDED(x) sc_rounded(x)
+#endif
+
+
 #define SC_SCALAR static inline __attribute__((unused))
 #define SC_RAISE(...) (sc_raise(__VA_ARGS__), -1) /* the compiler sees that it fails, so that *out is never read unset */
 
@@ -212,6 +229,20 @@ SC_SCALAR int sc_check_unpack(sc_ctx *cx, int64_t length, int64_t count) {
 
 SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
     return step != 0 ? 0 : SC_RAISE(cx, "ValueError", "range() arg 3 must not be zero");
+}
+
+/* ---- calls that may recurse: counted, so that the stack of C cannot overflow ---- */
+
+enum { SC_MAX_DEPTH = 1000 }; /* Python's default limit */
+
+SC_SCALAR int sc_enter(sc_ctx *cx) {
+    if (cx->depth >= SC_MAX_DEPTH) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
+    cx->depth++;
+    return 0;
+}
+
+SC_SCALAR void sc_leave(sc_ctx *cx) {
+    cx->depth--; /* after an error, unwinding resets it */
 }
 
 /* ---- range(start, stop, step): step != 0 ---- */

@@ -94,20 +94,17 @@ SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b
         return sc_raise(cx, "RuntimeError",
                         "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
                         (sc_ll)n, (sc_ll)inner, (sc_ll)n, (sc_ll)b_rows);
-    if (a->dtype != b->dtype)
+    if (a->dtype != b->dtype && a->numel && b->numel)
         return sc_raise(cx, "RuntimeError", "expected scalar type %s but found %s", sc_scalar_type_name(a->dtype),
                         sc_scalar_type_name(b->dtype));
     return 0;
 }
 
-/* The bias of a product of [rows, n] elements: eager expands it to that shape. */
-static int check_bias(sc_ctx *cx, const sc_tensor *bias, const sc_tensor *w, int64_t rows, int64_t n) {
-    const int64_t size[2] = {rows, n};
-    if (sc_check_expand(cx, bias, size, 2)) return -1;
-    if (bias->dtype != w->dtype)
-        return sc_raise(cx, "RuntimeError", "self and mat2 must have the same dtype, but got %s and %s",
-                        sc_scalar_type_name(bias->dtype), sc_scalar_type_name(w->dtype));
-    return 0;
+/* One-dimensional, but for dimensions of size 1. */
+static bool is_vector(const sc_tensor *t) {
+    int n = 0;
+    for (int d = 0; d < t->rank; d++) n += t->size[d] != 1;
+    return t->rank == 1 || n == 1;
 }
 
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
@@ -118,12 +115,18 @@ SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
     if (w->rank > 2)
         return sc_raise(cx, "RuntimeError", "t() expects a tensor with <= 2 dimensions, but self is %dD", w->rank);
     /* With a bias, eager multiplies x as one matrix when it can be viewed so. */
-    bool flat = bias && (rank == 2 || (bias->rank <= 2 && sc_is_contiguous(x)));
-    if (flat && w->rank == 1) return sc_raise(cx, "RuntimeError", "mat2 must be a matrix, got 1-D tensor");
+    bool flat = bias && (rank == 2 || (is_vector(bias) && sc_is_contiguous(x)));
     if (flat) {
         int64_t rows = check_product(x->size, rank - 1), n = w->size[0];
-        if (check_bias(cx, bias, w, rows, n)) return -1;
-        return check_mm(cx, rows, x->size[rank - 1], w, w->size[1], n, x->dtype);
+        if (bias->dtype != w->dtype)
+            return sc_raise(cx, "RuntimeError", "self and mat2 must have the same dtype, but got %s and %s",
+                            sc_scalar_type_name(bias->dtype), sc_scalar_type_name(w->dtype));
+        if (w->rank == 1) return sc_raise(cx, "RuntimeError", "mat2 must be a matrix, got 1-D tensor");
+        if (check_mm(cx, rows, x->size[rank - 1], w, w->size[1], n, w->dtype)) return -1;
+        if (x->dtype != w->dtype)
+            return sc_raise(cx, "RuntimeError", "mat1 and mat2 must have the same dtype, but got %s and %s",
+                            sc_scalar_type_name(x->dtype), sc_scalar_type_name(w->dtype));
+        return sc_check_expand(cx, bias, (const int64_t[]){rows, n}, 2); /* as eager expands it before adding */
     }
     sc_tensor t = *w; /* w.t() */
     if (w->rank == 2) {

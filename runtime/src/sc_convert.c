@@ -1,7 +1,8 @@
 /* sc_convert.c - rows of elements from one dtype to another.
  *
  * Ten dtypes make a hundred pairs. Instead each converts to one of three wide types (i64, f32, f64) without loss, and
- * from there to any other; a row goes through a small buffer unless one of the two steps is empty. */
+ * from there to any other; a row goes through a small buffer unless one of the two steps is empty. Only contiguous rows
+ * are converted: others are gathered first and scattered last, which keeps what there is of each pair small. */
 #include "../include/sc_cast.h"
 #include "../include/sc_half.h"
 #include "sc_internal.h"
@@ -185,78 +186,70 @@
 #define VAL (float)
 #include "sc_convert.inc"
 
-/* ---- rows of one dtype ---- */
-#define NAME move_8
-#define TO uint8_t
-#define FROM uint8_t
-#define VAL SAME
-#include "sc_convert.inc"
-#define NAME move_16
-#define TO uint16_t
-#define FROM uint16_t
-#define VAL SAME
-#include "sc_convert.inc"
-#define NAME move_32
-#define TO uint32_t
-#define FROM uint32_t
-#define VAL SAME
-#include "sc_convert.inc"
-#define NAME move_64
-#define TO uint64_t
-#define FROM uint64_t
-#define VAL SAME
-#include "sc_convert.inc"
-
 #undef SAME
 #undef TRUTH
 #undef HALF_OF
 #undef BF16_OF
 
-typedef void row_function(void *dst, int64_t dst_step, const void *src, int64_t src_step, int64_t n);
+typedef void convert_function(void *dst, const void *src, int64_t n);
 
-enum { CONVERT_CHUNK = 512 }; /* elements that pass through the buffer at a time */
+static convert_function *load_function(int dtype) {
+    static convert_function *const table[SC_NDTYPES] = {load_bool, load_u8,  load_i8,   load_i16, load_i32,
+                                                        NULL,      load_f16, load_bf16, NULL,     NULL};
+    return table[dtype];
+}
+
+static convert_function *store_function(int wide, int dtype) {
+    static convert_function *const from_i64[SC_NDTYPES] = {i64_to_bool, i64_to_u8,  i64_to_i8,   i64_to_i16, i64_to_i32,
+                                                           NULL,        i64_to_f16, i64_to_bf16, i64_to_f32, i64_to_f64};
+    static convert_function *const from_f32[SC_NDTYPES] = {f32_to_bool, f32_to_u8,  f32_to_i8,   f32_to_i16, f32_to_i32,
+                                                           f32_to_i64,  f32_to_f16, f32_to_bf16, NULL,       f32_to_f64};
+    static convert_function *const from_f64[SC_NDTYPES] = {f64_to_bool, f64_to_u8,  f64_to_i8,   f64_to_i16, f64_to_i32,
+                                                           f64_to_i64,  f64_to_f16, f64_to_bf16, f64_to_f32, NULL};
+    return (wide == SC_I64 ? from_i64 : wide == SC_F32 ? from_f32 : from_f64)[dtype];
+}
+
+/* ---- rows of one dtype: a and b are the steps ---- */
+
+static void move_elements(int64_t bytes, void *restrict to, int64_t a, const void *restrict from, int64_t b, int64_t n) {
+    if (a == 1 && b == 1) memcpy(to, from, (size_t)(n * bytes));
+    else if (bytes == 1) for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * a] = ((const uint8_t *)from)[i * b];
+    else if (bytes == 2) for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i * a] = ((const uint16_t *)from)[i * b];
+    else if (bytes == 4) for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i * a] = ((const uint32_t *)from)[i * b];
+    else for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i * a] = ((const uint64_t *)from)[i * b];
+}
+
+enum { CONVERT_CHUNK = 512 }; /* elements that pass through the buffers at a time */
 
 static int wide_dtype(int dtype) {
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
 }
 
-static row_function *load_function(int dtype) {
-    static row_function *const table[SC_NDTYPES] = {load_bool, load_u8, load_i8,   load_i16, load_i32,
-                                                    move_64,   load_f16, load_bf16, move_32,  move_64};
-    return table[dtype];
-}
-
-static row_function *store_function(int wide, int dtype) {
-    static row_function *const from_i64[SC_NDTYPES] = {i64_to_bool, i64_to_u8,  i64_to_i8,   i64_to_i16, i64_to_i32,
-                                                       move_64,     i64_to_f16, i64_to_bf16, i64_to_f32, i64_to_f64};
-    static row_function *const from_f32[SC_NDTYPES] = {f32_to_bool, f32_to_u8,  f32_to_i8,   f32_to_i16, f32_to_i32,
-                                                       f32_to_i64,  f32_to_f16, f32_to_bf16, move_32,    f32_to_f64};
-    static row_function *const from_f64[SC_NDTYPES] = {f64_to_bool, f64_to_u8,  f64_to_i8,   f64_to_i16, f64_to_i32,
-                                                       f64_to_i64,  f64_to_f16, f64_to_bf16, f64_to_f32, move_64};
-    return (wide == SC_I64 ? from_i64 : wide == SC_F32 ? from_f32 : from_f64)[dtype];
-}
-
-static row_function *move_function(size_t bytes) {
-    return bytes == 1 ? move_8 : bytes == 2 ? move_16 : bytes == 4 ? move_32 : move_64;
-}
-
 SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
                               int64_t n) {
     int64_t dst_size = (int64_t)sc_dtype_size(dst_dtype), src_size = (int64_t)sc_dtype_size(src_dtype);
-    int wide = wide_dtype(src_dtype);
     if (dst_dtype == src_dtype) {
-        if (dst_step == 1 && src_step == 1) memcpy(dst, src, (size_t)(n * dst_size));
-        else move_function((size_t)dst_size)(dst, dst_step, src, src_step, n);
-    } else if (src_dtype == wide) {
-        store_function(wide, dst_dtype)(dst, dst_step, src, src_step, n);
-    } else if (dst_dtype == wide) {
-        load_function(src_dtype)(dst, dst_step, src, src_step, n);
-    } else {
-        int64_t buffer[CONVERT_CHUNK];
-        for (int64_t i = 0; i < n; i += CONVERT_CHUNK) {
-            int64_t m = n - i < CONVERT_CHUNK ? n - i : CONVERT_CHUNK;
-            load_function(src_dtype)(buffer, 1, (const char *)src + i * src_step * src_size, src_step, m);
-            store_function(wide, dst_dtype)((char *)dst + i * dst_step * dst_size, dst_step, buffer, 1, m);
+        move_elements(dst_size, dst, dst_step, src, src_step, n);
+        return;
+    }
+    int wide = wide_dtype(src_dtype);
+    bool direct = dst_step == 1 && src_step == 1 && (dst_dtype == wide || src_dtype == wide);
+    int64_t chunk = direct ? n : CONVERT_CHUNK;
+    int64_t gathered[CONVERT_CHUNK], widened[CONVERT_CHUNK], converted[CONVERT_CHUNK];
+    for (int64_t i = 0; i < n; i += chunk) {
+        int64_t m = n - i < chunk ? n - i : chunk;
+        const void *from = (const char *)src + i * src_step * src_size;
+        void *to = (char *)dst + i * dst_step * dst_size, *made = dst_step == 1 ? to : converted;
+        if (src_step != 1) {
+            move_elements(src_size, gathered, 1, from, src_step, m);
+            from = gathered;
         }
+        if (dst_dtype == wide) load_function(src_dtype)(made, from, m);
+        else if (src_dtype == wide) store_function(wide, dst_dtype)(made, from, m);
+        else {
+            load_function(src_dtype)(widened, from, m);
+            store_function(wide, dst_dtype)(made, widened, m);
+        }
+        if (dst_step != 1) move_elements(dst_size, to, dst_step, converted, 1, m);
     }
 }

@@ -161,15 +161,20 @@ sc_ctx *sc_ctx_new(const sc_allocator *alloc) {
     if (!cx) return NULL;
     memset(cx, 0, sizeof *cx);
     cx->live.prev = cx->live.next = &cx->live;
+    cx->kept.prev = cx->kept.next = &cx->kept;
     cx->alloc = a;
     cx->error.loc = -1;
     cx->num_threads = 1;
     return cx;
 }
 
+static void unwind_list(sc_ctx *cx, sc_obj *sentinel);
+
 void sc_ctx_free(sc_ctx *cx) {
     if (!cx) return;
     sc_ctx_unwind(cx);
+    unwind_list(cx, &cx->kept);
+    if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
         UNPOISON(o, STRUCT_BYTES);
@@ -193,13 +198,50 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
     give_struct(cx, o);
 }
 
-void sc_ctx_unwind(sc_ctx *cx) {
-    for (sc_obj *o = cx->live.next, *next; o != &cx->live; o = next) {
+static void unwind_list(sc_ctx *cx, sc_obj *sentinel) {
+    for (sc_obj *o = sentinel->next, *next; o != sentinel; o = next) {
         next = o->next;
         recycle(cx, o);
     }
-    cx->live.prev = cx->live.next = &cx->live;
+    sentinel->prev = sentinel->next = sentinel;
+}
+
+void sc_ctx_unwind(sc_ctx *cx) {
+    unwind_list(cx, &cx->live);
+    for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1; /* the failed call's references are gone */
     cx->depth = 0;
+}
+
+sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
+    for (int i = 0; i < cx->n_kept; i++) {
+        const struct sc_kept *k = &cx->kept_index[i];
+        if (k->program == cx->locs && k->slot == slot) {
+            k->object->refs++;
+            return k->object;
+        }
+    }
+    return NULL;
+}
+
+static void move_to_kept(sc_ctx *cx, sc_obj *o) {
+    unlink_live(o);
+    o->next = &cx->kept;
+    o->prev = cx->kept.prev;
+    cx->kept.prev->next = o;
+    cx->kept.prev = o;
+}
+
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
+    size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
+    struct sc_kept *index = system_realloc(cx, cx->kept_index, old, old + row);
+    if (!index) return sc_raise(cx, "MemoryError", "%s", "");
+    index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
+    cx->kept_index = index;
+    cx->n_kept++;
+    move_to_kept(cx, object);
+    move_to_kept(cx, &storage->obj);
+    object->refs++;
+    return 0;
 }
 
 int64_t sc_ctx_count_live(const sc_ctx *cx) {

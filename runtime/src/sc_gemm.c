@@ -244,6 +244,14 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w) {
     return panels ? gemm_packed_from(panels, w->dtype, n, k) : NULL;
 }
 
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot) {
+    sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
+    if (packed) return packed;
+    packed = sc_pack_linear(cx, w);
+    if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
+    return packed;
+}
+
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     sc_tensor like = {.dtype = w->dtype, .rank = 2, .numel = w->n * w->k, .size = {w->n, w->k}, .stride = {w->k, 1}};
     if (sc_check_linear(cx, x, &like, bias) < 0 || gemm_no_bool(cx, "addmm_impl_cpu_", x, like.numel) < 0) return NULL;

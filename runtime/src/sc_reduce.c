@@ -2,13 +2,16 @@
  *
  * The input is brought to one of four types (float, double, int64, bytes) and its dimensions are sorted into kept and
  * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighbouring columns are accumulated
- * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, and that to a third one after REDUCE_BLOCK of those:
- * the error of a sum grows with the logarithm of its length, not with the length. */
+ * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, that to a third one after REDUCE_BLOCK
+ * of those, and so on: the error of a sum grows with the logarithm of its length, not with the length. */
 #include <math.h>
 
 #include "sc_internal.h"
 
-enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64 };
+/* There are many kernels: what is not their inner loop is kept out of line, or they would be large and slow to build. */
+#define SC_NOINLINE __attribute__((noinline))
+
+enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
 
 typedef struct reduction { /* strides in elements of x and of the result */
     int kept, folded;
@@ -28,14 +31,14 @@ typedef struct walk {
     int64_t at[SC_MAX_RANK + 1];
 } walk;
 
-static inline walk walk_over(int n, const int64_t *size, int first) {
+static SC_NOINLINE walk walk_over(int n, const int64_t *size, int first) {
     walk w;
     w.first = first, w.n = n, w.size = size;
     for (int d = first; d < n; d++) w.at[d] = 0;
     return w;
 }
 
-static inline bool walk_next(walk *w) {
+static SC_NOINLINE bool walk_next(walk *w) {
     for (int d = w->first; d < w->n; d++) {
         if (++w->at[d] < w->size[d]) return true;
         w->at[d] = 0;
@@ -43,7 +46,7 @@ static inline bool walk_next(walk *w) {
     return false;
 }
 
-static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
+static SC_NOINLINE int64_t walk_offset(const walk *w, const int64_t *stride) {
     int64_t offset = 0;
     for (int d = w->first; d < w->n; d++) offset += w->at[d] * stride[d];
     return offset;
@@ -57,9 +60,9 @@ static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
 #define MUL_WRAP(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
 #define LARGER(a, b) ((b) > (a) ? (b) : (a))
 #define SMALLER(a, b) ((b) < (a) ? (b) : (a))
-/* NaN wins, and stays once it is in a. */
-#define LARGER_NAN(a, b) ((b) > (a) || (b) != (b) ? (b) : (a))
-#define SMALLER_NAN(a, b) ((b) < (a) || (b) != (b) ? (b) : (a))
+/* NaN wins, and stays once it is in a. Without || so that the compiler sees one selection. */
+#define LARGER_NAN(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
+#define SMALLER_NAN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
 #define NAME sum_f32
 #define T float

@@ -366,6 +366,47 @@ static void test_leaks(void) {
     sc_ctx_unwind(cx);
 }
 
+/* ---- memory that ends at any moment ---- */
+
+static void *limited_realloc(void *left, void *block, size_t old, size_t nbytes) {
+    (void)old;
+    if (nbytes && --*(int *)left < 0) return NULL;
+    if (nbytes) return realloc(block, nbytes);
+    free(block);
+    return NULL;
+}
+/* Makes a few tensors and one result; false when memory ended. */
+static bool run_all(int op) {
+    int64_t one[2] = {1, 1}, size[4] = {20, 3, 9, 9}, flat[2] = {20, 30}, kernel[4] = {4, 3, 3, 3};
+    sc_tensor *x = sc_empty(cx, SC_F16, 2, flat), *w = x ? sc_empty(cx, SC_F16, 2, flat) : NULL, *wt = NULL;
+    sc_tensor *image = w ? sc_empty(cx, SC_F16, 4, size) : NULL, *k = image ? sc_empty(cx, SC_F16, 4, kernel) : NULL;
+    if (!k || !(wt = sc_transpose(cx, w, 0, 1))) return false;
+    for (int64_t i = 0; i < image->numel; i++) set(image, i, 1);
+    for (int64_t i = 0; i < 600; i++) set(x, i, 1), set(w, i, 1), set(k, i % k->numel, 1);
+    sc_packed *packed = op == 1 ? sc_pack_linear(cx, w) : NULL;
+    sc_tensor *y = op == 0   ? sc_linear(cx, x, w, NULL)
+                   : op == 1 ? packed ? sc_linear_packed(cx, x, packed, NULL) : NULL
+                   : op == 2 ? sc_matmul(cx, x, wt)
+                   : op == 3 ? sc_conv2d(cx, image, k, NULL, one, one, one, 1)
+                   : op == 4 ? sc_max_pool2d(cx, image, one, one, (int64_t[]){0, 0}, one, false)
+                             : sc_avg_pool2d(cx, image, one, one, (int64_t[]){0, 0}, false, true, 0);
+    return y != NULL;
+}
+static void test_memory_ends(void) {
+    sc_ctx *saved = cx;
+    for (int op = 0; op < 6; op++)
+        for (int allowed = 0, done = 0; !done; allowed++) {
+            int left = allowed;
+            cx = sc_ctx_new(&(sc_allocator){limited_realloc, &left});
+            if (!cx) continue;
+            done = run_all(op);
+            if (!done && !cx->error.type[0]) expect(false, "memory ends", "without an error");
+            if (allowed > 100) expect(false, "memory ends", "never"), done = 1;
+            sc_ctx_free(cx);
+        }
+    cx = saved;
+}
+
 int main(void) {
     cx = sc_ctx_new(NULL);
     test_products();
@@ -376,6 +417,7 @@ int main(void) {
     test_conv();
     test_pool();
     test_leaks();
+    test_memory_ends();
     sc_ctx_free(cx);
     printf("%d checks, %d failed\n", checks, failures);
     return failures != 0;

@@ -1,0 +1,119 @@
+"""Sizes that are equal without being known: where each dim of a value comes from.
+
+A dim is the set of what was broadcast to it: numbers, symbols, and dims of values at which the search ends. Once the
+value exists its set is known to fit together, each size being 1 or one and the same. So equal sets are equal sizes, and
+a dim whose set is part of another's broadcasts with that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from scriptc.ir.core import Op, Value
+from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.types import TensorType
+
+Atom = int | str | tuple[Value, int]
+Size = frozenset[Atom]
+Shape = tuple[Size, ...]
+
+# How far back the search goes, so that its depth does not grow with the program.
+MAX_DEPTH = 40
+_ONE: Size = frozenset([1])
+
+
+def broadcast(shapes: Iterable[Shape]) -> Shape:
+    """The shape that shapes broadcast to, if they do."""
+    result: Shape = ()
+    for shape in shapes:
+        n = max(len(result), len(shape))
+        padded = ((_ONE,) * (n - len(s)) + s for s in (result, shape))
+        result = tuple(x | y for x, y in zip(*padded, strict=True))
+    return result
+
+
+def settled(shape: Shape) -> Shape:
+    """One form for sets that give one size: a number other than 1 is the size, a 1 beside others says nothing."""
+    return tuple(map(_settled, shape))
+
+
+def _settled(size: Size) -> Size:
+    number = next((a for a in size if isinstance(a, int) and a != 1), None)
+    if number is not None:
+        return frozenset([number])
+    return size - _ONE or _ONE
+
+
+def is_known(shape: Shape) -> bool:
+    """Whether every dim is a number or a symbol."""
+    return all(len(size) == 1 and not isinstance(next(iter(size)), tuple) for size in settled(shape))
+
+
+class Shapes:
+    """The shapes of values, each found once."""
+
+    def __init__(self) -> None:
+        self.found: dict[Value, Shape | None] = {}
+
+    def of(self, value: Value, depth: int = 0) -> Shape | None:
+        """None for what is no tensor of known rank."""
+        if value not in self.found:
+            self.found[value] = self._find(value, depth)
+        return self.found[value]
+
+    def _find(self, value: Value, depth: int) -> Shape | None:
+        t, op = value.type, value.op
+        if not isinstance(t, TensorType) or t.dims is None:
+            return None
+        passed: Sequence[Size | None] = [None] * len(t.dims)
+        if None in t.dims and op is not None and not op.regions and depth < MAX_DEPTH:
+            passed = self._passed_on(op, value, depth + 1) or passed
+        known = (frozenset() if d is None else frozenset([d]) for d in t.dims)
+        own = (frozenset([(value, i)]) for i in range(len(t.dims)))
+        return tuple((p or frozenset()) | k or o for p, k, o in zip(passed, known, own, strict=True))
+
+    def _passed_on(self, op: Op, value: Value, depth: int) -> Sequence[Size | None] | None:
+        """For each dim the size that it takes over from operands."""
+        if op.has("ELEMENTWISE"):
+            shapes = [self.of(v, depth) for v in op.operands if isinstance(v.type, TensorType)]
+            return broadcast([s for s in shapes if s is not None]) if None not in shapes else None
+        # The row's type rule is asked with a symbol for each unknown dim, to see which of them it passes on.
+        meaning: dict[str, Size] = {}
+        operands = [self._with_symbols(v, meaning, depth) for v in op.operands]
+        try:
+            t = op.defn.infer(operands, op.attrs)[op.results.index(value)]
+        except TypeRuleError:  # constants, weights and calls, whose types are given
+            return None
+        if not isinstance(t, TensorType) or t.dims is None:
+            return None
+        return [meaning.get(d) if isinstance(d, str) else None for d in t.dims]
+
+    def _with_symbols(self, value: Value, meaning: dict[str, Size], depth: int) -> Value:
+        shape = self.of(value, depth)
+        if shape is None or not isinstance(value.type, TensorType) or value.type.dims is None:
+            return value
+        dims = list(value.type.dims)
+        for i, size in enumerate(shape):
+            if dims[i] is None:
+                symbol = f"?{len(meaning)}"
+                meaning[symbol] = size
+                dims[i] = symbol
+        return Value(TensorType(value.type.dtype, tuple(dims)), value.owner)
+
+    def are_broadcast(self, values: Sequence[Value]) -> bool:
+        """Whether tensors are sure to broadcast with each other."""
+        shapes = [self.of(v) for v in values if isinstance(v.type, TensorType)]
+        return None not in shapes and all(_fit(a, b) for a, b in combinations(filter(None, shapes), 2))
+
+    def fits_into(self, value: Value, into: Value) -> bool:
+        """Whether a tensor is sure to broadcast to exactly the sizes of another."""
+        small, large = self.of(value), self.of(into)
+        if small is None or large is None or len(small) > len(large):
+            return False
+        return all(s == _ONE or s <= t for s, t in zip(reversed(small), reversed(large), strict=False))
+
+
+def _fit(a: Shape, b: Shape) -> bool:
+    pairs = zip(reversed(a), reversed(b), strict=False)
+    return all(x <= y or y <= x or _ONE in (x, y) or _settled(x) == _settled(y) for x, y in pairs)

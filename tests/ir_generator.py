@@ -1,0 +1,322 @@
+"""Makes random modules that are well typed: every row of the op table, in nested loops, branches and scopes.
+
+What operands must fulfil beyond their types (an index that is in range, a value that is present) is built with the op.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Func, Module, Op, Param, Value
+from scriptc.ir.dtypes import DTYPES, FLOATING
+from scriptc.ir.loc import Loc
+from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    STR,
+    JoinError,
+    ListType,
+    OptionalType,
+    TensorType,
+    Type,
+    is_subtype,
+    list_of,
+)
+
+LOC = Loc("model.py", 1)
+# Ops that ROWS below build together with what they need; `fuse` is made by its pass.
+BUILT_ELSEWHERE = {
+    "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
+    "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
+    "linear_packed", "cat", "stack",
+}  # fmt: skip
+TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
+ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]
+SQUARE = TensorType("f32", (4, 4))
+ARGS: list[Type] = [
+    TensorType("f32", ("B", 4)), TensorType("f32", ("B", 4)), SQUARE, TensorType("f32", (4,)), TensorType("f32", ()),
+    TensorType("f32", (None, 4)), TensorType("i64", (4,)), TensorType("bool", ("B", 4)), TensorType("bf16", (4, 4)),
+    TensorType("f32", (1, 2, 5, 5)), TensorType("f32", (2, 2, 3, 3)), INT, FLOAT, BOOL, OptionalType(SQUARE),
+    list_of(TensorType("f32", (4,))), TensorType("f32", None),
+]  # fmt: skip
+# Values for attributes by name; a list of dims or sizes fits or the op is not built.
+ATTRS: dict[str, Sequence[Any]] = {
+    "dim": (0, 1), "dim0": (0, 1), "dim1": (0, 1), "dims": ((1, 0), (0,)), "dtype": DTYPES, "index": (0,),
+    "keepdim": (True, False), "name": ("x",), "message": ('a "b"\n',), "category": ("UserWarning",),
+    "type": ("ValueError",),
+    "count": (2,), "of": ("add",), "stride": ((1, 1), (2, 1)), "padding": ((0, 0), (1, 1)), "dilation": ((1, 1),),
+    "groups": (1,), "kernel_size": ((2, 2),), "ceil_mode": (True, False), "count_include_pad": (True, False),
+    "divisor_override": (None, 3), "features": (4,), "func": ("helper",),
+}  # fmt: skip
+
+
+class Generator:
+    def __init__(self, seed: int, size: int):
+        self.rng = random.Random(seed)
+        self.left = size  # ops that may still be made
+        self.labels = 0
+        self.visible: list[Value] = []
+        self.module = Module("random", params={"w": Param("w", SQUARE), "b": Param("b", TensorType("f32", (4,)))})
+
+    def make(self) -> Module:
+        self.helper()
+        body = Block([(t, "x") for t in ARGS])
+        self.visible = list(body.args)
+        self.b = Builder(body)
+        while self.left > 0:
+            self.step(depth=0)
+        results = self.rng.sample(self.visible, k=min(3, len(self.visible)))
+        self.b.op("return", results, LOC)
+        self.module.funcs["main"] = Func("main", body, [v.type for v in results], LOC)
+        self.module.entries.append("main")
+        return self.module
+
+    def helper(self) -> None:
+        """A function that writes its argument."""
+        body = Block([(SQUARE, "x")])
+        b = Builder(body)
+        b.op("copy_", [body.args[0], b.build("tanh", [body.args[0]], LOC)], LOC)
+        b.op("return", [body.args[0]], LOC)
+        self.module.funcs["helper"] = Func("helper", body, [SQUARE], LOC)
+
+    def keep(self, *values: Value) -> None:
+        self.visible += values
+
+    def pick(self, *types: type | Type) -> Value:
+        """A visible value of one of the types; TypeRuleError where there is none."""
+        found = [
+            v
+            for v in self.visible
+            if any(isinstance(v.type, t) if isinstance(t, type) else v.type == t for t in types)
+        ]
+        if not found:
+            raise TypeRuleError("no such value")
+        return self.rng.choice(found[-8:] if self.rng.random() < 0.7 else found)
+
+    def const(self, value: Any) -> Value:
+        return self.b.const(value, LOC)
+
+    def small(self) -> Value:
+        return self.const(self.rng.choice((0, 1, 2, -1)))
+
+    def step(self, depth: int) -> None:
+        """One more op, with what it needs."""
+        self.left -= 1
+        nested = [self.loop, self.while_loop, self.branch, self.scope] if depth < 3 else []
+        special = [
+            self.list_ops, self.optional_ops, self.packed, self.call, self.tuple_ops, self.weights, self.same_again,
+        ]  # fmt: skip
+        try:
+            roll = self.rng.random()
+            if nested and roll < 0.15:
+                self.rng.choice(nested)(depth + 1)
+            elif roll < 0.3:
+                self.rng.choice(special)()
+            else:
+                self.any_row(self.rng.choice(ANY_ROW))
+        except (TypeRuleError, JoinError, IndexError, KeyError, AssertionError, ValueError):
+            pass  # operands that the row does not take
+
+    def any_row(self, row: OpDef) -> None:
+        operands: list[Value] = []
+        attrs: dict[str, Any] = {}
+        like: TensorType | None = None
+        for arg in row.args:
+            if not arg.is_operand:
+                attrs[arg.name] = self.attribute(row, arg, like)
+                continue
+            operands.append(self.operand(row, arg, like))
+            t = operands[-1].type
+            if isinstance(t, TensorType) and arg.name != "condition":
+                like = t
+        self.keep(*self.b.op(row.name, operands, LOC, **attrs).results)
+
+    def attribute(self, row: OpDef, arg: SchemaArg, like: TensorType | None) -> Any:
+        if arg.name == "dtype" and row.samples is not None and row.name != "cast":
+            return like.dtype if like is not None and like.dtype in row.samples.dtypes else row.samples.dtypes[0]
+        value = self.rng.choice(ATTRS[arg.name])
+        if arg.name == "dim" and arg.is_list:
+            return self.rng.choice(((0,), (1,), (0, 1)))
+        return None if arg.name == "dim" and arg.optional and self.rng.random() < 0.3 else value
+
+    def tensor(self, row: OpDef, like: TensorType | None) -> Value:
+        """A tensor of a dtype that the row takes; mostly of the type of the operand before it, so that sizes fit."""
+        dtypes = row.samples.dtypes if row.samples is not None else ("f32",)
+        found = [v for v in self.visible if isinstance(v.type, TensorType) and v.type.dtype in dtypes]
+        if like is not None:
+            found = [v for v in found if isinstance(v.type, TensorType) and v.type.dtype == like.dtype]
+            same = [v for v in found if v.type == like]
+            found = same if same and self.rng.random() < 0.8 else found
+        if not found:
+            raise TypeRuleError("no such tensor")
+        return self.rng.choice(found)
+
+    def operand(self, row: OpDef, arg: SchemaArg, like: TensorType | None) -> Value:
+        if arg.optional and self.rng.random() < 0.5:
+            return self.const(None)
+        if arg.type == "SymInt":
+            if arg.name in ("step", "split_size", "chunks"):
+                return self.const(self.rng.choice((1, 2)))
+            if not arg.is_list:
+                return self.small() if self.rng.random() < 0.8 else self.pick(INT)
+            sizes = self.rng.choice(((4,), (2, 4), (4, 1), (-1,), (1, 4, 4)))
+            return self.b.build("tuple", [self.const(n) for n in sizes], LOC)
+        if arg.type == "Tensor":
+            if arg.name == "condition":
+                return self.pick(TensorType("bool", ("B", 4)))
+            return self.tensor(row, like)
+        if arg.type == "Operand":
+            if like is None or self.rng.random() < 0.7:
+                return self.tensor(row, like)
+            return self.const(0.5 if like.dtype in FLOATING else True if like.dtype == "bool" else 2)
+        if arg.type == "List" or row.name.startswith("list."):
+            if arg.name == "value":
+                return self.pick(TensorType)
+            return self.pick(ListType)
+        if row.name in ("int.pow", "int.lshift") and arg.name == "b":
+            return self.const(self.rng.choice((0, 1, 3)))  # the interpreter's ints are as long as they get
+        if row.name == "float.pow" and arg.name == "b":
+            return self.const(2.0)  # a root of a negative number is complex
+        kinds = {"int": INT, "float": FLOAT, "math": FLOAT, "bool": BOOL, "check": BOOL}
+        return self.pick(kinds.get(row.name.split(".")[0], INT))
+
+    def list_ops(self) -> None:
+        x = self.pick(TensorType)
+        xs = self.b.build("list.new", [x, x], LOC)
+        self.keep(self.b.build("list.at", [xs, self.const(1)], LOC))
+        assert isinstance(x.type, TensorType)
+        if x.type.dims:
+            self.keep(self.b.build(self.rng.choice(("cat", "stack")), [xs], LOC, dim=0))
+        self.keep(xs)
+
+    def optional_ops(self) -> None:
+        x = self.pick(OptionalType)
+        assert isinstance(x.type, OptionalType)
+        present = self.b.build("optional.present", [x], LOC)
+        then, orelse = Block(), Block()
+        with self.b.at(then):
+            self.b.op("yield", [self.b.build("optional.unwrap", [x], LOC)], LOC)
+        with self.b.at(orelse):
+            self.b.op("yield", [self.b.op("param", (), LOC, types=[SQUARE], name="w").result], LOC)
+        self.keep(present, *self.b.op("if", [present], LOC, regions=[then, orelse], types=[x.type.item]).results)
+
+    def packed(self) -> None:
+        x, w = self.pick(TensorType("f32", ("B", 4)), TensorType("f32", (4,)), SQUARE), self.pick(SQUARE)
+        p = self.b.build("pack_linear", [w], LOC)
+        self.keep(self.b.build("linear_packed", [x, p, self.const(None)], LOC, features=4))
+
+    def call(self) -> None:
+        self.keep(*self.b.op("call", [self.pick(SQUARE)], LOC, types=[SQUARE], func="helper").results)
+
+    def tuple_ops(self) -> None:
+        t = self.b.build("tuple", [self.pick(TensorType), self.pick(INT)], LOC)
+        self.keep(self.b.build("tuple.get", [t], LOC, index=0))
+
+    def weights(self) -> None:
+        self.keep(self.b.op("param", (), LOC, types=[SQUARE], name="w").result)
+        self.b.op("undef", (), LOC, types=[SQUARE])
+
+    def same_again(self) -> None:
+        """An op that was made before, for cse to find."""
+        op = self.rng.choice([v.op for v in self.visible if v.op is not None])
+        if not op.regions and op.results and op.has("PURE") and not op.defn.reads & {"list"}:
+            types = [r.type for r in op.results]
+            self.keep(*self.b.insert(Op(op.defn, op.operands, types, dict(op.attrs), LOC)).results)
+
+    def label(self) -> str:
+        self.labels += 1
+        return f"L{self.labels}"
+
+    def fitting(self, types: Sequence[Type]) -> list[Value]:
+        """Values to hand on, of given types."""
+        return [self.rng.choice([v for v in self.visible if is_subtype(v.type, t)][-4:]) for t in types]
+
+    def body(self, block: Block, types: Sequence[Type], depth: int, leave: tuple[str, str] | None) -> None:
+        """Fills a region: some steps, perhaps a way out in a branch, a yield."""
+        outer = list(self.visible)
+        with self.b.at(block):
+            self.keep(*block.args)
+            for _ in range(self.rng.randrange(1, 5)):
+                self.step(depth)
+            if leave is not None:
+                self.way_out(*leave, types)
+            for _ in range(self.rng.randrange(3)):
+                self.step(depth)
+            self.b.op("yield", self.fitting(types), LOC)
+        self.visible = outer
+
+    def way_out(self, kind: str, label: str, types: Sequence[Type]) -> None:
+        condition = self.pick(BOOL)
+        then, orelse = Block(), Block()
+        with self.b.at(then):
+            if kind == "raise":
+                self.b.op("raise", (), LOC, type="ValueError", message="out")
+            else:
+                self.b.op(kind, self.fitting(types), LOC, to=label)
+        with self.b.at(orelse):
+            self.b.op("yield", (), LOC)
+        self.b.op("if", [condition], LOC, regions=[then, orelse], types=[])
+
+    def carried(self) -> list[Value]:
+        return self.rng.sample([v for v in self.visible if v.type not in (STR, NONE)], k=2)
+
+    def loop(self, depth: int) -> None:
+        initial, label = self.carried(), self.label()
+        types = [v.type for v in initial]
+        stop = self.const(self.rng.choice((0, 1, 3)))
+        if self.rng.random() < 0.3:
+            stop = self.b.build("list.len", [self.pick(ListType)], LOC)
+        block = Block([(INT, "i"), *((t, "h") for t in types)])
+        kind = self.rng.choice(("break", "continue", "raise", None))
+        bounds = [self.const(0), stop, self.const(self.rng.choice((1, 2)))]
+        self.body(block, types, depth, (kind, label) if kind else None)
+        op = self.b.op("loop", [*bounds, *initial], LOC, regions=[block], types=types, label=label, counted=True)
+        self.keep(*op.results)
+
+    def while_loop(self, depth: int) -> None:
+        """Counts in a carried value, and breaks when that reaches 2."""
+        initial, label = self.carried(), self.label()
+        types: list[Type] = [v.type for v in initial]
+        block = Block([(INT, "n"), *((t, "h") for t in types)])
+        outer = list(self.visible)
+        with self.b.at(block):
+            self.keep(*block.args)
+            n = block.args[0]
+            done = self.b.build("int.ge", [n, self.const(2)], LOC)
+            then, orelse = Block(), Block()
+            with self.b.at(then):
+                self.b.op("break", [n, *self.fitting(types)], LOC, to=label)
+            with self.b.at(orelse):
+                self.b.op("yield", (), LOC)
+            self.b.op("if", [done], LOC, regions=[then, orelse], types=[])
+            for _ in range(self.rng.randrange(1, 4)):
+                self.step(depth)
+            more = self.b.build("int.add", [n, self.const(1)], LOC)
+            self.b.op("yield", [more, *self.fitting(types)], LOC)
+        self.visible = outer
+        start = self.const(0)
+        op = self.b.op("loop", [start, *initial], LOC, regions=[block], types=[INT, *types], label=label, counted=False)
+        self.keep(*op.results[1:])
+
+    def branch(self, depth: int) -> None:
+        condition, types = self.pick(BOOL), [v.type for v in self.carried()]
+        then, orelse = Block(), Block()
+        self.body(then, types, depth, None)
+        self.body(orelse, types, depth, ("raise", "") if self.rng.random() < 0.2 else None)
+        self.keep(*self.b.op("if", [condition], LOC, regions=[then, orelse], types=types).results)
+
+    def scope(self, depth: int) -> None:
+        types, label, block = [v.type for v in self.carried()], self.label(), Block()
+        self.body(block, types, depth, ("break", label) if self.rng.random() < 0.7 else None)
+        self.keep(*self.b.op("scope", (), LOC, regions=[block], types=types, label=label).results)
+
+
+def random_module(seed: int, size: int) -> Module:
+    return Generator(seed, size).make()

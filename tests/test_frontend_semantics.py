@@ -1,0 +1,26 @@
+"""Small programs do the same in eager, in the IR interpreter and in C, at both ends of the optimisation levels."""
+
+from __future__ import annotations
+
+import pytest
+from programs import calling, control, dtypes, numbers, sequences, tensors  # noqa: F401  (they list their programs)
+from programs.cases import PROGRAMS
+from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
+
+FEW = 15  # calls at -O3: there are a hundred pairs of dtypes
+IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in PROGRAMS]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
+def test_interpreter_equals_eager(program: Program) -> None:
+    for given in program.calls:
+        assert_same(eager(program.target, given), interpreted(program.target, given))
+
+
+@pytest.mark.parametrize("optimize", [0, 3])
+@pytest.mark.parametrize("program", PROGRAMS, ids=IDS)
+def test_compiled_equals_eager(program: Program, optimize: int) -> None:
+    target = compile_at(program.target, optimize)
+    for given in program.calls if optimize == 0 else program.calls[:FEW]:
+        assert_same(eager(program.target, given), compiled(target, given))
+        assert_same(eager(program.target, given), compiled(target, given))  # and again, without compiling

@@ -1,0 +1,188 @@
+"""Runs a callable three ways (eager, the IR interpreter on the IR as read, compiled C) and compares what each does.
+
+What a call does: the value it returns, with Python types, dtypes, shapes, strides and which arguments it is or views;
+what its arguments hold afterwards; or the type of what it raises.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import torch
+
+import scriptc
+from scriptc.frontend.entry import read
+from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, TupleSpec
+from scriptc.ir.interp import Interpreter
+from scriptc.ir.verifier import verify
+from scriptc.target import target_of
+
+
+@dataclass(frozen=True)
+class Args:
+    """The arguments of one call."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Program:
+    """A callable and calls of it. `exact`: floats must agree to the bit."""
+
+    target: Any
+    calls: list[Args]
+
+    @property
+    def name(self) -> str:
+        return getattr(self.target, "__name__", type(self.target).__name__)
+
+
+def call(*args: Any, **kwargs: Any) -> Args:
+    return Args(args, kwargs)
+
+
+@dataclass
+class Outcome:
+    """What a call did. `args` are its arguments as it left them."""
+
+    args: tuple[Any, ...]
+    result: Any = None
+    error: BaseException | None = None
+
+
+def eager(target: Any, given: Args) -> Outcome:
+    return _outcome(target, copy.deepcopy(given))
+
+
+def compiled(target: Any, given: Args) -> Outcome:
+    """`target` is the result of scriptc.compile."""
+    return _outcome(target, copy.deepcopy(given))
+
+
+def interpreted(target: Any, given: Args) -> Outcome:
+    """By the IR that the front end makes for this very call."""
+    given = copy.deepcopy(given)
+    return _outcome(lambda *a, **k: _interpret(target, a, k), given)
+
+
+def _outcome(run: Callable[..., Any], given: Args) -> Outcome:
+    inputs = (*given.args, *given.kwargs.values())
+    try:
+        with torch.no_grad():
+            return Outcome(inputs, run(*given.args, **given.kwargs))
+    except scriptc.CompileError:
+        raise
+    except Exception as e:
+        return Outcome(inputs, error=e)
+
+
+def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    target = target_of(obj)
+    arguments = target.bind(args, kwargs)
+    entry = read(target.func, target.receiver, arguments)
+    verify(entry.module)
+    params = {live.name: live.container[live.key] for live in entry.live}
+    inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
+    results = Interpreter(entry.module, params).run(entry.module.entries[0], *inputs)
+    return _rebuilt(entry.result, iter(results))
+
+
+def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
+    match spec:
+        case KnownSpec():
+            pass
+        case TupleSpec(items):
+            for item, v in zip(items, value, strict=True):
+                yield from _leaves(item, v)
+        case DictSpec(keys, items):
+            for key, item in zip(keys, items, strict=True):
+                yield from _leaves(item, value[key])
+        case _:
+            yield value
+
+
+def _rebuilt(spec: Spec, leaves: Iterator[Any]) -> Any:
+    match spec:
+        case KnownSpec(obj):
+            return obj
+        case TupleSpec(items, cls):
+            made = [_rebuilt(i, leaves) for i in items]
+            return cls(*made) if hasattr(cls, "_fields") else cls(made)
+        case DictSpec(keys, items):
+            return {k: _rebuilt(i, leaves) for k, i in zip(keys, items, strict=True)}
+    return next(leaves)
+
+
+# ---- comparison ----
+def assert_same(expected: Outcome, actual: Outcome) -> None:
+    if expected.error is not None:
+        assert actual.error is not None, f"returned {actual.result!r}, but eager raises {expected.error!r}"
+        assert type(actual.error) is type(expected.error), f"raised {actual.error!r}, but eager raises {expected.error!r}"
+    elif actual.error is not None:
+        raise AssertionError(f"eager returns {expected.result!r}") from actual.error
+    else:
+        _same(expected.result, actual.result, "result")
+        where = [_places(o.result, list(_objects(o.args, "arg"))) for o in (expected, actual)]
+        assert where[0] == where[1], f"the result's identity: {where[1]}, but eager: {where[0]}"
+    _same(expected.args, actual.args, "args")
+
+
+def _same(a: Any, b: Any, at: str) -> None:
+    assert type(a) is type(b), f"{at}: {type(b).__name__} {b!r}, but eager: {type(a).__name__} {a!r}"
+    if isinstance(a, torch.Tensor):
+        found = [(t.dtype, tuple(t.shape), t.stride(), t.requires_grad) for t in (a, b)]
+        assert found[0] == found[1], f"{at}: {found[1]}, but eager: {found[0]}"
+        torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{at}: {m}\n{b}\neager: {a}")
+    elif isinstance(a, (list, tuple)):
+        assert len(a) == len(b), f"{at}: {b!r}, but eager: {a!r}"
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            _same(x, y, f"{at}[{i}]")
+    elif isinstance(a, dict):
+        assert list(a) == list(b), f"{at}: keys {list(b)}, but eager: {list(a)}"
+        for k in a:
+            _same(a[k], b[k], f"{at}[{k!r}]")
+    elif isinstance(a, float):
+        assert str(a) == str(b) or a != 0, f"{at}: {b!r}, but eager: {a!r}"  # the sign of zero counts
+        torch.testing.assert_close(torch.tensor(b, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), equal_nan=True)
+    else:
+        assert a == b, f"{at}: {b!r}, but eager: {a!r}"
+
+
+def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Mutable objects: tensors, lists and what they hold."""
+    if isinstance(value, (torch.Tensor, list, dict)):
+        yield path, value
+    if isinstance(value, (list, tuple)):
+        for i, v in enumerate(value):
+            yield from _objects(v, f"{path}[{i}]")
+    if isinstance(value, dict):
+        for k, v in value.items():
+            yield from _objects(v, f"{path}[{k!r}]")
+
+
+def _places(result: Any, given: list[tuple[str, Any]]) -> list[str]:
+    """For each object of a result: which argument it is, or whose storage it views and where; and objects that recur."""
+    found, seen = [], {}
+    for path, obj in _objects(result, "result"):
+        same = [name for name, o in given if o is obj]
+        views = [
+            f"view of {name} at {obj.storage_offset()}"
+            for name, o in given
+            if isinstance(o, torch.Tensor) and isinstance(obj, torch.Tensor) and o.numel() and _storage(o) == _storage(obj)
+        ]
+        again = seen.setdefault(id(obj), path)
+        found.append(f"{path}: {(same or views or ['new'])[0]}{'' if again == path else f' again {again}'}")
+    return found
+
+
+def _storage(t: torch.Tensor) -> int:
+    return t.untyped_storage().data_ptr()
+
+
+def compile_at(target: FunctionType | torch.nn.Module, optimize: int) -> Any:
+    return scriptc.compile(target, optimize=optimize)
