@@ -19,11 +19,14 @@ from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.target import Target
 
-# Names that generated C and C++ use themselves, and C++'s keywords: headers serve both languages.
-_TAKEN = """context caller package levels weights embedded code free v c k out why
-alignas alignof and catch class compl concept consteval constexpr constinit decltype delete explicit export false friend
-mutable namespace new noexcept not nullptr operator or private protected public requires static_assert static_cast
-template this throw true try typeid typename using virtual wchar_t xor""".split()
+# Headers serve both languages.
+_KEYWORDS = frozenset("""alignas alignof and asm auto bool break case catch char class compl concept const consteval constexpr
+constinit const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
+for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private protected public register
+reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
+linux unix i386 std""".split())
+_USED = "context caller package levels weights embedded code free v c k out why".split()  # in the bodies of C functions
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only last_error free_tensors free_array model get entries check""".split()
 _CONSTANTS = (bool, int, float, str, type(None))
@@ -32,12 +35,12 @@ _CONSTANTS = (bool, int, float, str, type(None))
 def entry_name(wish: str) -> str:
     """The name of an entry's C function (behind the package's) and method."""
     name = re.sub(r"\W", "_", wish, flags=re.ASCII).lstrip("_") or "call"
-    return f"{name}_" if name in _API or name in _TAKEN else name
+    return f"{name}_" if name in _API or name in _KEYWORDS else name
 
 
 def is_keyword(name: str) -> bool:
     """Whether C or C++ keeps the word for itself."""
-    return name in _TAKEN or CNames().fresh(name) != name
+    return name in _KEYWORDS
 
 
 def place_of(target: Target) -> Loc:
@@ -55,7 +58,7 @@ class _Describer:
         self.entry = entry
         self.loc = entry.module.funcs[entry.module.entries[0]].loc
         self.names = CNames()
-        for word in _TAKEN:
+        for word in sorted(_KEYWORDS) + _USED:
             self.names.fresh(word)
         self.baked: list[str] = []
 

@@ -29,6 +29,7 @@ def api(package: Package, build_id: str) -> str:
         build_id=build_id,
         levels=_levels(package),
         weights=_weights(package),
+        weights_name="weights" if package.weights else "NULL",
         n_weights=str(len(package.weights)),
         checksum=f"0x{weights.checksum(package.weights):08x}u",
         embedded_array=embedded,
@@ -62,7 +63,7 @@ def _levels(package: Package) -> str:
 
 def _weights(package: Package) -> str:
     if not package.weights:
-        return "#define weights NULL\n"
+        return ""
     rows = [
         f"    {{{c_string(w.name)}, {C_ENUM[w.dtype]}, {len(w.sizes)}, {{{', '.join(map(str, w.sizes)) or '0'}}}}},"
         for w in package.weights
