@@ -60,6 +60,10 @@ class Operators(Context):
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
             if on_tensors == "matmul":
                 return self.matmul(a, b)
+            if not is_tensor(a) and on_tensors in ("add", "mul"):
+                return self.elementwise(on_tensors, b, a)  # Tensor.__radd__ and __rmul__
+            if not is_tensor(a) and on_tensors == "div":
+                return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
             return Tup([*a.items, *b.items])

@@ -117,7 +117,7 @@ class _Checker:
             for arg, result in zip(carried, op.results, strict=False):
                 if not is_subtype(arg, result.type):
                     self.note(op, f"carried {arg} leaves the loop as {result.type}")
-        if len(carried) != len(op.results):
+        if counted and len(carried) != len(op.results):
             self.note(op, f"the loop carries {len(carried)} values but has {len(op.results)} results")
 
     def check_yield(self, op: Op) -> None:

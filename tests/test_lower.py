@@ -27,7 +27,7 @@ LOC = Loc("numbers.py", 1)
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
 CONTROL = """
-module "control" entries(@leave, @swap, @steps, @lists, @optionals, @scopes)
+module "control" entries(@leave, @swap, @steps, @lists, @optionals, @scopes, @found)
 
 // break and continue to the outer of two loops, over tensors that are dropped on the way
 func @leave(%x: f32[?], %n: i64, %s: i64) -> (f32[?], f32[?], i64) {
@@ -138,6 +138,34 @@ func @optionals(%x: f32[?], %n: i64) -> (f32[?], i64) {
   return(%y, %m)
 }
 
+// carried as an optional number, left as a number
+func @found(%x: f32[?], %n: i64) -> (i64, f32[?]) {
+  %none = const() {value = none} -> (none)
+  %one = const() {value = 1} -> (i64)
+  %zero = const() {value = 0} -> (i64)
+  %best, %y, %c = loop L0 carry (%best1: optional<i64> = %none, %y1: optional<f32[?]> = %none, %c1: i64 = %zero)
+      -> (i64, f32[?], i64) {
+    %there = optional.present(%best1) -> (bool)
+    if %there {
+      %value = optional.unwrap(%best1) -> (i64)
+      %z = optional.unwrap(%y1) -> (f32[?])
+      break(%value, %z, %c1) {to = "L0"}
+    } else {
+      yield()
+    }
+    %c2 = int.add(%c1, %one) -> (i64)
+    %big = int.gt(%c2, %n) -> (bool)
+    %best2, %y2 = if %big -> (optional<i64>, optional<f32[?]>) {
+      %s = neg(%x) -> (f32[?])
+      yield(%c2, %s)
+    } else {
+      yield(%none, %none)
+    }
+    yield(%best2, %y2, %c2)
+  }
+  return(%best, %y)
+}
+
 func @scopes(%x: f32[?], %n: i64) -> (f32[?], i64) {
   %zero = const() {value = 0} -> (i64)
   %one = const() {value = 1} -> (i64)
@@ -182,6 +210,7 @@ RUNS = [
                               (INT64_MIN + 3, INT64_MIN, -2), (INT64_MIN, INT64_MAX, INT64_MAX)]),
     *(("lists", i) for i in (0, 1, -1, 3, -4)),
     *(("optionals", n) for n in (0, 3)),
+    *(("found", n) for n in (0, 5)),
     *(("scopes", n) for n in (2, 9, -1)),
 ]  # fmt: skip
 

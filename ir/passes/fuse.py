@@ -102,8 +102,22 @@ def outputs_of(group: list[Op]) -> list[Value]:
 
 
 def inputs_of(group: list[Op]) -> list[Value]:
-    used = dict.fromkeys(v for member in group for v in member.operands)
-    return [v for v in used if v.op not in group]
+    """What a group reads, in the order in which eager, op by op, lets operands decide the strides of the results: the
+    first operand of the last op first, as far as that goes back into the group."""
+    found: dict[Value, None] = {}
+
+    def visit(value: Value) -> None:
+        if value.op not in group:
+            found.setdefault(value)
+        elif value not in seen:
+            seen.add(value)
+            for operand in value.op.operands:
+                visit(operand)
+
+    seen: set[Value] = set()
+    for output in outputs_of(group):
+        visit(output)
+    return list(found)
 
 
 def _replace(group: list[Op]) -> None:

@@ -8,6 +8,23 @@
 #include <math.h>
 #include "sc.h"
 
+/* A product that is rounded before it is used: Python has no fused multiply-add, and -ffp-contract=fast makes them. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define SC_ROUNDED(x) __builtin_assoc_barrier(x)
+#elif __has_builtin(__arithmetic_fence)
+#define SC_ROUNDED(x) __arithmetic_fence(x)
+#endif
+#endif
+#ifndef SC_ROUNDED
+static inline double sc_rounded(double x) {
+    volatile double rounded = x;
+    return rounded;
+}
+#define SC_ROUNDED(x) sc_rounded(x)
+#endif
+
+
 #define SC_SCALAR static inline __attribute__((unused))
 #define SC_RAISE(...) (sc_raise(__VA_ARGS__), -1) /* the compiler sees that it fails, so that *out is never read unset */
 
