@@ -186,7 +186,8 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
-        result, types = _finish(reader, frame.returns)
+        if not reader.errors:
+            result, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
     if reader.errors:
