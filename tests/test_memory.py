@@ -25,7 +25,7 @@ def resident() -> int:
 
 
 def counts(made) -> dict[str, int]:
-    return made._dispatcher._bridge.counts()
+    return made._dispatcher.callable.counts()
 
 
 @torch.no_grad()
@@ -140,7 +140,7 @@ def test_a_failed_allocation_raises_and_leaks_nothing() -> None:
     made = scriptc.compile(lstm, optimize=OPTIMIZE)
     args = small_lstm()
     expected = made(*args)
-    handle = made._dispatcher._bridge
+    handle = made._dispatcher.callable
     failures = 0
     for nth in range(1, 2000):
         handle.count_allocations(nth)
