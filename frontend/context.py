@@ -103,6 +103,7 @@ class Context:
         self._default_dtype = default_dtype
         self.builder = Builder(Block())
         self.errors: list[Diagnostic] = []
+        self.poisoned = False  # some name is in error, so `errors` says why
         self.outside = Outside()
         self.frames: list[Frame] = []
         self.labels = 0
@@ -127,6 +128,9 @@ class Context:
         raise NotImplementedError
 
     def truth(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def test(self, node: ast.expr) -> AV:
         raise NotImplementedError
 
     def iterate(self, av: AV) -> list[AV]:
