@@ -145,6 +145,16 @@ def test_c(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert "/* nets.py:14: return x * n */" in capsys.readouterr().out
 
 
+def test_build(nets: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "made"
+    assert run("build", f"{nets}:twice", "--out", str(out), "--name", "doubled") == 0
+    assert (out / "CMakeLists.txt").is_file() and (out / "include" / "doubled.h").is_file()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    assert run("build", f"{nets}:twice", "--out", str(tmp_path / "other")) == 2
+    assert run("build", f"{nets}:twice", "--out", str(out), "--name", "not a name") == 2
+
+
 @pytest.mark.parametrize("source", ["-", "file"])
 def test_opt(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.ir"
