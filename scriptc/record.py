@@ -144,10 +144,11 @@ class _Recorder:
     # ---- calls ----
 
     def call(self, arguments: dict[str, Any]) -> Pair:
-        expected = list(_leaves(self.eager(self.receiver, copy.deepcopy(arguments)), self.entry.result))
-        given = [leaf for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
-        recorded = [_recorded(leaf) for leaf in expected]
-        return Pair(self.index, [_recorded(leaf) for leaf in given], recorded, self.references(arguments, expected))
+        # Before the call, which may write to its arguments.
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
+        wide = _wide(arguments)
+        expected = list(_leaves(self.eager(self.receiver, arguments), self.entry.result))
+        return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
         bound = self.target.signature.bind_partial()
@@ -158,14 +159,14 @@ class _Recorder:
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
-        """The results computed in float64, None for those that have no such."""
+        """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
         if not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = list(_leaves(self.eager(self.wide, _wide(arguments)), self.entry.result))
+            wide = list(_leaves(self.eager(self.wide, arguments), self.entry.result))
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:

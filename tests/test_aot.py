@@ -96,7 +96,8 @@ def sequence(n: int, batch: int) -> list[Tensor]:
 
 def without_torch(folder: Path, code: str) -> str:
     """Runs Python code on `model`, loaded from the folder, and checks that torch is not imported."""
-    script = f"import sys, numpy as np, scriptc\nmodel = scriptc.load({str(folder)!r})\n{code}\nassert 'torch' not in sys.modules"
+    head = f"import sys, numpy as np, scriptc\nmodel = scriptc.load({str(folder)!r})\n"
+    script = f"{head}{code}\nassert 'torch' not in sys.modules"
     return run(sys.executable, "-c", script)
 
 
@@ -237,7 +238,8 @@ def test_weights_are_a_safetensors_file(rnn: tuple[RNN, Path]) -> None:
 def test_net_with_embedded_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = Net().eval()
-    folder = scriptc.build(model, torch.randn(2, 1, 12, 12), out=tmp_path / "net", embed_weights=True, optimize=1, march="native")
+    x = torch.randn(2, 1, 12, 12)
+    folder = scriptc.build(model, x, out=tmp_path / "net", embed_weights=True, optimize=1, march="native")
     assert not (folder / "net.safetensors").exists()
     loaded = scriptc.load(folder)
     assert loaded.level == "native"
