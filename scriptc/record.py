@@ -48,7 +48,7 @@ class _Recorder:
     def run(self) -> list[Pair]:
         pairs = [self.call(self.varied({}, fresh=False))]
         groups = self.groups()
-        seen = {()}
+        seen: set[tuple[tuple[Place, int], ...]] = {()}
         for k in range(4 * MAX_PAIRS):
             if len(pairs) == MAX_PAIRS or self.late():
                 break
