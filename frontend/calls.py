@@ -21,6 +21,8 @@ _MAX_DEPTH = 200  # inlined calls
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
 _EVALUATED = {"math", "operator", "builtins", "typing", "torch._jit_internal", "torch.overrides", "torch._C"}
 
+_GLOBAL_HOOKS = ("_global_forward_hooks", "_global_forward_pre_hooks", "_global_backward_hooks", "_global_backward_pre_hooks")
+
 
 class Calls(Context):
     """Mixin: calls."""
@@ -92,6 +94,7 @@ class Calls(Context):
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        obj = getattr(obj, "__scriptc_original__", obj)  # what is compiled by itself is followed like all else
         try:
             handler = FUNCTIONS.get(obj)
             decomposition = DECOMPOSITIONS.get(obj)
@@ -161,6 +164,11 @@ class Calls(Context):
         return self.call(self.attribute(Known(module), "forward"), args, kwargs)
 
     def guard_hooks(self, module: torch.nn.Module) -> None:
+        for name in _GLOBAL_HOOKS:
+            table = getattr(torch.nn.modules.module, name)
+            if table:
+                self.fail("hooks on all modules are not supported yet", "remove them before the call")
+            self.guard("DICT_EMPTY", table, None, None)
         for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
             table = module.__dict__.get(name)
             if table:

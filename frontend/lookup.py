@@ -115,6 +115,8 @@ class Lookup(Context):
             guarded = not is_library(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
         if hasattr(builtins, name):
+            if not is_library(func.__module__):
+                self.guard("DICT_MISSING", func.__globals__, name, None)
             return Known(getattr(builtins, name))
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 

@@ -35,6 +35,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
     "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
@@ -193,6 +194,10 @@ class Operators(Context):
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
+        if (x.type, y.type) == (INT, FLOAT):
+            return Dyn(self.build(f"mixed.{name}", [x, y]))
+        if (x.type, y.type) == (FLOAT, INT):
+            return Dyn(self.build(f"mixed.{_MIRRORED.get(name, name)}", [y, x]))
         if FLOAT in (x.type, y.type):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))

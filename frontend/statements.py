@@ -36,7 +36,6 @@ class Statements(Context):
         except Terminated:
             return False
         except Poisoned:
-            self.poisoned = True
             return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
@@ -51,6 +50,7 @@ class Statements(Context):
 
     def poison(self, stmt: ast.stmt) -> bool:
         """What a statement in error would have bound or returned is not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
         if isinstance(stmt, ast.Return):
@@ -406,7 +406,7 @@ class Statements(Context):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -426,6 +426,7 @@ class Statements(Context):
             plans = found
             if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
                 del self.errors[errors:]
+                self.poisoned = poisoned
             del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]

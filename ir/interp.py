@@ -62,6 +62,13 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
         return torch.where(c, a, b).to(dtype)
 
+    def extreme(name: str) -> Callable[..., Any]:
+        def run(*operands: Any) -> Any:
+            dtype = next(x.dtype for x in operands if isinstance(x, torch.Tensor))
+            return getattr(torch, name)(*(torch.as_tensor(x, dtype=dtype) for x in operands))
+
+        return run
+
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
@@ -69,6 +76,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
 

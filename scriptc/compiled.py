@@ -124,13 +124,19 @@ def _function_type(func: FunctionType, options: Options) -> CompiledFunction:
     return made
 
 
+def _remade(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The original in a pickle: pickle itself refuses to make another class's object in the place of ours."""
+    return make(*arguments)
+
+
 def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Module:
     """A module of a subclass made for it, which shares all state with the original."""
     cls = type(module)
     dispatcher = Dispatcher(target_of(module), options)
 
     def reduce(self: Any, protocol: Any = 2) -> Any:
-        return module.__reduce_ex__(protocol)
+        make, arguments, *rest = module.__reduce_ex__(protocol)
+        return _remade, (make, arguments), *rest
 
     def deepcopy(self: Any, memo: dict[int, Any]) -> torch.nn.Module:
         return _compile_instance(copy.deepcopy(module, memo), options)

@@ -123,6 +123,8 @@ def assert_same(expected: Outcome, actual: Outcome) -> None:
     if expected.error is not None:
         assert actual.error is not None, f"returned {actual.result!r}, but eager raises {expected.error!r}"
         assert type(actual.error) is type(expected.error), f"raised {actual.error!r}, but eager raises {expected.error!r}"
+    elif actual.error is not None and _too_large(expected.result):
+        assert type(actual.error) is OverflowError  # ints are of 64 bits here
     elif actual.error is not None:
         raise AssertionError(f"eager returns {expected.result!r}") from actual.error
     else:
@@ -130,6 +132,12 @@ def assert_same(expected: Outcome, actual: Outcome) -> None:
         where = [_places(o.result, list(_objects(o.args, "arg"))) for o in (expected, actual)]
         assert where[0] == where[1], f"the result's identity: {where[1]}, but eager: {where[0]}"
     _same(expected.args, actual.args, "args")
+
+
+def _too_large(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_too_large, value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _same(a: Any, b: Any, at: str) -> None:
