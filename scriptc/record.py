@@ -22,7 +22,8 @@ from scriptc.target import Target
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
 SECONDS = 15.0  # that trying variations may take
-_SIZES = (1, 2, 3, 5, 7, 11)
+_SIZES = (1, 2, 3, 5, 17, 64)
+MAX_ELEMENTS = 1 << 20  # of a variation's arguments together, unless the example has more
 Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
 
 
@@ -67,6 +68,8 @@ class _Recorder:
     def attempt(self, sizes: dict[Place, int]) -> list[Pair]:
         """One pair, or none where eager refuses."""
         arguments = self.varied(sizes)
+        if _elements(arguments) > max(MAX_ELEMENTS, _elements(self.example)):
+            return []
         try:
             return [self.call(arguments)]
         except Exception:
@@ -191,6 +194,13 @@ def _sizes(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
         case specs.DictSpec(keys, items):
             for key, s in zip(keys, items, strict=True):
                 yield from _sizes(value[key], s, f"{path}[{key!r}]")
+
+
+def _elements(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return sum(map(_elements, items))
 
 
 def _leaves(value: Any, spec: specs.Spec) -> Iterator[Any]:

@@ -66,18 +66,22 @@ def new(delete: Tensor, free: Tensor, weights: Tensor, results: Tensor, n_free: 
 
 
 def loaded(function: Callable[..., Any], *args: Any, folder: Path, **options: Any) -> Any:
-    model = scriptc.load(scriptc.build(function, *args, out=folder / "it", optimize=0, march="native", **options))
+    return scriptc.load(scriptc.build(function, *args, out=folder / "it", optimize=0, march="native", **options))
+
+
+def check_headers(folder: Path) -> None:
+    """They are clean C99 and C++17."""
     for language, header in (("c", "it.h"), ("c++", "it.hpp")):
         standard = {"c": "c99", "c++": "c++17"}[language]
         if compiler := shutil.which("cc" if language == "c" else "c++"):
             flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", language]
             done = subprocess.run([compiler, *flags, folder / "it" / "include" / header], capture_output=True, text=True)
             assert not done.returncode, done.stderr
-    return model
 
 
 def test_lists_of_numbers(tmp_path: Path) -> None:
     model = loaded(numbers, [1, 2], [0.5, 2.5], [True, False, True], folder=tmp_path)
+    check_headers(tmp_path)
     for ints, floats, flags in (([5, -1, 7], [1.5], [True] * 4), ([1], [0.25, 0.75, 0.5], [])):
         assert model(ints, floats, flags) == numbers(ints, floats, flags)
     with pytest.raises(TypeError, match=r"'flags\[1\]': expected bool, got int"):
@@ -95,6 +99,7 @@ def test_a_list_that_the_code_changes_is_an_error(tmp_path: Path) -> None:
 def test_results_share_nothing(tmp_path: Path) -> None:
     x, y = torch.randn(3, 3), torch.randn(3, 3)
     model = loaded(aliases, x, y, folder=tmp_path)
+    check_headers(tmp_path)
     a, z, tail, (turned, nothing) = model(x.numpy(), y.numpy())
     for got, want in ((a, x), (z, x + y), (tail, (x + y)[1:]), (turned, y.t())):
         torch.testing.assert_close(torch.from_numpy(got), want)
@@ -106,6 +111,7 @@ def test_results_share_nothing(tmp_path: Path) -> None:
 def test_containers(tmp_path: Path) -> None:
     x, y = torch.randn(2, 3), torch.randn(2, 3)
     model = loaded(pair_of, (x, y), {"k": y}, folder=tmp_path)
+    check_headers(tmp_path)
     result = model((x.numpy(), y.numpy()), named={"k": y.numpy()})
     expected = pair_of((x, y), {"k": y})
     assert list(result) == list(expected)
@@ -128,6 +134,7 @@ def test_named_tuples(tmp_path: Path) -> None:
 def test_names_that_c_keeps_for_itself(tmp_path: Path) -> None:
     xs = [torch.randn(2) for _ in range(5)]
     model = loaded(new, *xs, folder=tmp_path)
+    check_headers(tmp_path)
     torch.testing.assert_close(torch.from_numpy(model(*(x.numpy() for x in xs))), sum(xs))
 
 
