@@ -103,13 +103,13 @@ class Context:
         self._default_dtype = default_dtype
         self.builder = Builder(Block())
         self.errors: list[Diagnostic] = []
-        self.poisoned = False  # some name is in error, so `errors` says why
         self.outside = Outside()
         self.frames: list[Frame] = []
         self.labels = 0
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.walked: list[Value] = []  # lists over which the loops around this place run
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves

@@ -310,6 +310,8 @@ class Operators(Context):
 
     def append(self, target: ListV, item: AV) -> None:
         value = self.value(item)
+        if target.value in self.walked:
+            self.fail("a list that grows while a loop walks over it is not supported yet", "append to another list")
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.frame import Frame, LoopTarget, ReturnSite
+from scriptc.frontend.iteration import lists_in
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.unsupported import UNSUPPORTED
@@ -355,7 +356,12 @@ class Statements(Context):
                 return self.run(node.body)
 
             assert plan.count is not None
-            return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            walked = len(self.walked)
+            self.walked += lists_in(sequence)
+            try:
+                return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            finally:
+                del self.walked[walked:]
 
         return self.with_else(node, names, loop)
 
@@ -420,6 +426,7 @@ class Statements(Context):
             inner = [env for _, env in target.continues] + ([end] if falls else [])
             envs = [before, header, *inner, *(env for _, env in exits)]
             found = self.plans(names, envs, force=True)
+            found |= {n: p for n, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if [p.key() for p in found.values()] == [p.key() for p in plans.values()]:
                 break
             block.drop()
