@@ -61,7 +61,7 @@ def test_many_iterations_stay_flat() -> None:
 
 def grows(n: int) -> int:
     total = 0
-    for i in range(n):
+    for _ in range(n):
         xs = [torch.zeros(100)]
         for _ in range(5):
             xs.append(xs[-1] + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+
 from programs.cases import cases, tensor
 
 X = tensor(4, 6)

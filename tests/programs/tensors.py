@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+
 from programs.cases import cases, tensor
 
 X = tensor(3, 4)
