@@ -109,8 +109,8 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.poisoned = False  # some statement is in error, so `errors` says why
         self.walked: list[Value] = []  # lists over which the loops around this place run
-        self.poisoned = False  # some statement was not read because of an error
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves

@@ -192,7 +192,8 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         reader.report(e)
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
-    assert not reader.poisoned, "a statement was left out, but no error says why"
+    if reader.poisoned:
+        raise InternalError("a statement was left out, but the error that it is in was lost", reader.loc)
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)

@@ -37,7 +37,6 @@ class Statements(Context):
         except Terminated:
             return False
         except Poisoned:
-            self.poisoned = True
             return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
@@ -52,6 +51,7 @@ class Statements(Context):
 
     def poison(self, stmt: ast.stmt) -> bool:
         """What a statement in error would have bound or returned is not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
         if isinstance(stmt, ast.Return):
