@@ -121,7 +121,9 @@ def test_writes_of_weights_are_seen(write, optimize: int) -> None:
         before = model(X)
         write(model)
         torch.testing.assert_close(made(X), model(X))
-        assert write is write_replaced or write is write_nothing_in_linear or not torch.equal(before, model(X)) or _ == 1
+        assert (
+            write is write_replaced or write is write_nothing_in_linear or not torch.equal(before, model(X)) or _ == 1
+        )
 
 
 CHANGES = {

@@ -132,7 +132,14 @@ def test_errors_leak_nothing() -> None:
 
 
 def small_lstm() -> tuple[torch.Tensor, ...]:
-    return (torch.randn(3, 2, 4), torch.randn(2, 5), torch.randn(2, 5), torch.randn(20, 4), torch.randn(20, 5), torch.randn(20))
+    return (
+        torch.randn(3, 2, 4),
+        torch.randn(2, 5),
+        torch.randn(2, 5),
+        torch.randn(20, 4),
+        torch.randn(20, 5),
+        torch.randn(20),
+    )
 
 
 def test_a_failed_allocation_raises_and_leaks_nothing() -> None:

@@ -12,7 +12,14 @@ from three_ways import assert_same, call, compiled, eager
 
 import scriptc
 
-SIZES = [(0, 2, 3, 4), (1, 1, 1, 1), (5, 2, 3, 4), (9, 4, 16, 8), (3, 0, 2, 2), (4, 3, 0, 2)]  # time, batch, inputs, hidden
+SIZES = [
+    (0, 2, 3, 4),
+    (1, 1, 1, 1),
+    (5, 2, 3, 4),
+    (9, 4, 16, 8),
+    (3, 0, 2, 2),
+    (4, 3, 0, 2),
+]  # time, batch, inputs, hidden
 
 
 def agrees(target, made, *args):
@@ -92,7 +99,9 @@ def test_cells_whose_control_flow_depends_on_data(variant, optimize: int) -> Non
     for seed in range(8):
         torch.manual_seed(seed)
         time, batch, hidden = ((6, 2, 3), (1, 1, 1), (12, 3, 4), (0, 2, 2))[seed % 4]
-        agrees(variant, made, torch.randn(time, batch, hidden), torch.randn(batch, hidden), torch.randn(hidden, hidden) / 2)
+        agrees(
+            variant, made, torch.randn(time, batch, hidden), torch.randn(batch, hidden), torch.randn(hidden, hidden) / 2
+        )
     assert len(made.signatures()) == 1
 
 

@@ -357,6 +357,14 @@ def row_loop_in_place(x):
     return y
 
 
-@cases((2**53 + 1, 0.5), (3, 3.0), (3, 2.5), (-(2**63), -(2.0**63)), (2**63 - 1, 2.0**63), (0, float("nan")), (1, float("inf")))
+@cases(
+    (2**53 + 1, 0.5),
+    (3, 3.0),
+    (3, 2.5),
+    (-(2**63), -(2.0**63)),
+    (2**63 - 1, 2.0**63),
+    (0, float("nan")),
+    (1, float("inf")),
+)
 def compares_mixed(n, x):
     return n < x, n <= x, n > x, n >= x, n == x, n != x, x < n, x <= n, x > n, x >= n, x == n, x != n

@@ -7,7 +7,19 @@ import math
 from programs.cases import cases
 
 INF, NAN = float("inf"), float("nan")
-PAIRS = [(7, 2), (-7, 2), (7, -2), (-7, -2), (0, 3), (7.5, 2), (7, 2.5), (-7.5, 2.0), (True, 2), (2, True), (True, False)]
+PAIRS = [
+    (7, 2),
+    (-7, 2),
+    (7, -2),
+    (-7, -2),
+    (0, 3),
+    (7.5, 2),
+    (7, 2.5),
+    (-7.5, 2.0),
+    (True, 2),
+    (2, True),
+    (True, False),
+]
 
 
 @cases(*PAIRS, (1, 0), (1.0, 0.0), (2, 0.0))
@@ -20,7 +32,9 @@ def true_division(a, b):
     return a / b
 
 
-@cases(*PAIRS, (1, 0), (1.0, 0.0), (2, 0.0), (INF, 2.0), (2.0, INF), (-2.0, INF), (NAN, 1.0), (-0.0, 3.0), (-(2**63), -1))
+@cases(
+    *PAIRS, (1, 0), (1.0, 0.0), (2, 0.0), (INF, 2.0), (2.0, INF), (-2.0, INF), (NAN, 1.0), (-0.0, 3.0), (-(2**63), -1)
+)
 def floor_division(a, b):
     return a // b
 

@@ -124,4 +124,3 @@ CASES = [
     Case(items, lambda: (torch.ones(2),), "item"),
     Case(truth, lambda: (torch.ones(2),), "truth"),
 ]
-

@@ -60,7 +60,9 @@ def list_append_arg(xs, n):
     return len(xs)
 
 
-@cases(([1, 2], 5),)
+@cases(
+    ([1, 2], 5),
+)
 def list_of_arg_returned(xs, n):
     xs.append(n)
     ys = xs

@@ -192,7 +192,13 @@ def zero_dim_operand(x, s):
 
 @cases((4, 2), (0, 3), (2, -1))
 def creation(n, m):
-    return torch.zeros(n, m), torch.ones(n), torch.full((n, 2), 1.5), torch.arange(n), torch.zeros(n, m, dtype=torch.int64)
+    return (
+        torch.zeros(n, m),
+        torch.ones(n),
+        torch.full((n, 2), 1.5),
+        torch.arange(n),
+        torch.zeros(n, m, dtype=torch.int64),
+    )
 
 
 @cases(X, EMPTY, PERMUTED, tensor(3, dtype=torch.int32))
