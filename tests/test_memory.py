@@ -146,7 +146,8 @@ def test_a_failed_allocation_raises_and_leaks_nothing() -> None:
         handle.count_allocations(nth)
         try:
             result = made(*args)
-        except MemoryError:
+        except (MemoryError, RuntimeError) as e:  # structs as in Python, tensor data as in torch
+            assert isinstance(e, MemoryError) or "can't allocate memory" in str(e)
             failures += 1
             assert counts(made)["objects"] == 0
         else:
@@ -157,6 +158,6 @@ def test_a_failed_allocation_raises_and_leaks_nothing() -> None:
     handle.count_allocations(0)
     torch.testing.assert_close(made(*args), expected)
     assert failures > 0
-    del expected
+    del expected, result
     gc.collect()
     assert counts(made)["objects"] == counts(made)["exported"] == 0
