@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import TensorSpec
+from scriptc.frontend.specs import ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -27,6 +27,7 @@ from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
+_NUMBERS = {int: "i64", float: "f64"}
 
 
 def is_library(module_name: str | None) -> bool:
@@ -82,6 +83,8 @@ class Lookup(Context):
         """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
         if isinstance(obj, torch.Tensor):
             return self.live_tensor(obj, container, key, name)
+        if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
+            return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
         if guarded:
             by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
             self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)

@@ -41,7 +41,7 @@ def build(
     options: those of `scriptc.compile`.
     Returns the directory. One that an earlier build made is replaced, another one is refused.
     """
-    made, folder = Options.of(options), Path(out)
+    made, folder = Options.of({"freeze": True, **options}), Path(out)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
