@@ -212,7 +212,9 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    return Entry(reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers)
+    return Entry(
+        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
+    )
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:

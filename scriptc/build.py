@@ -20,7 +20,9 @@ from scriptc.pipeline import translate
 from scriptc.target import Target, target_of
 
 # Libraries that every program links, and targets that CMake keeps for itself.
-_TAKEN_NAMES = frozenset("m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split())
+_TAKEN_NAMES = frozenset(
+    "m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split()
+)
 
 
 def build(
@@ -76,7 +78,9 @@ def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, 
         target = target_of(model)
         return target.func.__name__, target, target.bind(example_args, {})
     if example_args:
-        raise TypeError("with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}")
+        raise TypeError(
+            "with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}"
+        )
     targets = {key: (target_of(function), args) for key, (function, args) in model.items()}
     if not targets:
         raise ValueError("a build needs an entry")
