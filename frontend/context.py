@@ -109,6 +109,7 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.poisoned = False  # some statement was not read because of an error
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
@@ -127,6 +128,9 @@ class Context:
         raise NotImplementedError
 
     def truth(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def test(self, node: ast.expr) -> AV:
         raise NotImplementedError
 
     def iterate(self, av: AV) -> list[AV]:

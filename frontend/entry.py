@@ -186,11 +186,13 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
-        result, types = _finish(reader, frame.returns)
+        if not reader.errors:
+            result, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
+    assert not reader.poisoned, "a statement was left out, but no error says why"
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)

@@ -119,9 +119,27 @@ class Expressions(Operators, Lookup, Iteration):
         then, orelse = (more, lambda: value) if is_and else (lambda: value, more)
         return self.choose(self.truth(value), then, orelse)
 
+    def test(self, node: ast.expr) -> AV:
+        """The truth of an expression: what an `if` asks, so that `and` and `or` may join values of any types."""
+        match node:
+            case ast.BoolOp(op=op, values=[first, *rest]):
+                value = self.test(first)
+                if not rest:
+                    return value
+                more = lambda: self.test(ast.copy_location(ast.BoolOp(op, rest), node))  # noqa: E731
+                then, orelse = (more, lambda: value) if isinstance(op, ast.And) else (lambda: value, more)
+                return self.choose(value, then, orelse)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return self.negate(self.test(operand))
+        saved, self.node = self.node, node
+        try:
+            return self.truth(self.eval(node))
+        finally:
+            self.node = saved
+
     def e_IfExp(self, node: ast.IfExp) -> AV:
         return self.choose(
-            self.truth(self.eval(node.test)), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
+            self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
         )
 
     def choose(self, condition: AV, then: Any, orelse: Any) -> AV:

@@ -31,6 +31,8 @@ class Iteration(Context):
 
     def iterate(self, av: AV) -> list[AV]:
         """All items of a sequence of known length."""
+        if isinstance(av, RangeV) and all(isinstance(b, Known) for b in (av.start, av.stop, av.step)):
+            return self.known_range(av)
         walk = self.iteration(av, None)
         if walk.items is not None:
             return walk.items

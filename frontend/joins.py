@@ -130,7 +130,7 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
         return Same(first)
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
-        return MaybePlan(unify(inner, force=force, fresh=fresh))
+        return MaybePlan(unify(inner, force=force, fresh=True))
     if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
         force and _is_number(first)
     ):

@@ -36,23 +36,27 @@ class Statements(Context):
         except Terminated:
             return False
         except Poisoned:
-            self.poison(stmt)
+            self.poisoned = True
+            return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
                 raise Restart from e
             self.report(e.error)
-            self.poison(stmt)
+            return self.poison(stmt)
         except UserError as e:
             self.report(e)
-            self.poison(stmt)
+            return self.poison(stmt)
         finally:
             self.node = saved
-        return True
 
-    def poison(self, stmt: ast.stmt) -> None:
-        """Names that a statement in error would have bound are not reported again."""
+    def poison(self, stmt: ast.stmt) -> bool:
+        """What a statement in error would have bound or returned is not reported again."""
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
+        if isinstance(stmt, ast.Return):
+            self.leave_with(Poison())
+            return False
+        return True
 
     # ---- simple statements ----
     def s_Pass(self, node: ast.Pass) -> bool:
@@ -97,7 +101,7 @@ class Statements(Context):
         return True
 
     def s_Assert(self, node: ast.Assert) -> bool:
-        condition = self.truth(self.eval(node.test))
+        condition = self.test(node.test)
         message = "" if node.msg is None else None
         if isinstance(condition, Known) and condition.obj:
             return True
@@ -214,7 +218,7 @@ class Statements(Context):
 
     # ---- branches ----
     def s_If(self, node: ast.If) -> bool:
-        condition = self.truth(self.eval(node.test))
+        condition = self.test(node.test)
         if isinstance(condition, Known):
             return self.run(node.body if condition.obj else node.orelse)
         names = assigned([*node.body, *node.orelse]) & self.frame.live.after[node]
@@ -323,7 +327,7 @@ class Statements(Context):
 
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
-                condition = self.truth(self.eval(node.test))
+                condition = self.test(node.test)
                 if not isinstance(condition, Known):
                     # `while c: body` is a loop that a failing test leaves
                     self.branch(condition, lambda: True, leave, frozenset())
@@ -420,7 +424,9 @@ class Statements(Context):
                 break
             block.drop()
             plans = found
-            del self.errors[errors:], target.breaks[outer_breaks:]
+            if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
+                del self.errors[errors:]
+            del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]
         if falls:

@@ -72,9 +72,13 @@ class Dispatcher:
         name, source = translated.entry.module.name, translated.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
         variant = Variant(translated, library)
+        self.install(variant)
+        return variant
+
+    def install(self, variant: Variant) -> None:
+        """From now on, calls that the variant fits run it."""
         self.callable.add_variant(self._spec(variant))
         self.variants.append(variant)
-        return variant
 
     def _spec(self, variant: Variant) -> VariantSpec:
         entry, gradients = variant.translated.entry, variant.translated.gradients

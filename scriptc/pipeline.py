@@ -10,8 +10,10 @@ from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.frontend.entry import Entry, read
 from scriptc.gradients import output_dependencies
 from scriptc.ir.core import Module
+from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
+from scriptc.ir.verifier import verify
 from scriptc.options import Options
 from scriptc.target import Target
 
@@ -42,8 +44,14 @@ def translate(target: Target, arguments: Mapping[str, Any], options: Options) ->
     entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic)
     source_ir = print_module(entry.module)
     gradients = output_dependencies(entry.module)
-    # tensor IR to better tensor IR
-    optimise(entry.module, options)
-    # tensor IR to loop IR to C
-    program = emit_program(entry.module, debug=options.debug)
+    try:
+        verify(entry.module)
+        # tensor IR to better tensor IR
+        optimise(entry.module, options)
+        # tensor IR to loop IR to C
+        program = emit_program(entry.module, debug=options.debug)
+    except InternalError:
+        raise
+    except Exception as e:
+        raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
     return Translated(entry, source_ir, gradients, program)

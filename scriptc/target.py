@@ -22,7 +22,7 @@ class Target:
     @functools.cached_property
     def signature(self) -> inspect.Signature:
         """As callers see it: without the receiver."""
-        signature = inspect.signature(self.func)
+        signature = inspect.signature(self.func, follow_wrapped=False)
         parameters = list(signature.parameters.values())
         return signature.replace(parameters=parameters[1:] if self.receiver is not None else parameters)
 
