@@ -14,13 +14,14 @@ from scriptc.ir.ops import (
     pointwise,
     reductions,
     scalars,
+    special,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise, reductions, views, contractions, images,
+    structure, scalars, containers, checks, memory, creation, pointwise, special, reductions, views, contractions, images,
     loops,
 ):  # fmt: skip
     for _row in _family.ROWS:
