@@ -9,11 +9,13 @@ from scriptc.ir.ops import (
     contractions,
     creation,
     images,
+    indexing,
     loops,
     memory,
     pointwise,
     reductions,
     scalars,
+    scans,
     special,
     structure,
     views,
@@ -21,7 +23,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise, special, reductions, views, contractions, images,
+    structure, scalars, containers, checks, memory, creation, pointwise, special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip
     for _row in _family.ROWS:

@@ -126,13 +126,13 @@ ROWS = [
            dtypes=_FLOATS, ref="trunc_div", traits=_WIDE),
     binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING),
     binary("fmax", {"float": "sc_fmax_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
-           dtypes=_ALL),
+           dtypes=_ALL, ulp=1.0),
     binary("fmin", {"float": "sc_fmin_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
-           dtypes=_ALL),
+           dtypes=_ALL, ulp=1.0),
     binary("hypot", "({T})hypot((double){0}, (double){1})", dtypes=_FLOATS, ulp=2.0),
     binary("nextafter", {"float": "sc_nextafter_{t}({0}, {1})"}, dtypes=("f32", "f64")),
     binary("heaviside", {"float": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)", "int": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
-           "bool": "({0} | {1})"}, dtypes=_ALL),
+           "bool": "({0} | {1})"}, dtypes=_ALL, ref="heaviside"),
     binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
     binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
     binary("xlogy", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log_{t}({1}))", "torch.special.xlogy", dtypes=_FLOATS,
@@ -163,5 +163,5 @@ ROWS = [
     # `dtype` is the result's where both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
-          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_ALL)),
+          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_ALL, kinds=("bool",))),
 ]  # fmt: skip

@@ -18,11 +18,13 @@ def _unary(name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0)
     )  # fmt: skip
 
 
-def _binary(name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0) -> OpDef:
+def _binary(
+    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False
+) -> OpDef:  # fmt: skip
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",),
         reads=_TENSOR, check="broadcast", c=f"({{T}}){c}((double){{0}}, (double){{1}})",
-        samples=Samples(BINARY_SHAPES, low, high, _DTYPES), tolerance_ulp=16,
+        samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), tolerance_ulp=16,
     )  # fmt: skip
 
 
@@ -31,7 +33,8 @@ def _aliases(name: str, *special: str) -> tuple[str, ...]:
 
 
 def _polynomial(name: str, c: str) -> OpDef:
-    return _binary(name, f"sc_{c}", low=0.0, high=6.0)
+    """Eager's are not tried with NaN, for which some read memory that nobody wrote."""
+    return _binary(name, f"sc_{c}", low=0.0, high=6.0, finite=True)
 
 
 ROWS = [
@@ -48,10 +51,10 @@ ROWS = [
     _unary("log_ndtr", "sc_log_ndtr"),
     _unary("erfcx", "sc_erfcx"),
     _unary("airy_ai", "sc_airy_ai", low=-9.0, high=9.0),
-    _unary("bessel_j0", "j0"),
-    _unary("bessel_j1", "j1"),
-    _unary("bessel_y0", "y0", low=0.1),
-    _unary("bessel_y1", "y1", low=0.1),
+    _unary("bessel_j0", "sc_bessel_j0"),
+    _unary("bessel_j1", "sc_bessel_j1"),
+    _unary("bessel_y0", "sc_bessel_y0", low=0.1),
+    _unary("bessel_y1", "sc_bessel_y1", low=0.1),
     _unary("modified_bessel_i0", "sc_bessel_i0"),
     _unary("modified_bessel_i1", "sc_bessel_i1"),
     _unary("modified_bessel_k0", "sc_bessel_k0", low=0.1),
@@ -59,8 +62,8 @@ ROWS = [
     _unary("scaled_modified_bessel_k0", "sc_bessel_k0e", low=0.1),
     _unary("scaled_modified_bessel_k1", "sc_bessel_k1e", low=0.1),
     _binary("zeta", "sc_zeta", low=1.1, high=6.0),
-    _binary("igamma", "sc_igamma", *_aliases("igamma", "gammainc"), low=0.1, high=6.0),
-    _binary("igammac", "sc_igammac", *_aliases("igammac", "gammaincc"), low=0.1, high=6.0),
+    _binary("igamma", "sc_igamma", *_aliases("igamma", "gammainc"), low=0.1, high=6.0, finite=True),
+    _binary("igammac", "sc_igammac", *_aliases("igammac", "gammaincc"), low=0.1, high=6.0, finite=True),
     *(_polynomial(f"chebyshev_polynomial_{k}", f"chebyshev_{k}") for k in "tuvw"),
     _polynomial("hermite_polynomial_h", "hermite_h"),
     _polynomial("hermite_polynomial_he", "hermite_he"),

@@ -14,6 +14,10 @@ SC_KERNEL double sc_erfcx(double x);
 SC_KERNEL double sc_ndtr(double x);
 SC_KERNEL double sc_ndtri(double p);
 SC_KERNEL double sc_log_ndtr(double x);
+SC_KERNEL double sc_bessel_j0(double x);
+SC_KERNEL double sc_bessel_j1(double x);
+SC_KERNEL double sc_bessel_y0(double x);
+SC_KERNEL double sc_bessel_y1(double x);
 /* modified Bessel functions; the scaled ones by exp(-|x|), of the second kind by exp(x) */
 SC_KERNEL double sc_bessel_i0e(double x);
 SC_KERNEL double sc_bessel_i1e(double x);

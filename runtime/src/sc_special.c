@@ -71,7 +71,7 @@ static double gamma_term(double a, double x) {
 
 static double lower_gamma_series(double a, double x) {
     double term = 1, sum = 1;
-    for (double n = a + 1; fabs(term) > 1e-17 * fabs(sum); n++) {
+    for (double n = a + 1; fabs(term) > 1e-17 * fabs(sum) && n < a + 100000; n++) {
         term *= x / n;
         sum += term;
     }
@@ -96,9 +96,10 @@ static double upper_gamma_fraction(double a, double x) {
 
 /* The cases that are not computed; whether this is one of them. `whole`: the value where all of the mass is below x. */
 static bool gamma_edge(double a, double x, double whole, double *out) {
-    if (isnan(a) || isnan(x) || x < 0 || a < 0) *out = NAN;
+    if (x < 0 || a < 0) *out = NAN;
     else if (a == 0) *out = x > 0 ? whole : NAN;
     else if (x == 0) *out = 1 - whole;
+    else if (isnan(a) || isnan(x)) *out = NAN;
     else if (isinf(a)) *out = isinf(x) ? NAN : 1 - whole;
     else if (isinf(x)) *out = whole;
     else return false;
@@ -201,11 +202,11 @@ SC_KERNEL double sc_bessel_i1e(double x) {
 }
 
 SC_KERNEL double sc_bessel_i0(double x) {
-    return isinf(x) ? INFINITY : sc_bessel_i0e(x) * exp(fabs(x));
+    return sc_bessel_i0e(x) * exp(fabs(x)); /* NaN at infinity, as in eager */
 }
 
 SC_KERNEL double sc_bessel_i1(double x) {
-    return isinf(x) ? x : sc_bessel_i1e(x) * exp(fabs(x));
+    return sc_bessel_i1e(x) * exp(fabs(x));
 }
 
 /* e^x K(order)(x), the integral of exp(-x (cosh t - 1)) cosh(order t) from 0 to infinity. */
@@ -242,6 +243,23 @@ SC_KERNEL double sc_bessel_k1(double x) {
     return scaled_k(1, x) * exp(-x);
 }
 
+/* libm's, but NaN at infinity, as in eager */
+SC_KERNEL double sc_bessel_j0(double x) {
+    return isinf(x) ? NAN : j0(x);
+}
+
+SC_KERNEL double sc_bessel_j1(double x) {
+    return isinf(x) ? NAN : j1(x);
+}
+
+SC_KERNEL double sc_bessel_y0(double x) {
+    return isinf(x) ? NAN : y0(x);
+}
+
+SC_KERNEL double sc_bessel_y1(double x) {
+    return isinf(x) ? NAN : y1(x);
+}
+
 /* ---- Airy ---- */
 
 static double airy_series(double x) {
@@ -267,7 +285,7 @@ static double airy_oscillating(double z) {
 }
 
 SC_KERNEL double sc_airy_ai(double x) {
-    if (isnan(x) || isinf(x)) return isnan(x) || x < 0 ? NAN : 0;
+    if (isnan(x) || isinf(x)) return NAN;
     if (x < -8) return airy_oscillating(-x);
     if (x < 2) return airy_series(x);
     double zeta = 2.0 / 3 * x * sqrt(x);
@@ -275,6 +293,11 @@ SC_KERNEL double sc_airy_ai(double x) {
 }
 
 /* ---- orthogonal polynomials ---- */
+
+/* A degree as a whole number; what no int64 holds counts as negative, as in eager. */
+static double degree(double n) {
+    return n < 0x1p63 ? trunc(n) : -1;
+}
 
 /* p(0) = 1, p(1) = first, p(k + 1) = 2 x p(k) - p(k - 1) */
 static double chebyshev(double x, double first, double n) {
@@ -292,29 +315,29 @@ static double chebyshev(double x, double first, double n) {
 enum { RECURRENCE = 64 }; /* up to this degree; above, the polynomials between -1 and 1 by their angle */
 
 SC_KERNEL double sc_chebyshev_t(double x, double n) {
-    n = trunc(n);
+    n = degree(n);
     return n > RECURRENCE && fabs(x) < 1 ? cos(n * acos(x)) : chebyshev(x, x, n);
 }
 
 SC_KERNEL double sc_chebyshev_u(double x, double n) {
-    n = trunc(n);
+    n = degree(n);
     return n > RECURRENCE && fabs(x) < 1 ? sin((n + 1) * acos(x)) / sin(acos(x)) : chebyshev(x, 2 * x, n);
 }
 
 SC_KERNEL double sc_chebyshev_v(double x, double n) {
-    n = trunc(n);
+    n = degree(n);
     return n > RECURRENCE && fabs(x) < 1 ? cos((n + 0.5) * acos(x)) / cos(acos(x) / 2) : chebyshev(x, 2 * x - 1, n);
 }
 
 SC_KERNEL double sc_chebyshev_w(double x, double n) {
-    n = trunc(n);
+    n = degree(n);
     return n > RECURRENCE && fabs(x) < 1 ? sin((n + 0.5) * acos(x)) / sin(acos(x) / 2) : chebyshev(x, 2 * x + 1, n);
 }
 
 /* p(k + 1) = 2 (x p(k) - k p(k - 1)) for `scale` 2, without the 2 for 1 */
 static double hermite(double x, double n, double scale) {
     double before = 1, p = scale * x;
-    n = trunc(n);
+    n = degree(n);
     if (n < 0) return 0;
     if (n < 1) return 1;
     for (double k = 1; k < n; k++) {
@@ -335,7 +358,7 @@ SC_KERNEL double sc_hermite_he(double x, double n) {
 
 SC_KERNEL double sc_laguerre_l(double x, double n) {
     double before = 1, p = 1 - x;
-    n = trunc(n);
+    n = degree(n);
     if (n < 0) return 0;
     if (n < 1 || x == 0) return 1;
     for (double k = 1; k < n; k++) {
@@ -348,7 +371,7 @@ SC_KERNEL double sc_laguerre_l(double x, double n) {
 
 SC_KERNEL double sc_legendre_p(double x, double n) {
     double before = 1, p = x;
-    n = trunc(n);
+    n = degree(n);
     if (n < 0) return 0;
     if (n < 1) return 1;
     for (double k = 1; k < n; k++) {
