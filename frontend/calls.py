@@ -94,7 +94,7 @@ class Calls(Context):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
-        if not hasattr(torch.Tensor, plain.name):
+        if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail(f"Tensor.{func.name} is not supported yet")
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
@@ -142,7 +142,12 @@ class Calls(Context):
                 return self.evaluate(
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
-        self.fail(f"{library_name(obj)} is not supported yet")
+        self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
+
+    def spelled(self, name: str) -> str:
+        """A callable as the program spells it, so that it can be found there."""
+        func = self.node.func if isinstance(self.node, ast.Call) else None
+        return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):

@@ -60,7 +60,9 @@ def rnn_relu_cell(
     return torch.relu(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
 
 
-def lstm_direction(x: Tensor, h: Tensor, c: Tensor, weights: list[Tensor], has_biases: bool, projected: bool) -> tuple[Tensor, Tensor, Tensor]:
+def lstm_direction(
+    x: Tensor, h: Tensor, c: Tensor, weights: list[Tensor], has_biases: bool, projected: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last h and c."""
     from_input = F.linear(x, weights[0], weights[2] if has_biases else None)
     bias = weights[3] if has_biases else None

@@ -35,9 +35,7 @@ def scatter_into(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: str,
 
 
 @serves("torch.scatter", "Tensor.scatter")
-def scatter(
-    r: Reader, input: AV, dim: AV, index: AV, src: AV = _NONE, *, value: AV = _NONE, reduce: AV = _NONE
-) -> AV:
+def scatter(r: Reader, input: AV, dim: AV, index: AV, src: AV = _NONE, *, value: AV = _NONE, reduce: AV = _NONE) -> AV:
     how = r.known(reduce, "reduce")
     name = {None: "set", "add": "add", "multiply": "prod"}.get(how)
     if name is None:
@@ -52,9 +50,7 @@ def scatter_add(r: Reader, input: AV, dim: AV, index: AV, src: AV) -> AV:
 
 
 @serves("torch.scatter_reduce", "Tensor.scatter_reduce")
-def scatter_reduce(
-    r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: AV, *, include_self: AV = _TRUE
-) -> AV:
+def scatter_reduce(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: AV, *, include_self: AV = _TRUE) -> AV:
     how = r.known(reduce, "reduce")
     name = {"sum": "add", "prod": "prod", "mean": "mean", "amax": "amax", "amin": "amin"}.get(how)
     if name is None:
@@ -128,7 +124,11 @@ def kthvalue(r: Reader, input: AV, k: AV, dim: AV = _LAST, keepdim: AV = _FALSE)
 
 @serves("torch.flip", "Tensor.flip")
 def flip(r: Reader, input: AV, *dims: AV) -> AV:
-    given = dims[0] if len(dims) == 1 and not isinstance(dims[0], Known) else Known(tuple(r.known(d, "a dim") for d in dims))
+    given = (
+        dims[0]
+        if len(dims) == 1 and not isinstance(dims[0], Known)
+        else Known(tuple(r.known(d, "a dim") for d in dims))
+    )
     obj = r.known(given, "the dims of flip")
     if obj and isinstance(obj[0], (tuple, list)):
         obj = tuple(obj[0])
