@@ -101,7 +101,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
-        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"), "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
+        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
