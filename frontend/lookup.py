@@ -31,9 +31,10 @@ _NUMBERS = {int: "i64", float: "f64"}
 
 
 def is_library(module_name: str | None) -> bool:
-    """Whether a module belongs to torch or Python, whose names are taken not to change."""
+    """Whether a module belongs to torch, Python or scriptc, whose names are taken not to change."""
     root = (module_name or "").partition(".")[0]
     return root in (
+        "scriptc",
         "torch",
         "math",
         "operator",
@@ -149,9 +150,11 @@ class Lookup(Context):
                 return Known(torch.device("cpu"))
             case "ndim":
                 return Known(t.rank)
-            case "T" | "mT":
-                if name == "T" and t.rank != 2:
-                    self.fail("T of a tensor that is not 2-D is not supported", "use permute or mT")
+            case "T" | "mT" | "H" | "mH":
+                if t.rank < 2 and name in ("T", "H"):
+                    return self.op("alias", tensor)
+                if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
+                    self.fail(f"{name} of a tensor of {t.rank} dims is not supported", "use permute or mT")
                 return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn":
                 return Known(False)

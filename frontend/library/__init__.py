@@ -80,5 +80,5 @@ def load() -> None:
     rows.register()
     for module in ("builtin", "creation", "images", "indexing", "memory", "pointwise", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "losses", "pointwise", "recurrent", "reductions", "shapes"):
+    for module in ("activations", "contractions", "indexing", "losses", "pointwise", "recurrent", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

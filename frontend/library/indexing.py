@@ -123,16 +123,18 @@ def kthvalue(r: Reader, input: AV, k: AV, dim: AV = _LAST, keepdim: AV = _FALSE)
 
 
 @serves("torch.flip", "Tensor.flip")
-def flip(r: Reader, input: AV, *dims: AV) -> AV:
-    given = (
-        dims[0]
-        if len(dims) == 1 and not isinstance(dims[0], Known)
-        else Known(tuple(r.known(d, "a dim") for d in dims))
-    )
-    obj = r.known(given, "the dims of flip")
-    if obj and isinstance(obj[0], (tuple, list)):
-        obj = tuple(obj[0])
-    return r.op("flip", input, dims=tuple(axis(r, input, Known(d)) for d in obj))
+def flip(r: Reader, input: AV, *args: AV, dims: AV | None = None) -> AV:
+    given = [r.known(d, "the dims of flip") for d in (args if dims is None else (dims,))]
+    listed = given[0] if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+    return r.op("flip", input, dims=tuple(axis(r, input, Known(d)) for d in listed))
+
+
+@serves("torch.nonzero", "Tensor.nonzero")
+def nonzero(r: Reader, input: AV, *, as_tuple: AV = _FALSE) -> AV:
+    places = r.op("nonzero", input)
+    if not r.known(as_tuple, "as_tuple"):
+        return places
+    return Tup([Dyn(r.build("select", [r.value(places), r.const(i)], dim=1)) for i in range(tensor_type(input).rank)])
 
 
 @serves("torch.diagonal", "Tensor.diagonal")
@@ -158,3 +160,9 @@ def as_strided(r: Reader, input: AV, size: AV, stride: AV, storage_offset: AV = 
 @serves("torch.count_nonzero", "Tensor.count_nonzero")
 def count_nonzero(r: Reader, input: AV, dim: AV = _NONE) -> AV:
     return r.op("sum", r.cast(input, "bool"), dim=axes(r, input, dim), keepdim=False, dtype="i64")
+
+
+@serves("torch.index_put", "Tensor.index_put")
+def index_put(r: Reader, input: AV, indices: AV, values: AV, accumulate: AV = _FALSE) -> AV:
+    view, picked = r.indexed(input, r.tuple_of(r.iterate(indices)))
+    return r.put(view, picked, values, accumulate=bool(r.known(accumulate, "accumulate")))
