@@ -4,6 +4,7 @@
 #define SC_UNITY 1
 #endif
 #include "sc_layout.c"
+#include "sc_stage.c"
 #include "sc_iter.c"
 #include "sc_check.c"
 #include "sc_convert.c"

@@ -166,6 +166,13 @@ static void iter_start(sc_iter *it, const iter_layout *l, int first, sc_tensor *
     fuse_dims(it, l, first + n_in, number, dtype);
 }
 
+static void release_results(sc_ctx *cx, int n, sc_tensor **out) {
+    while (n-- > 0) {
+        sc_release(cx, out[n]);
+        out[n] = NULL;
+    }
+}
+
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
                             sc_tensor *const *in) {
     const sc_tensor *full = NULL;
@@ -175,6 +182,7 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
     iter_layout l;
     result_format format = RESULT_CONTIGUOUS;
     bool plain = full && is_plain(full) && begin_plain(it, full, n_out, n_in, in);
+    it->stage = NULL;
     if (!plain) {
         scalar_layout(&l);
         if (join_shapes(cx, &l, n_in, in)) return -1;
@@ -185,23 +193,24 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
     for (int o = 0; o < n_out; o++) {
         out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size) : new_result(cx, &l, dtypes[o], format, n_in, in);
         if (!out[o]) {
-            while (o-- > 0) {
-                sc_release(cx, out[o]);
-                out[o] = NULL;
-            }
+            release_results(cx, o, out);
             return -1;
         }
         if (plain) set_plain_result(it, o, out[o]);
     }
-    if (plain) return 0;
-    for (int o = 0; o < n_out; o++) put_strides(&l, o, out[o]);
-    for (int i = 0; i < n_in; i++) put_strides(&l, n_out + i, in[i]);
-    iter_start(it, &l, n_out, out, n_in, in);
-    return 0;
+    if (!plain) {
+        for (int o = 0; o < n_out; o++) put_strides(&l, o, out[o]);
+        for (int i = 0; i < n_in; i++) put_strides(&l, n_out + i, in[i]);
+        iter_start(it, &l, n_out, out, n_in, in);
+    }
+    if (it->unit || it->n == 0 || sc_stage_begin(cx, it, n_out, out, in) == 0) return 0;
+    release_results(cx, n_out, out);
+    return -1;
 }
 
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in) {
     if (sc_check_writable(cx, dst, (const sc_tensor *const *)in, n_in)) return -1;
+    it->stage = NULL;
     if (is_plain(dst) && begin_plain(it, dst, 1, n_in, in)) {
         set_plain_result(it, 0, dst);
         dst->storage->flags |= SC_WRITTEN;
