@@ -65,7 +65,16 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
+    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w)
+        return addend + product if first else product + addend
+
+    def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
+        row = source[index] if isinstance(source, list) else source.select(dim, index)
+        return torch.nn.functional.linear(row, w, bias)
+
     own: dict[str, Callable[..., Any]] = {
+        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list,
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip

@@ -118,3 +118,19 @@ def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
 def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), op.defn.operand_args)
     return low.call(op, "sc_linear_packed", args, op.result.type)
+
+
+@emitter
+def linear_add(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), op.defn.operand_args).add(c_const(op.attrs["first"]))
+    return low.call(op, "sc_linear_add", args, op.result.type)
+
+
+@emitter
+def linear_rows(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), op.defn.operand_args)
+    of_tensor = isinstance(op.operands[1].type, TensorType)
+    if of_tensor:
+        args.add(c_const(op.attrs["dim"]))
+    args.add(c_const(op.attrs["step"]), c_const(op.attrs["sure"]))
+    return low.call(op, "sc_linear_rows" if of_tensor else "sc_linear_items", args, op.result.type)

@@ -67,6 +67,17 @@ typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w);
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot); /* packed once per context: w must not change */
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+/* addend + linear(x, w), or, addend not being first, linear(x, w) + addend: raises what the sum would raise */
+SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend, bool first);
+/* ---- linear of x[index] in a loop over indices (sc_rows.c), which may compute more rows than are asked for, and keeps
+ * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
+ * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
+SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
+SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
+SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,

@@ -15,6 +15,7 @@
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
+#include "sc_rows.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_conv.c"
