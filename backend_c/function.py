@@ -85,7 +85,8 @@ class FunctionPrinter:
         op = value.op
         if op is None or op not in self.variables.inline:
             self.read.add(self.variables.find(value))
-            return self.variables[value]
+            is_view = op is not None and op.name == "c.view"
+            return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
             case "const":
                 return c_const(op.attrs["value"])
@@ -159,6 +160,9 @@ class FunctionPrinter:
 
     def do_c_release(self, op: Op) -> None:
         self.line(f"sc_release(cx, {self.value(op.operands[0])});")
+
+    def do_c_view(self, op: Op) -> None:
+        self.line(f"sc_tensor {self.variables[op.result]} = {op.attrs['fn']}({self.filled(op, 'args')});")
 
     def do_c_call(self, op: Op) -> None:
         args = self.filled(op, "args")

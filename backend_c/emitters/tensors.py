@@ -108,10 +108,18 @@ def arange(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, fn, Args("cx", _dtype(op), *low.operands(op)), op.result.type)
 
 
+def _tensors(low: Lowerer, op: Op) -> Args:
+    return Args("cx").array(low.operands(op), "sc_tensor *").add(str(len(op.operands)))
+
+
+@emitter
+def concat(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, f"sc_{op.name}", _tensors(low, op), op.result.type)
+
+
 @emitter
 def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = low.schema_args(op, Args("cx"))
-    return low.call(op, "sc_pack_linear_kept", args, op.result.type)
+    return low.call(op, "sc_pack_linear_kept", _tensors(low, op).add(str(op.attrs["slot"])), op.result.type)
 
 
 @emitter

@@ -43,6 +43,14 @@ def _linear(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(_same_dtype(x, w), (*x.dims[:-1], *w.dims[:-1])),)
 
 
+def _concat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    first = tensor(operands[0])
+    sizes = [(tensor(v).dims or (None,))[0] for v in operands]
+    known = [d for d in sizes if isinstance(d, int)]
+    assert first.dims
+    return (TensorType(first.dtype, (sum(known) if len(known) == len(sizes) else None, *first.dims[1:])),)
+
+
 def _linear_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x, packed = tensor(operands[0]), operands[1].op
     assert x.dims is not None
@@ -71,12 +79,14 @@ ROWS = [
     OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PURE,
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64),
-    # The weight [N, K] of a linear in the panel layout of the kernels.
-    OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
-          kernel="sc_pack_linear", samples=Samples((((4, 5),),))),
+    # Tensors one behind the other along the first dim.
+    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES"}), reads=_TENSOR, ref="concat",
+          emit="concat"),
+    # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
+    OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat"),
     # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them.
-    OpDef("pack_linear.kept", "(Tensor weight, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
-          emit="pack_kept", samples=Samples((((4, 5),),), extra=((0,),))),
+    OpDef("pack_linear.kept", "(Value[] weights, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat",
+          emit="pack_kept"),
     # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),

@@ -13,12 +13,13 @@ from scriptc.ir.passes import (
     fuse,
     licm,
     prepare_weights,
+    siblings,
     simplify,
     sum_contractions,
 )
 
 Run = Callable[[Module, Mapping[str, int]], bool]
 
-_ALL = (fold, simplify, cse, licm, dce, prepare_weights, batch_loops, sum_contractions, fuse)
+_ALL = (fold, simplify, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, fuse)
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, cse.NAME, licm.NAME, dce.NAME)

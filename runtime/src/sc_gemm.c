@@ -228,26 +228,30 @@ static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int6
     return packed;
 }
 
-SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w) {
-    int dtype = gemm_dtype(w->dtype);
-    int64_t n = w->size[0], k = w->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) {
+    sc_tensor *whole = count > 1 ? sc_concat(cx, w, count) : NULL;
+    if (count > 1 && !whole) return NULL;
+    sc_tensor *one = whole ? whole : w[0];
+    int dtype = gemm_dtype(one->dtype);
+    int64_t n = one->size[0], k = one->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
     int64_t padded = (n + lanes - 1) / lanes * lanes;
-    sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
+    sc_tensor *wide = sc_to_dtype(cx, one, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
     sc_tensor *panels = rows ? sc_empty(cx, dtype, 2, (int64_t[]){padded, k}) : NULL;
     if (panels && panels->numel) {
         if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, panels->data);
         else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, panels->data);
         else memcpy(panels->data, rows->data, (size_t)(n * k) * sizeof(int64_t));
     }
+    sc_release(cx, whole);
     sc_release(cx, wide);
     sc_release(cx, rows);
-    return panels ? gemm_packed_from(panels, w->dtype, n, k) : NULL;
+    return panels ? gemm_packed_from(panels, w[0]->dtype, n, k) : NULL;
 }
 
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot) {
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot) {
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
-    packed = sc_pack_linear(cx, w);
+    packed = sc_pack_linear(cx, w, count);
     if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
     return packed;
 }

@@ -4,11 +4,12 @@
  * shape; numbers; a bias along the last dimensions) are recognised first and set up in tens of nanoseconds. */
 #include "sc_internal.h"
 
-/* Not only contiguous but with exactly the strides of a new tensor: then every order of strides is the default one. */
+/* Contiguous, and with strides that do not grow from one dimension to the next, even where a dimension has one element:
+ * then every order of strides is the default one. */
 static inline bool is_plain(const sc_tensor *t) {
     int64_t expected = 1;
     for (int d = t->rank; d-- > 0;) {
-        if (t->stride[d] != expected) return false;
+        if (t->size[d] == 1 ? t->stride[d] < expected : t->stride[d] != expected) return false;
         expected *= t->size[d];
     }
     return t->numel > 0;
