@@ -73,9 +73,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
+    def concat(*tensors: Any, slot: int = 0) -> Any:
+        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+
     own: dict[str, Callable[..., Any]] = {
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list,
-        "slice": slice_, "where": where, "linear_packed": linear_packed, "concat": lambda *tensors, slot=0: torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone(),
+        "slice": slice_, "where": where, "linear_packed": linear_packed, "concat": concat,
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}

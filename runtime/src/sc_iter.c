@@ -7,9 +7,9 @@
 /* Contiguous, and with strides that do not grow from one dimension to the next, even where a dimension has one element:
  * then every order of strides is the default one. */
 static inline bool is_plain(const sc_tensor *t) {
-    int64_t expected = 1;
-    for (int d = t->rank; d-- > 0;) {
-        if (t->size[d] == 1 ? t->stride[d] < expected : t->stride[d] != expected) return false;
+    int64_t expected = 1, inner = 0;
+    for (int d = t->rank; d-- > 0; inner = t->stride[d]) {
+        if (t->stride[d] < inner || (t->stride[d] != expected && (t->size[d] != 1 || t->stride[d] < expected))) return false;
         expected *= t->size[d];
     }
     return t->numel > 0;
