@@ -203,9 +203,10 @@ class FunctionPrinter:
         else:
             out = self.local.unseen("out")
             self.line(f"sc_tensor *{out}[{len(names)}];")
+        begin, last = ("sc_iter_over", f", {op.attrs['last']:#x}") if op.attrs["last"] else ("sc_iter_begin", "")
         self.line(
-            f"if (sc_iter_begin(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
-            f"(sc_tensor *[]){{{inputs}}}) < 0) {self.fail(op)}"
+            f"if ({begin}(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"(sc_tensor *[]){{{inputs}}}{last}) < 0) {self.fail(op)}"
         )
         for i, result in enumerate(op.results):
             if len(names) > 1:

@@ -57,6 +57,9 @@ class _Function:
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+        for (block, at), values in self.after.items():
+            if at >= 0 and block.ops[at].name == "c.rows":
+                _mark_last(block.ops[at], values)
         self.insert()
 
     def collect(self, block: Block) -> None:
@@ -126,6 +129,13 @@ class _Function:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _mark_last(rows: Op, released: list[Value]) -> None:
+    """Says which inputs a loop may overwrite; one that is also seen through a view is read at other places too."""
+    free = {v for v in released if not any(user.name == "c.view" for user in v.users())}
+    slots = rows.attrs["args"].split(", ")
+    rows.attrs["last"] = sum(1 << slots.index(f"{{{i}}}") for i, v in enumerate(rows.operands) if v in free)
 
 
 def _users(value: Value) -> Iterator[Op]:

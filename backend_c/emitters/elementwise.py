@@ -73,7 +73,7 @@ class Kernel:
         dtypes = tuple(map(dtype_of, results))
         types = [r.type for r in results]
         made = low.build(
-            "c.rows", args.operands, types, self.at.loc, regions=[region], args=args.text, dtypes=dtypes,
+            "c.rows", args.operands, types, self.at.loc, regions=[region], args=args.text, dtypes=dtypes, last=0,
             names=[r.name for r in results],
         )  # fmt: skip
         return list(made.results)

@@ -189,6 +189,10 @@ typedef struct sc_iter {
  * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts
  * among the operands that decide the results' strides. On failure no result is left. All steps are 1; run it to its end. */
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
+/* The same. Bit i of `last` says that the caller gives in[i] up next: where nobody else has it, its memory may become that of
+ * a result, which is then the same object, counted twice. */
+SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
+                           unsigned last);
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);

@@ -15,6 +15,13 @@ static inline bool is_plain(const sc_tensor *t) {
     return t->numel > 0;
 }
 
+static inline bool has_new_strides(const sc_tensor *t) {
+    int64_t expected = 1;
+    for (int d = t->rank; d-- > 0; expected *= t->size[d])
+        if (t->stride[d] != expected) return false;
+    return true;
+}
+
 static inline void set_operand(sc_iter *it, int o, const sc_tensor *t, int64_t step, int64_t outer) {
     it->p[o] = t ? t->data : it; /* any pointer that arithmetic may be done on */
     it->step[o] = step;
@@ -174,8 +181,27 @@ static void release_results(sc_ctx *cx, int n, sc_tensor **out) {
     }
 }
 
+/* An input of the results' sizes that nobody else has, to be overwritten; `last` loses its bit. */
+static sc_tensor *take_input(const sc_tensor *full, int dtype, int n_in, sc_tensor *const *in, unsigned *last) {
+    for (int i = 0; *last >> i && i < n_in; i++) {
+        sc_tensor *t = in[i];
+        if (!(*last >> i & 1) || !t || t->dtype != dtype || t->obj.refs != 1 || t->storage->obj.refs != 1) continue;
+        bool whole = t->data == t->storage->data && (size_t)t->numel * sc_dtype_size(dtype) == t->storage->nbytes;
+        if (!whole || (t->storage->flags & SC_EXTERNAL) || !sc_same_shape(t, full) || !has_new_strides(t)) continue;
+        *last &= ~(1u << i);
+        sc_retain(t);
+        return t;
+    }
+    return NULL;
+}
+
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
                             sc_tensor *const *in) {
+    return sc_iter_over(cx, it, n_out, dtypes, out, n_in, in, 0);
+}
+
+SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
+                           sc_tensor *const *in, unsigned last) {
     const sc_tensor *full = NULL;
     for (int i = 0; i < n_in; i++)
         if (in[i] && (!full || in[i]->rank > full->rank || (in[i]->rank == full->rank && in[i]->numel > full->numel)))
@@ -192,7 +218,10 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
         format = choose_format(&l, n_in, in);
     }
     for (int o = 0; o < n_out; o++) {
-        out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size) : new_result(cx, &l, dtypes[o], format, n_in, in);
+        out[o] = plain && last ? take_input(full, dtypes[o], n_in, in, &last) : NULL;
+        if (!out[o])
+            out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size)
+                           : new_result(cx, &l, dtypes[o], format, n_in, in);
         if (!out[o]) {
             release_results(cx, o, out);
             return -1;

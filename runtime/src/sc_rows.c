@@ -4,16 +4,29 @@
 
 enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window of them stays in the second cache */
 
-/* The window is a list of one tensor, [steps, ...]; behind the list's end stands the index that its first step is of. */
+/* The list holds the window, [steps, ...], and a view of one of its rows, which is moved where nobody else has it; behind
+ * the list's end stands the index that the window's first row is of. */
+enum { WINDOW, ROW, HELD, FIRST = HELD, SLOTS };
+
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
-    return sc_list_new(cx, true, 2);
+    return sc_list_new(cx, true, SLOTS);
 }
 
-static sc_tensor *window_row(sc_ctx *cx, const sc_list *rows, int64_t index) {
-    const sc_tensor *window = rows->items[0].t;
-    int64_t at = index - rows->items[1].i;
+static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
+    const sc_tensor *window = rows->items[WINDOW].t;
+    sc_tensor *row = rows->items[ROW].t;
+    int64_t at = index - rows->items[FIRST].i;
     if (at < 0 || at >= window->size[0]) return NULL;
-    return sc_view_of(cx, window, at * window->stride[0], window->rank - 1, window->size + 1, window->stride + 1);
+    int64_t offset = at * window->stride[0];
+    if (row->obj.refs == 1) row->data = (char *)window->data + offset * (int64_t)sc_dtype_size(row->dtype);
+    else {
+        row = sc_view_of(cx, window, offset, window->rank - 1, window->size + 1, window->stride + 1);
+        if (!row) return NULL;
+        sc_release(cx, rows->items[ROW].o);
+        rows->items[ROW].t = row;
+    }
+    sc_retain(row);
+    return row;
 }
 
 /* How many steps to take at once where each has the sizes of x: fewer at first where the loop may be left early. */
@@ -22,25 +35,26 @@ static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, i
     for (int d = 0; d + 1 < x->rank; d++) each *= x->size[d];
     int64_t steps = each > 0 && each < ROWS_AHEAD ? ROWS_AHEAD / each : 1;
     if (!sure) {
-        int64_t doubled = rows->len ? 2 * rows->items[0].t->size[0] : 1;
+        int64_t doubled = rows->len ? 2 * rows->items[WINDOW].t->size[0] : 1;
         if (steps > doubled) steps = doubled;
     }
     return steps < limit ? steps : limit;
 }
 
 static void drop_window(sc_ctx *cx, sc_list *rows) {
-    if (rows->len) sc_release(cx, rows->items[0].o);
-    rows->len = 0;
+    while (rows->len) sc_release(cx, rows->items[--rows->len].o);
 }
 
 /* Multiplies the inputs of all steps of a window, which begins at index first, and gives the row of index. */
 static sc_tensor *open_window(sc_ctx *cx, sc_list *rows, const sc_tensor *inputs, int64_t first, int64_t index,
                               const sc_packed *w, const sc_tensor *bias) {
     sc_tensor *window = inputs ? sc_linear_packed(cx, inputs, w, bias) : NULL;
-    if (!window) return NULL;
-    rows->items[0].t = window;
-    rows->items[1].i = first;
-    rows->len = 1;
+    sc_tensor *row = window ? sc_view_of(cx, window, 0, window->rank - 1, window->size + 1, window->stride + 1) : NULL;
+    if (!row) return NULL;
+    rows->items[WINDOW].t = window;
+    rows->items[ROW].t = row;
+    rows->items[FIRST].i = first;
+    rows->len = HELD;
     return window_row(cx, rows, index);
 }
 
