@@ -21,9 +21,22 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.ir.core import Value
 from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
+
+
+def lists_in(sequence: AV) -> list[Value]:
+    """The run-time lists that a loop over the sequence walks."""
+    match sequence:
+        case ListV(value=value) if value is not None:
+            return [value]
+        case ZipV(parts):
+            return [value for part in parts for value in lists_in(part)]
+        case ReversedV(part):
+            return lists_in(part)
+    return []
 
 
 class Iteration(Context):
@@ -31,6 +44,8 @@ class Iteration(Context):
 
     def iterate(self, av: AV) -> list[AV]:
         """All items of a sequence of known length."""
+        if isinstance(av, RangeV) and all(isinstance(b, Known) for b in (av.start, av.stop, av.step)):
+            return self.known_range(av)
         walk = self.iteration(av, None)
         if walk.items is not None:
             return walk.items

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.frame import Frame, LoopTarget, ReturnSite
+from scriptc.frontend.iteration import lists_in
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.unsupported import UNSUPPORTED
@@ -36,23 +37,27 @@ class Statements(Context):
         except Terminated:
             return False
         except Poisoned:
-            self.poison(stmt)
+            return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
                 raise Restart from e
             self.report(e.error)
-            self.poison(stmt)
+            return self.poison(stmt)
         except UserError as e:
             self.report(e)
-            self.poison(stmt)
+            return self.poison(stmt)
         finally:
             self.node = saved
-        return True
 
-    def poison(self, stmt: ast.stmt) -> None:
-        """Names that a statement in error would have bound are not reported again."""
+    def poison(self, stmt: ast.stmt) -> bool:
+        """What a statement in error would have bound or returned is not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
+        if isinstance(stmt, ast.Return):
+            self.leave_with(Poison())
+            return False
+        return True
 
     # ---- simple statements ----
     def s_Pass(self, node: ast.Pass) -> bool:
@@ -97,7 +102,7 @@ class Statements(Context):
         return True
 
     def s_Assert(self, node: ast.Assert) -> bool:
-        condition = self.truth(self.eval(node.test))
+        condition = self.test(node.test)
         message = "" if node.msg is None else None
         if isinstance(condition, Known) and condition.obj:
             return True
@@ -214,7 +219,7 @@ class Statements(Context):
 
     # ---- branches ----
     def s_If(self, node: ast.If) -> bool:
-        condition = self.truth(self.eval(node.test))
+        condition = self.test(node.test)
         if isinstance(condition, Known):
             return self.run(node.body if condition.obj else node.orelse)
         names = assigned([*node.body, *node.orelse]) & self.frame.live.after[node]
@@ -323,7 +328,7 @@ class Statements(Context):
 
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
-                condition = self.truth(self.eval(node.test))
+                condition = self.test(node.test)
                 if not isinstance(condition, Known):
                     # `while c: body` is a loop that a failing test leaves
                     self.branch(condition, lambda: True, leave, frozenset())
@@ -351,7 +356,12 @@ class Statements(Context):
                 return self.run(node.body)
 
             assert plan.count is not None
-            return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            walked = len(self.walked)
+            self.walked += lists_in(sequence)
+            try:
+                return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            finally:
+                del self.walked[walked:]
 
         return self.with_else(node, names, loop)
 
@@ -402,7 +412,7 @@ class Statements(Context):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -416,11 +426,15 @@ class Statements(Context):
             inner = [env for _, env in target.continues] + ([end] if falls else [])
             envs = [before, header, *inner, *(env for _, env in exits)]
             found = self.plans(names, envs, force=True)
+            found |= {n: p for n, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if [p.key() for p in found.values()] == [p.key() for p in plans.values()]:
                 break
             block.drop()
             plans = found
-            del self.errors[errors:], target.breaks[outer_breaks:]
+            if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
+                del self.errors[errors:]
+                self.poisoned = poisoned
+            del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]
         if falls:

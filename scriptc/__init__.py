@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +34,20 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'scriptc' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
+    with _no_collection():
+        value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value  # over the submodule of the same name, which the import has just put there
     return value
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Loading our modules makes thousands of objects and no garbage. It would set off a collection of all that torch
+    has made, which takes longer than the rest of a warm start."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()

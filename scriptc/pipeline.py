@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.frontend.entry import Entry, read
 from scriptc.gradients import output_dependencies
 from scriptc.ir.core import Module
+from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
+from scriptc.ir.verifier import verify
 from scriptc.options import Options
 from scriptc.target import Target
 
@@ -38,14 +40,22 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
     run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
 
 
-def translate(target: Target, arguments: Mapping[str, Any], options: Options) -> Translated:
-    """Python source to C text, specialised on one call."""
+def translate(
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
+) -> Translated:
+    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic)
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
     source_ir = print_module(entry.module)
     gradients = output_dependencies(entry.module)
-    # tensor IR to better tensor IR
-    optimise(entry.module, options)
-    # tensor IR to loop IR to C
-    program = emit_program(entry.module, debug=options.debug)
+    try:
+        verify(entry.module)
+        # tensor IR to better tensor IR
+        optimise(entry.module, options)
+        # tensor IR to loop IR to C
+        program = emit_program(entry.module, debug=options.debug)
+    except InternalError:
+        raise
+    except Exception as e:
+        raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
     return Translated(entry, source_ir, gradients, program)

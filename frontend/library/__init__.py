@@ -78,7 +78,7 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "creation", "images", "memory", "pointwise", "reductions", "shapes"):
+    for module in ("builtin", "creation", "images", "indexing", "memory", "pointwise", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "reductions", "shapes"):
+    for module in ("activations", "contractions", "indexing", "losses", "pointwise", "recurrent", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

@@ -72,7 +72,8 @@ def enumerate_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B0
 
 
 @serves("builtins.zip")
-def zip_(r: Reader, *sequences: AV) -> AV:
+def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B008
+    """Lengths that must agree are known, or given by torch's own code."""
     return ZipV(list(sequences))
 
 
@@ -95,6 +96,11 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
     return r.tuple_of(r.iterate(sequence))
+
+
+@serves("itertools.repeat")
+def repeat(r: Reader, x: AV, times: AV) -> AV:
+    return Tup([x] * r.known(times, "the count of repeat()"))
 
 
 @serves("builtins.dict")

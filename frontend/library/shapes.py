@@ -41,8 +41,8 @@ def permute(r: Reader, input: AV, *dims: AV) -> AV:
     if sorted(order) != list(range(tensor_type(input).rank)):
         r.raises_at_run_time(
             "RuntimeError",
-            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
-            f"dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(order)}",
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+            f"ordering of dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(order)}",
         )
     return r.op("permute", input, dims=order)
 

@@ -12,6 +12,9 @@
 #include "sc_view.c"
 #include "sc_join.c"
 #include "sc_reduce.c"
+#include "sc_index.c"
+#include "sc_scan.c"
+#include "sc_special.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

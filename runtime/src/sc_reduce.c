@@ -8,9 +8,6 @@
 
 #include "sc_internal.h"
 
-/* There are many kernels: what is not their inner loop is kept out of line, or they would be large and slow to build. */
-#define SC_NOINLINE __attribute__((noinline))
-
 enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
 
 typedef struct reduction { /* strides in elements of x and of the result */
@@ -31,14 +28,14 @@ typedef struct walk {
     int64_t at[SC_MAX_RANK + 1];
 } walk;
 
-static SC_NOINLINE walk walk_over(int n, const int64_t *size, int first) {
+static inline walk walk_over(int n, const int64_t *size, int first) {
     walk w;
     w.first = first, w.n = n, w.size = size;
     for (int d = first; d < n; d++) w.at[d] = 0;
     return w;
 }
 
-static SC_NOINLINE bool walk_next(walk *w) {
+static inline bool walk_next(walk *w) {
     for (int d = w->first; d < w->n; d++) {
         if (++w->at[d] < w->size[d]) return true;
         w->at[d] = 0;
@@ -46,13 +43,29 @@ static SC_NOINLINE bool walk_next(walk *w) {
     return false;
 }
 
-static SC_NOINLINE int64_t walk_offset(const walk *w, const int64_t *stride) {
+static inline int64_t walk_offset(const walk *w, const int64_t *stride) {
     int64_t offset = 0;
     for (int d = w->first; d < w->n; d++) offset += w->at[d] * stride[d];
     return offset;
 }
 
 /* ---- kernels ---- */
+
+typedef union reduce_level { /* one element for each lane */
+    float f[REDUCE_LANES];
+    double d[REDUCE_LANES];
+    int64_t i[REDUCE_LANES];
+    uint8_t b[REDUCE_LANES];
+} reduce_level;
+
+typedef struct reduce_kernel { /* for one operation on one element type; a level is a reduce_level */
+    int64_t bytes;              /* of an element */
+    void (*start)(void *level); /* neutral elements */
+    void (*fold)(void *level, const void *x, int64_t rows, int64_t pitch, int lanes); /* rows, pitch elements apart */
+    void (*merge)(void *level, const void *from);
+    void (*across)(void *level); /* all lanes into the first, halving them */
+    void (*short_row)(void *result, const void *x, int64_t n); /* one that needs no levels, in fewer lanes: most are short */
+} reduce_kernel;
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
@@ -157,13 +170,11 @@ static SC_NOINLINE int64_t walk_offset(const walk *w, const int64_t *stride) {
 #undef LARGER_NAN
 #undef SMALLER_NAN
 
-typedef void reduce_function(const reduction *r, const void *x, void *out);
-
-static reduce_function *kernel_for(int op, int dtype) {
-    static reduce_function *const of_f32[] = {sum_f32, prod_f32, sum_f32, amax_f32, amin_f32};
-    static reduce_function *const of_f64[] = {sum_f64, prod_f64, sum_f64, amax_f64, amin_f64};
-    static reduce_function *const of_i64[] = {sum_i64, prod_i64, sum_i64, amax_i64, amin_i64};
-    if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? amax_u8 : amin_u8;
+static const reduce_kernel *kernel_for(int op, int dtype) {
+    static const reduce_kernel *const of_f32[] = {&sum_f32, &prod_f32, &sum_f32, &amax_f32, &amin_f32};
+    static const reduce_kernel *const of_f64[] = {&sum_f64, &prod_f64, &sum_f64, &amax_f64, &amin_f64};
+    static const reduce_kernel *const of_i64[] = {&sum_i64, &prod_i64, &sum_i64, &amax_i64, &amin_i64};
+    if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? &amax_u8 : &amin_u8;
     return (dtype == SC_F32 ? of_f32 : dtype == SC_F64 ? of_f64 : of_i64)[op];
 }
 
@@ -171,6 +182,74 @@ static reduce_function *kernel_for(int op, int dtype) {
 static int kernel_dtype(int op, int dtype) {
     if (op >= SC_AMAX && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
+}
+
+/* ---- folding ---- */
+
+typedef struct reduce_state {
+    int64_t rows;
+    reduce_level level[REDUCE_LEVELS]; /* level[l] means nothing before REDUCE_BLOCK to the power of l rows came */
+} reduce_state;
+
+static void fold_rows(const reduce_kernel *k, reduce_state *s, const char *x, int64_t rows, int64_t pitch, int lanes) {
+    while (rows > 0) {
+        int64_t n = REDUCE_BLOCK - s->rows % REDUCE_BLOCK, full = REDUCE_BLOCK;
+        if (n > rows) n = rows;
+        k->fold(s->level, x, n, pitch, lanes);
+        s->rows += n;
+        for (reduce_level *l = s->level; l + 1 < s->level + REDUCE_LEVELS && s->rows % full == 0; l++, full *= REDUCE_BLOCK) {
+            if (s->rows == full) l[1] = l[0]; /* a full level goes one level up and starts anew */
+            else k->merge(l + 1, l);
+            k->start(l);
+        }
+        x += n * pitch * k->bytes;
+        rows -= n;
+    }
+}
+
+/* Brings all levels together in level[0]. */
+static void collect(const reduce_kernel *k, reduce_state *s) {
+    int64_t full = REDUCE_BLOCK;
+    for (int l = 1; l < REDUCE_LEVELS && s->rows >= full; l++, full *= REDUCE_BLOCK) k->merge(s->level, s->level + l);
+}
+
+static void reduce_elements(const reduce_kernel *k, const reduction *r, const char *x, char *out) {
+    bool columns = is_by_columns(r), unit = r->folded_x[0] == 1;
+    bool short_rows = unit && r->folded == 1 && r->folded_size[0] <= 16 * REDUCE_BLOCK;
+    int64_t width = columns ? r->kept_size[0] : 1, step = columns ? r->kept_out[0] * k->bytes : 0;
+    reduce_state s;
+    walk kept = walk_over(r->kept, r->kept_size, columns);
+    do {
+        const char *from = x + walk_offset(&kept, r->kept_x) * k->bytes;
+        char *to = out + walk_offset(&kept, r->kept_out) * k->bytes;
+        if (short_rows) {
+            k->short_row(to, from, r->folded_size[0]);
+            continue;
+        }
+        for (int64_t block = 0; block < width; block += REDUCE_LANES) {
+            /* The last block of columns repeats some of the one before, where there is one, instead of being narrower. */
+            int64_t j = width < REDUCE_LANES || block + REDUCE_LANES <= width ? block : width - REDUCE_LANES;
+            int lanes = columns ? (int)(width < REDUCE_LANES ? width : REDUCE_LANES) : unit ? REDUCE_LANES : 1;
+            s.rows = 0;
+            k->start(s.level);
+            walk folded = walk_over(r->folded, r->folded_size, 1);
+            do {
+                const char *row = from + (walk_offset(&folded, r->folded_x) + j) * k->bytes;
+                int64_t n = r->folded_size[0], whole = n / REDUCE_LANES;
+                if (columns || !unit) fold_rows(k, &s, row, n, r->folded_x[0], lanes);
+                else {
+                    fold_rows(k, &s, row, whole, REDUCE_LANES, REDUCE_LANES);
+                    if (n % REDUCE_LANES)
+                        fold_rows(k, &s, row + whole * REDUCE_LANES * k->bytes, 1, 0, (int)(n % REDUCE_LANES));
+                }
+            } while (walk_next(&folded));
+            collect(k, &s);
+            if (!columns && unit) k->across(s.level);
+            int results = columns ? lanes : 1, at_once = step == k->bytes ? results : 1;
+            for (int i = 0; i < results; i += at_once)
+                memcpy(to + (j + i) * step, s.level[0].b + i * k->bytes, (size_t)(at_once * k->bytes));
+        }
+    } while (walk_next(&kept));
 }
 
 /* ---- set-up ---- */
@@ -291,7 +370,7 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
     if (wide) {
         reduction r;
         plan_reduction(&r, in, (uint32_t)mask);
-        if (wide->numel) kernel_for(op, then)(&r, in->data, wide->data);
+        if (wide->numel) reduce_elements(kernel_for(op, then), &r, in->data, wide->data);
         if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
         out = sc_to_dtype(cx, wide, dtype);
     }

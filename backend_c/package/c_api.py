@@ -1,0 +1,150 @@
+"""NAME.h, NAME_api.c and NAME_level.c: a typed C function per entry."""
+
+from __future__ import annotations
+
+from scriptc.backend_c.literals import c_string
+from scriptc.backend_c.package import weights
+from scriptc.backend_c.package.interface import MEMBERS, EntryInterface, Leaf, Package
+from scriptc.backend_c.package.templates import fill
+from scriptc.backend_c.writer import wrap
+from scriptc.ir.dtypes import C_ENUM
+
+LEVELS = ("baseline", "avx2", "avx512")  # of x86-64, from the plainest to the fastest
+
+
+def header(package: Package) -> str:
+    declarations = "\n".join(_documentation(e) + _prototype(package, e) + ";\n" for e in package.entries)
+    return fill("name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package))
+
+
+def api(package: Package, build_id: str) -> str:
+    functions = "\n".join(_function(package, i, e) for i, e in enumerate(package.entries))
+    embedded, pointer, length = "", "NULL", 0
+    if package.embed_weights and package.weights:
+        embedded, length = weights.as_c_array(package.weights, "embedded")
+        pointer = "embedded"
+    return fill(
+        "name_api.c",
+        name=package.name,
+        build_id=build_id,
+        levels=_levels(package),
+        weights=_weights(package),
+        weights_name="weights" if package.weights else "NULL",
+        n_weights=str(len(package.weights)),
+        checksum=f"0x{weights.checksum(package.weights):08x}u",
+        embedded_array=embedded,
+        embedded=pointer,
+        embedded_bytes=str(length),
+        functions=functions,
+    )
+
+
+def level(package: Package) -> str:
+    return fill("name_level.c", name=package.name)
+
+
+def _load_note(package: Package) -> str:
+    if package.embed_weights or not package.weights:
+        return "The weights are part of the library: weights_path is not looked at and may be NULL."
+    return f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
+
+
+def _levels(package: Package) -> str:
+    rows = [f"    {{{c_string(name)}, {package.name}_program_{name}}}," for name in LEVELS]
+    declared = [f"const sc_program *{package.name}_program_{name}(void);" for name in LEVELS]
+    native = f"{package.name}_program_native"
+    return "\n".join([
+        "#if defined(SC_ONE_LEVEL)",
+        f"const sc_program *{native}(void);",
+        f'static const sc_level levels[] = {{{{"native", {native}}}}};',
+        "#else", *declared, "static const sc_level levels[] = {", *rows, "};", "#endif",
+    ])  # fmt: skip
+
+
+def _weights(package: Package) -> str:
+    if not package.weights:
+        return ""
+    rows = [
+        f"    {{{c_string(w.name)}, {C_ENUM[w.dtype]}, {len(w.sizes)}, {{{', '.join(map(str, w.sizes)) or '0'}}}}},"
+        for w in package.weights
+    ]
+    return "\n".join(["static const sc_weight weights[] = {", *rows, "};", ""])
+
+
+def _documentation(entry: EntryInterface) -> str:
+    lines = [f"/* {entry.declared}", " *"]
+    lines += [f" * {leaf.name}: {leaf.describe()}" for leaf in entry.arguments if leaf.in_c]
+    lines += [f" * part of the build: {text}" for text in entry.baked]
+    lines += [f" * {leaf.name} (out): {leaf.describe()}" for leaf in entry.results if leaf.in_c]
+    return "\n".join(lines) + " */\n"
+
+
+def _prototype(package: Package, entry: EntryInterface) -> str:
+    parameters = [f"{package.name}_context *context"]
+    parameters += [p for leaf in entry.arguments for p in leaf.arguments()]
+    parameters += [p for leaf in entry.results for p in leaf.outputs()]
+    return "\n".join(wrap(f"{package.name.upper()}_API int {package.name}_{entry.name}({', '.join(parameters)})"))
+
+
+def _function(package: Package, index: int, entry: EntryInterface) -> str:
+    n, results = len(entry.arguments), entry.results
+    lines = [_prototype(package, entry), "{"]
+    for leaf in entry.arguments:
+        if leaf.kind == "tensor":
+            sizes = ", ".join("-1" if size is None else str(size) for size in leaf.sizes) or "0"
+            row = f"{{{c_string(leaf.name)}, {C_ENUM[leaf.dtype]}, {len(leaf.sizes)}, {{{sizes}}}}}"
+            lines.append(f"    static const sc_param param_{leaf.name} = {row};")
+    lines.append("    sc_caller *caller = (sc_caller *)context;")
+    lines.append(f"    sc_value args[{n + len(package.weights) or 1}], results[{len(results) or 1}];")
+    lines += [f"    {line}" for leaf in results for line in _clear(leaf)]
+    lines.append("    sc_call_begin(caller);")
+    takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.kind == "tensor" or leaf.is_list]
+    lines += [
+        f"    args[{i}].{MEMBERS[leaf.kind]} = {leaf.name};"
+        for i, leaf in enumerate(entry.arguments)
+        if (i, leaf) not in takes
+    ]
+    for i, leaf in takes:
+        lines.append(f"    if ({_take(leaf, i)}) return sc_call_end(caller, SCRIPTC_BAD_ARGUMENT);")
+    steps = [f"sc_call_run(caller, {index}, {n}, args, results)"]
+    steps += [_give(leaf, i) for i, leaf in enumerate(results) if leaf.in_c and (leaf.kind == "tensor" or leaf.is_list)]
+    lines.append(f"    if ({' || '.join(steps)}) {{")
+    lines += [f"        {line}" for leaf in results for line in _drop(leaf)]
+    lines += ["        return sc_call_end(caller, SCRIPTC_RAISED);", "    }"]
+    for i, leaf in enumerate(results):
+        if leaf.kind in MEMBERS and not leaf.is_list:
+            lines.append(f"    *{leaf.name} = results[{i}].{MEMBERS[leaf.kind]};")
+    lines += ["    return sc_call_end(caller, SCRIPTC_OK);", "}", ""]
+    return "\n".join(piece for line in lines for piece in (wrap(line) if "\n" not in line else [line]))
+
+
+def _clear(leaf: Leaf) -> list[str]:
+    """Results are defined also where the call fails."""
+    if not leaf.in_c:
+        return []
+    if leaf.is_list:
+        return [f"*{leaf.name} = NULL;", f"*{leaf.count} = 0;"]
+    return [f"*{leaf.name} = {'NULL' if leaf.kind == 'tensor' else '0'};"]
+
+
+def _take(leaf: Leaf, i: int) -> str:
+    if not leaf.in_c:
+        return f'sc_take_i64s(caller, "{leaf.name}", NULL, 0, &args[{i}])'
+    if not leaf.is_list:
+        return f"sc_take_tensor(caller, &param_{leaf.name}, {leaf.name}, &args[{i}])"
+    what = f"&param_{leaf.name}" if leaf.kind == "tensor" else f'"{leaf.name}"'
+    suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
+    return f"sc_take_{suffix}(caller, {what}, {leaf.name}, {leaf.count}, &args[{i}])"
+
+
+def _give(leaf: Leaf, i: int) -> str:
+    if not leaf.is_list:
+        return f"sc_give_tensor(caller, results[{i}], {leaf.name})"
+    suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
+    return f"sc_give_{suffix}(caller, results[{i}], {leaf.name}, {leaf.count})"
+
+
+def _drop(leaf: Leaf) -> list[str]:
+    if leaf.kind == "tensor":
+        return [f"sc_drop_tensors({leaf.name}, {leaf.count});" if leaf.is_list else f"sc_drop_tensor({leaf.name});"]
+    return [f"free(*{leaf.name});", *_clear(leaf)] if leaf.is_list and leaf.in_c else []

@@ -1,0 +1,64 @@
+"""NAME.hpp: the C API as C++17 classes."""
+
+from __future__ import annotations
+
+from scriptc.backend_c.package.interface import C_NUMBERS, EntryInterface, Leaf, Package
+from scriptc.backend_c.package.templates import fill
+from scriptc.backend_c.writer import wrap
+
+
+def wrapper(package: Package) -> str:
+    entries = "\n".join(_method(package, e) for e in package.entries)
+    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries)
+
+
+def _parameter(leaf: Leaf) -> str:
+    if leaf.kind == "tensor":
+        return f"const std::vector<const DLTensor *> &{leaf.name}" if leaf.is_list else f"const DLTensor &{leaf.name}"
+    number = C_NUMBERS[leaf.kind]
+    return f"const std::vector<{number}> &{leaf.name}" if leaf.is_list else f"{number} {leaf.name}"
+
+
+def _passed(leaf: Leaf) -> list[str]:
+    if not leaf.is_list:
+        return [f"&{leaf.name}" if leaf.kind == "tensor" else leaf.name]
+    data = f"detail::plain({leaf.name}).get()" if leaf.kind == "bool" else f"{leaf.name}.data()"
+    return [data, f"static_cast<int64_t>({leaf.name}.size())"]
+
+
+def _result_type(leaf: Leaf) -> str:
+    item = "Tensor" if leaf.kind == "tensor" else C_NUMBERS[leaf.kind]
+    return f"std::vector<{item}>" if leaf.is_list else item
+
+
+def _locals(leaf: Leaf) -> list[str]:
+    item = "DLManagedTensorVersioned *" if leaf.kind == "tensor" else f"{C_NUMBERS[leaf.kind]} "
+    if leaf.is_list:
+        return [f"{item}*out_{leaf.name};", f"int64_t out_{leaf.count};"]
+    return [f"{item}out_{leaf.name};"]
+
+
+def _taken(package: Package, leaf: Leaf) -> str:
+    if leaf.is_list:
+        function = "take_tensors" if leaf.kind == "tensor" else "take_numbers"
+        return f"detail::{function}(out_{leaf.name}, out_{leaf.count})"
+    return f"Tensor(out_{leaf.name})" if leaf.kind == "tensor" else f"out_{leaf.name}"
+
+
+def _method(package: Package, entry: EntryInterface) -> str:
+    arguments = [leaf for leaf in entry.arguments if leaf.in_c]
+    results = [leaf for leaf in entry.results if leaf.in_c]
+    types = [_result_type(leaf) for leaf in results]
+    returned = "void" if not types else types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
+    lines = [f"    {returned} {entry.name}({', '.join(map(_parameter, arguments))})", "    {"]
+    lines += [f"        {line}" for leaf in results for line in _locals(leaf)]
+    passed = ["context_.get()", *(text for leaf in arguments for text in _passed(leaf))]
+    for leaf in results:
+        passed += [f"&out_{leaf.name}", *([f"&out_{leaf.count}"] if leaf.is_list else [])]
+    lines.append(f"        check(::{package.name}_{entry.name}({', '.join(passed)}));")
+    values = [_taken(package, leaf) for leaf in results]
+    if len(values) == 1:
+        lines.append(f"        return {values[0]};")
+    elif values:
+        lines.append(f"        return {{{', '.join(values)}}};")
+    return "\n".join(piece for line in [*lines, "    }", ""] for piece in wrap(line))

@@ -1,0 +1,125 @@
+"""What a package offers: its entries, as C functions and as Python ones, and its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from scriptc.backend_c.emit import CProgram
+from scriptc.ir.dtypes import DTYPES, TORCH_NAMES
+
+C_NUMBERS = {"i64": "int64_t", "f64": "double", "bool": "bool"}
+MEMBERS = {"i64": "i", "f64": "f", "bool": "b"}  # of sc_value
+PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool"}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One value that crosses the C boundary: a tensor, a number, or a list of such."""
+
+    name: str  # unique among the leaves of the entry, and no keyword of C
+    kind: str  # "tensor", "i64", "f64", "bool"; "nothing" for the elements of a list that is always empty
+    is_list: bool = False
+    dtype: str = ""  # of a tensor
+    sizes: tuple[int | None, ...] = ()  # of a tensor; None: any
+
+    @property
+    def count(self) -> str:
+        """The name of the length of a list."""
+        return f"n_{self.name}"
+
+    @property
+    def in_c(self) -> bool:
+        """Whether the leaf is a parameter in C: what is always empty is not."""
+        return self.kind != "nothing"
+
+    def arguments(self) -> list[str]:
+        """C parameters through which the leaf comes in."""
+        if not self.in_c:
+            return []
+        item = "const DLTensor *" if self.kind == "tensor" else f"{C_NUMBERS[self.kind]} "
+        if not self.is_list:
+            return [f"{item}{self.name}"]
+        pointer = "const DLTensor *const *" if self.kind == "tensor" else f"const {item}*"
+        return [f"{pointer}{self.name}", f"int64_t {self.count}"]
+
+    def outputs(self) -> list[str]:
+        """C parameters through which the leaf goes out."""
+        if not self.in_c:
+            return []
+        item = "DLManagedTensorVersioned *" if self.kind == "tensor" else f"{C_NUMBERS[self.kind]} "
+        if not self.is_list:
+            return [f"{item}*{self.name}"]
+        return [f"{item}**{self.name}", f"int64_t *{self.count}"]
+
+    def describe(self) -> str:
+        if self.kind == "tensor":
+            text = f"{TORCH_NAMES[self.dtype]}[{', '.join('?' if n is None else str(n) for n in self.sizes)}]"
+        elif self.in_c:
+            text = PYTHON_NUMBERS[self.kind]
+        else:
+            return "list, empty"
+        return f"list of {text}" if self.is_list else text
+
+
+@dataclass(frozen=True)
+class EntryInterface:
+    """`python`: the trees of parameters and results by which the Python loader binds arguments (see NAME.py)."""
+
+    name: str
+    declared: str  # where and how the user wrote it
+    arguments: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+    baked: tuple[str, ...]  # arguments that are part of the build, as "name = value"
+    python: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Weight:
+    name: str
+    dtype: str
+    sizes: tuple[int, ...]
+    data: memoryview
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A recorded call. Values are numbers, lists and `Array`s; references are None where there is none."""
+
+    entry: int
+    arguments: list[Any]
+    expected: list[Any]
+    references: list[Any]
+
+
+@dataclass(frozen=True)
+class Array:
+    """A tensor's values in row-major order, and the strides that it had."""
+
+    dtype: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Package:
+    name: str
+    entries: tuple[EntryInterface, ...]
+    program: CProgram
+    weights: tuple[Weight, ...]
+    pairs: tuple[Pair, ...]
+    versions: dict[str, str]
+    optimize: int
+    debug: bool
+    embed_weights: bool
+    march: str  # "" builds one level for each kind of machine
+
+    def leaves(self) -> Iterator[Leaf]:
+        for entry in self.entries:
+            yield from (*entry.arguments, *entry.results)
+
+
+def dtype_code(dtype: str) -> int:
+    return DTYPES.index(dtype)

@@ -1,0 +1,61 @@
+"""manifest.json: what a package was made from, and how its library is built; the Python loader reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from scriptc.backend_c.package import runtime_files
+from scriptc.backend_c.package.interface import Package
+from scriptc.backend_c.package.weights import checksum
+from scriptc.backend_c.toolchain import BASE_FLAGS
+
+GENERATOR = "scriptc"
+_AVX2 = ["-mavx2", "-mfma", "-mf16c"]
+_AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"]
+X86_LEVELS = {"baseline": [], "avx2": _AVX2, "avx512": [*_AVX2, *_AVX512]}
+
+
+def build_id(files: Mapping[str, str | bytes], package: Package) -> str:
+    """Names the code and the weights: two builds with one name behave alike."""
+    digest = hashlib.sha256()
+    for path, content in sorted(files.items()):
+        digest.update(f"{path}\0".encode())
+        digest.update(content.encode() if isinstance(content, str) else content)
+    digest.update(f"{checksum(package.weights)} {package.optimize} {package.march}".encode())
+    return digest.hexdigest()[:32]
+
+
+def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) -> str:
+    rows: dict[str, Any] = {
+        "generator": GENERATOR,
+        "format": 1,
+        "name": package.name,
+        "build_id": identity,
+        "versions": package.versions,
+        "source_sha256": hashlib.sha256(package.program.source.encode()).hexdigest(),
+        "options": {"optimize": package.optimize, "debug": package.debug, "march": package.march},
+        "entries": [{"name": e.name, "declared": e.declared, **e.python} for e in package.entries],
+        "weights": {
+            "file": None if package.embed_weights or not package.weights else f"{package.name}.safetensors",
+            "crc32": f"{checksum(package.weights):08x}",
+            "tensors": [{"name": w.name, "dtype": w.dtype, "shape": w.sizes} for w in package.weights],
+        },
+        "build": _recipe(package),
+        "files": sorted(files),
+    }
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def _recipe(package: Package) -> dict[str, Any]:
+    flags = [flag for flag in BASE_FLAGS if flag not in ("-Wall", "-Wextra")]
+    native = {"native": [f"-march={package.march}", "-mprefer-vector-width=512"]}
+    return {
+        "flags": [*flags, f"-O{package.optimize}", *(["-g"] if package.debug else [])],
+        "include": ["include", "runtime/include", "runtime/src", "runtime/src/package"],
+        "level": f"src/{package.name}_level.c",
+        "levels": native if package.march else X86_LEVELS,
+        "sources": [f"src/{package.name}_api.c", *runtime_files.common_sources()],
+    }

@@ -1,0 +1,75 @@
+"""tests/NAME_test.c: replays recorded calls through NAME.h."""
+
+from __future__ import annotations
+
+from scriptc.backend_c.package.interface import C_NUMBERS, MEMBERS, EntryInterface, Leaf, Package
+from scriptc.backend_c.package.templates import fill
+from scriptc.backend_c.writer import wrap
+
+
+def driver(package: Package) -> str:
+    return fill(
+        "name_test.c",
+        name=package.name,
+        functions="\n".join(_function(package, e) for e in package.entries),
+        table="\n".join(map(_row, package.entries)),
+        has_weights_file=str(int(bool(package.weights) and not package.embed_weights)),
+    )
+
+
+def _row(entry: EntryInterface) -> str:
+    return f'    {{"{entry.name}", call_{entry.name}}},'
+
+
+def _argument(leaf: Leaf, i: int) -> list[str]:
+    if not leaf.in_c:
+        return []
+    if leaf.is_list:
+        items = {"tensor": "tensors", "i64": "integers", "f64": "doubles", "bool": "bools"}[leaf.kind]
+        return [f"v[{i}].{items}", f"v[{i}].n"]
+    return [f"v[{i}].{'tensor' if leaf.kind == 'tensor' else MEMBERS[leaf.kind]}"]
+
+
+def _function(package: Package, entry: EntryInterface) -> str:
+    n, results = len(entry.arguments), [(i, leaf) for i, leaf in enumerate(entry.results) if leaf.in_c]
+    lines = [f"static int call_{entry.name}({package.name}_context *context, const pair_value *v, comparison *c)", "{"]
+    passed = ["context", *(text for i, leaf in enumerate(entry.arguments) for text in _argument(leaf, i))]
+    for _, leaf in results:
+        item = "DLManagedTensorVersioned *" if leaf.kind == "tensor" else f"{C_NUMBERS[leaf.kind]} "
+        lines.append(f"    {item}{'*' if leaf.is_list else ''}{leaf.name};")
+        passed.append(f"&{leaf.name}")
+        if leaf.is_list:
+            lines.append(f"    int64_t {leaf.count};")
+            passed.append(f"&{leaf.count}")
+    lines.append(f"    int code = {package.name}_{entry.name}({', '.join(passed)});")
+    lines.append("    if (code) return code;")
+    lines += [f"    {line}" for i, leaf in results for line in _compare(package, leaf, n + i, n + len(entry.results) + i)]
+    unused = [] if entry.arguments or results else ["v"]
+    lines += [f"    (void){name};" for name in [*unused, *([] if results else ["c"])]]
+    lines += ["    return 0;", "}", ""]
+    return "\n".join(piece for line in lines for piece in wrap(line))
+
+
+def _compare(package: Package, leaf: Leaf, expected: int, reference: int) -> list[str]:
+    if leaf.kind == "tensor" and leaf.is_list:
+        return [
+            f'compare_length(c, "{leaf.name}", {leaf.count}, v[{expected}].n);',
+            f"for (int64_t k = 0; k < {leaf.count} && k < v[{expected}].n; k++)",
+            f'    compare_tensor(c, "{leaf.name}", &{leaf.name}[k]->dl_tensor, &v[{expected}].items[k],',
+            f"                   v[{reference}].items ? &v[{reference}].items[k] : &v[{reference}]);",
+            f"{package.name}_free_tensors({leaf.name}, {leaf.count});",
+        ]
+    if leaf.kind == "tensor":
+        return [
+            f'compare_tensor(c, "{leaf.name}", &{leaf.name}->dl_tensor, &v[{expected}], &v[{reference}]);',
+            f"{leaf.name}->deleter({leaf.name});",
+        ]
+    member = MEMBERS[leaf.kind]  # pair_value names its numbers alike
+    if leaf.is_list:
+        return [
+            f'compare_length(c, "{leaf.name}", {leaf.count}, v[{expected}].n);',
+            f"for (int64_t k = 0; k < {leaf.count} && k < v[{expected}].n; k++)",
+            f'    compare_number(c, "{leaf.name}", (double){leaf.name}[k], (double)v[{expected}].items[k].{member});',
+            f"{package.name}_free_array({leaf.name});",
+        ]
+    return [f'compare_number(c, "{leaf.name}", (double){leaf.name}, (double)v[{expected}].{member});']

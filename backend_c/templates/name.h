@@ -1,0 +1,54 @@
+/* @{name}.h - the C API of @{name}. Made by scriptc.
+ *
+ *     char why[256];
+ *     @{name}_model *model = @{name}_load("@{name}.safetensors", why, sizeof why);
+ *     @{name}_context *context = @{name}_context_new(model);
+ *
+ * A model may be shared by threads; a context belongs to one thread at a time. Tensors are DLPack's: arguments stay the
+ * caller's and may have any strides; results are the caller's to free, with tensor->deleter(tensor). An argument that the
+ * compiled code writes to is written in place. An argument that is also a result comes back as a copy. */
+#ifndef @{NAME}_H
+#define @{NAME}_H
+#include "scriptc_api.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef @{NAME}_API
+#define @{NAME}_API __attribute__((visibility("default")))
+#endif
+
+typedef struct @{name}_model @{name}_model;
+typedef struct @{name}_context @{name}_context;
+
+/* @{load}
+ * NULL on failure, with the reason in error (which may be NULL). */
+@{NAME}_API @{name}_model *@{name}_load(const char *weights_path, char *error, size_t error_size);
+@{NAME}_API void @{name}_free(@{name}_model *model); /* after its contexts; NULL is allowed */
+
+/* The ISA level that was chosen: "baseline", "avx2", "avx512", or "native" where there is one alone. The environment
+ * variable SC_FORCE_LEVEL names the level to take, for tests. */
+@{NAME}_API const char *@{name}_level(const @{name}_model *model);
+@{NAME}_API bool @{name}_machine_has(const char *level);
+@{NAME}_API const char *@{name}_build_id(void);
+
+@{NAME}_API @{name}_context *@{name}_context_new(const @{name}_model *model); /* NULL: out of memory */
+@{NAME}_API void @{name}_context_free(@{name}_context *context);        /* NULL is allowed */
+@{NAME}_API void @{name}_context_set_threads(@{name}_context *context, int n); /* at most n threads; 1 at first */
+@{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output); /* copied */
+@{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: code that writes to an argument fails */
+
+/* Of the context's last call; strings live until its next one. */
+@{NAME}_API const scriptc_error *@{name}_last_error(const @{name}_context *context);
+
+@{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */
+@{NAME}_API void @{name}_free_array(void *numbers);                                  /* a list of result numbers */
+
+/* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ---- */
+
+@{declarations}
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,174 @@
+// @{name}.hpp - @{name}.h for C++17: owners instead of pointers, exceptions instead of codes. Made by scriptc.
+#ifndef @{NAME}_HPP
+#define @{NAME}_HPP
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "@{name}.h"
+
+namespace @{name} {
+
+// What compiled code raised, or an argument that it does not take. type() is the name of Python's exception.
+class Error : public std::runtime_error {
+public:
+    explicit Error(const scriptc_error &e)
+        : std::runtime_error(std::string(e.type) + ": " + e.message + (*e.traceback ? "\n" : "") + e.traceback),
+          type_(e.type), file_(e.file ? e.file : ""), line_(e.line)
+    {
+    }
+    const std::string &type() const { return type_; }
+    const std::string &file() const { return file_; }
+    int line() const { return line_; }
+
+private:
+    std::string type_, file_;
+    int line_;
+};
+
+template <class T> constexpr DLDataType dtype_of()
+{
+    constexpr uint8_t code = std::is_same_v<T, bool>            ? kDLBool
+                             : std::is_floating_point_v<T>      ? kDLFloat
+                             : std::is_signed_v<T>              ? kDLInt
+                                                                : kDLUInt;
+    return {code, static_cast<uint8_t>(8 * sizeof(T)), 1};
+}
+
+// A contiguous tensor over memory that someone else keeps, to pass as an argument.
+class View {
+public:
+    template <class T> View(T *data, std::vector<int64_t> shape) : View(data, dtype_of<std::remove_const_t<T>>(), std::move(shape)) {}
+    View(const void *data, DLDataType dtype, std::vector<int64_t> shape) : shape_(std::move(shape))
+    {
+        tensor_.data = const_cast<void *>(data);
+        tensor_.device = {kDLCPU, 0};
+        tensor_.ndim = static_cast<int32_t>(shape_.size());
+        tensor_.dtype = dtype;
+        tensor_.shape = shape_.data();
+        tensor_.strides = nullptr;
+        tensor_.byte_offset = 0;
+    }
+    View(const View &) = delete;
+    View &operator=(const View &) = delete;
+    operator const DLTensor &() const { return tensor_; }
+    const DLTensor *operator&() const { return &tensor_; }
+
+private:
+    std::vector<int64_t> shape_;
+    DLTensor tensor_;
+};
+
+// A result.
+class Tensor {
+public:
+    explicit Tensor(DLManagedTensorVersioned *managed) : managed_(managed) {}
+    operator const DLTensor &() const { return managed_->dl_tensor; }
+    const DLTensor &dlpack() const { return managed_->dl_tensor; }
+    DLManagedTensorVersioned *release() { return managed_.release(); }
+
+    std::vector<int64_t> shape() const { return {dlpack().shape, dlpack().shape + dlpack().ndim}; }
+    int64_t numel() const
+    {
+        int64_t n = 1;
+        for (int d = 0; d < dlpack().ndim; d++) n *= dlpack().shape[d];
+        return n;
+    }
+    template <class T> T *data() const // the first element; mind the strides
+    {
+        constexpr DLDataType wanted = dtype_of<T>();
+        if (dlpack().dtype.code != wanted.code || dlpack().dtype.bits != wanted.bits)
+            throw std::invalid_argument("the tensor has another dtype");
+        return reinterpret_cast<T *>(static_cast<char *>(dlpack().data) + dlpack().byte_offset);
+    }
+    template <class T> std::vector<T> values() const // a copy in row-major order
+    {
+        std::vector<T> out(static_cast<size_t>(numel()));
+        const T *from = data<T>();
+        for (size_t i = 0; i < out.size(); i++) {
+            int64_t rest = static_cast<int64_t>(i), at = 0;
+            for (int d = dlpack().ndim; d-- > 0; rest /= dlpack().shape[d]) at += rest % dlpack().shape[d] * dlpack().strides[d];
+            out[i] = from[at];
+        }
+        return out;
+    }
+
+private:
+    struct Delete {
+        void operator()(DLManagedTensorVersioned *m) const { m->deleter(m); }
+    };
+    std::unique_ptr<DLManagedTensorVersioned, Delete> managed_;
+};
+
+namespace detail {
+inline std::vector<Tensor> take_tensors(DLManagedTensorVersioned **tensors, int64_t n)
+{
+    std::vector<Tensor> out;
+    out.reserve(static_cast<size_t>(n));
+    for (int64_t i = 0; i < n; i++) out.emplace_back(std::exchange(tensors[i], nullptr));
+    @{name}_free_tensors(tensors, n);
+    return out;
+}
+
+template <class T> std::vector<T> take_numbers(T *numbers, int64_t n)
+{
+    std::vector<T> out(numbers, numbers + n);
+    @{name}_free_array(numbers);
+    return out;
+}
+
+inline std::unique_ptr<bool[]> plain(const std::vector<bool> &from)
+{
+    auto out = std::make_unique<bool[]>(from.size() + 1);
+    for (size_t i = 0; i < from.size(); i++) out[i] = from[i];
+    return out;
+}
+} // namespace detail
+
+// Weights and code; threads may share it.
+class Model {
+public:
+    explicit Model(const char *weights_path = nullptr)
+    {
+        char why[512];
+        model_.reset(@{name}_load(weights_path, why, sizeof why));
+        if (!model_) throw std::runtime_error(why);
+    }
+    explicit Model(const std::string &weights_path) : Model(weights_path.c_str()) {}
+    const @{name}_model *get() const { return model_.get(); }
+    std::string level() const { return @{name}_level(model_.get()); }
+
+private:
+    struct Free {
+        void operator()(@{name}_model *m) const { @{name}_free(m); }
+    };
+    std::unique_ptr<@{name}_model, Free> model_;
+};
+
+// Calls the entries; one for each thread. The model must outlive it.
+class Context {
+public:
+    explicit Context(const Model &model) : context_(@{name}_context_new(model.get()))
+    {
+        if (!context_) throw std::bad_alloc();
+    }
+    @{name}_context *get() const { return context_.get(); }
+
+@{entries}
+private:
+    struct Free {
+        void operator()(@{name}_context *c) const { @{name}_context_free(c); }
+    };
+    void check(int code) const
+    {
+        if (code != SCRIPTC_OK) throw Error(*@{name}_last_error(context_.get()));
+    }
+    std::unique_ptr<@{name}_context, Free> context_;
+};
+
+} // namespace @{name}
+#endif

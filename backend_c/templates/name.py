@@ -1,0 +1,396 @@
+"""@{name}: compiled code called from Python on numpy arrays, without torch. Made by scriptc.
+
+    import @{name}
+    model = @{name}.load()
+    result = model.@{first}(...)
+
+Arguments are bound as the original function binds them; arrays written by the code are written in place.
+"""
+
+import builtins
+import collections
+import ctypes as c
+import functools
+import inspect
+import json
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import tempfile
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+NAME = "@{name}"
+FOLDER = Path(__file__).resolve().parent.parent
+DTYPES = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+          "f16": np.float16, "f32": np.float32, "f64": np.float64}
+CODES = {"bool": 6, "u8": 1, "i8": 0, "i16": 0, "i32": 0, "i64": 0, "f16": 2, "bf16": 4, "f32": 2, "f64": 2}
+BITS = {"bool": 8, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+FROM_DLPACK = {(CODES[name], BITS[name]): name for name in CODES}
+NUMBERS = {"i64": (int, c.c_int64), "f64": (float, c.c_double), "bool": (bool, c.c_bool)}
+OPAQUE = object()  # a default, or a value, that is no constant
+
+
+# ---- the C side ----
+
+
+class DLTensor(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8),
+                ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
+                ("strides", c.POINTER(c.c_int64)), ("byte_offset", c.c_uint64)]
+
+
+class Managed(c.Structure):
+    pass
+
+
+Deleter = c.CFUNCTYPE(None, c.POINTER(Managed))
+Managed._fields_ = [("version", c.c_uint32 * 2), ("manager_ctx", c.c_void_p), ("deleter", Deleter),
+                    ("flags", c.c_uint64), ("tensor", DLTensor)]
+
+
+class Error(c.Structure):
+    _fields_ = [("type", c.c_char_p), ("message", c.c_char_p), ("file", c.c_char_p), ("function", c.c_char_p),
+                ("text", c.c_char_p), ("line", c.c_int), ("traceback", c.c_char_p)]
+
+
+Print = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
+Warn = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p, c.c_int)
+
+
+class Output(c.Structure):
+    _fields_ = [("print", Print), ("warn", Warn), ("user", c.c_void_p)]
+
+
+@Print
+def _print(user, text):
+    print(text.decode(errors="replace"), end="")
+
+
+@Warn
+def _warn(user, category, message, file, line):
+    kind = getattr(builtins, category.decode(), UserWarning)
+    warnings.warn_explicit(message.decode(errors="replace"), kind, file.decode(errors="replace"), line)
+
+
+_OUTPUT = Output(_print, _warn, None)
+
+
+def build(manifest, library):
+    """Builds the shared library with the C compiler that CC names, or cc, gcc or clang."""
+    chosen = shlex.split(os.environ.get("CC", ""))
+    found = [[path] for path in map(shutil.which, ("cc", "gcc", "clang")) if path]
+    if not chosen and not found:
+        raise RuntimeError(f"{library} is not built, and there is no C compiler (cc, gcc or clang) to build it")
+    recipe, compiler = manifest["build"], chosen or found[0]
+    flags = [*compiler, *recipe["flags"], *(f"-I{FOLDER / folder}" for folder in recipe["include"])]
+    levels = recipe["levels"] if platform.machine() in ("x86_64", "AMD64") else {"native": []}
+    one = ["-DSC_ONE_LEVEL"] if list(levels) == ["native"] else []
+    library.parent.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
+        jobs = [(FOLDER / source, one, Path(folder, f"{i}.o")) for i, source in enumerate(recipe["sources"])]
+        for level, more in levels.items():
+            jobs.append((FOLDER / recipe["level"], [*more, f"-DSC_LEVEL_NAME={level}"], Path(folder, f"{level}.o")))
+        commands = [[*flags, *more, "-c", str(source), "-o", str(out)] for source, more, out in jobs]
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(_run, commands))
+        made = Path(folder, library.name)
+        _run([*compiler, "-shared", *(str(out) for *_, out in jobs), "-o", str(made), "-lm", "-pthread"])
+        os.replace(made, library)
+
+
+def _run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"building {NAME} failed: {shlex.join(command)}\n{done.stderr}")
+
+
+def _open(library):
+    lib = c.CDLL(str(library))
+    for function in ("load", "context_new", "last_error", "level", "build_id"):
+        getattr(lib, f"{NAME}_{function}").restype = c.c_void_p
+    getattr(lib, f"{NAME}_level").restype = getattr(lib, f"{NAME}_build_id").restype = c.c_char_p
+    getattr(lib, f"{NAME}_last_error").restype = c.POINTER(Error)
+    return lib
+
+
+def _library(manifest):
+    """The library of this very build; what is stale is built anew."""
+    path = FOLDER / "build" / f"lib{NAME}.so"
+    for attempt in range(2):
+        if path.exists():
+            lib = _open(path)
+            if getattr(lib, f"{NAME}_build_id")().decode() == manifest["build_id"]:
+                return lib
+        if attempt == 0:
+            build(manifest, path)
+    raise RuntimeError(f"{path} belongs to another build")
+
+
+# ---- arguments ----
+
+
+class Arguments:
+    """What is passed to one call, and what must live as long."""
+
+    def __init__(self):
+        self.values = []
+        self.kept = []
+        self.read_only = False
+
+    def add(self, value, spec, name):
+        kind = spec["is"]
+        if kind == "known":
+            if value is OPAQUE or type(value) is not type(spec["value"]) or repr(value) != repr(spec["value"]):
+                raise TypeError(f"argument '{name}': compiled for {spec['value']!r}, got {value!r}")
+        elif kind == "opaque":
+            if value is not OPAQUE:
+                raise TypeError(f"argument '{name}': {spec['text']} is part of the build; leave it out")
+        elif kind == "tensor":
+            self.values.append(c.byref(self.tensor(value, spec, name)))
+        elif kind == "number":
+            self.values.append(NUMBERS[spec["type"]][1](_number(value, spec, name)))
+        elif kind == "list":
+            self.list(value, spec["of"], name)
+        elif kind == "tuple":
+            if not isinstance(value, tuple) or len(value) != len(spec["items"]):
+                raise TypeError(f"argument '{name}': expected a tuple of {len(spec['items'])}")
+            for i, (item, of) in enumerate(zip(value, spec["items"], strict=True)):
+                self.add(item, of, f"{name}[{i}]")
+        else:
+            if not isinstance(value, dict) or list(value) != spec["keys"]:
+                raise TypeError(f"argument '{name}': expected a dict with the keys {spec['keys']}, in this order")
+            for key, of in zip(spec["keys"], spec["items"], strict=True):
+                self.add(value[key], of, f"{name}[{key!r}]")
+
+    def list(self, value, of, name):
+        if type(value) is not list:
+            raise TypeError(f"argument '{name}': expected a list, got {type(value).__name__}")
+        if of is None:
+            if value:
+                raise TypeError(f"argument '{name}': compiled for an empty list")
+            return
+        if of["is"] == "tensor":
+            tensors = [self.tensor(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
+            items = (c.POINTER(DLTensor) * len(tensors))(*map(c.pointer, tensors))
+        else:
+            numbers = [_number(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
+            items = (NUMBERS[of["type"]][1] * len(numbers))(*numbers)
+        self.kept.append(items)
+        self.values += [items, c.c_int64(len(value))]
+
+    def tensor(self, value, spec, name):
+        if not isinstance(value, np.ndarray):
+            raise TypeError(f"argument '{name}': expected a numpy array, got {type(value).__name__}")
+        if value.dtype != _numpy_dtype(spec["dtype"]):
+            raise TypeError(f"argument '{name}': expected dtype {_numpy_dtype(spec['dtype'])}, got {value.dtype}")
+        if any(stride % value.itemsize for stride in value.strides):
+            raise ValueError(f"argument '{name}': strides that are no multiple of the element's size")
+        n = value.ndim
+        shape, strides = (c.c_int64 * n)(*value.shape), (c.c_int64 * n)(*(s // value.itemsize for s in value.strides))
+        dtype = spec["dtype"]
+        self.kept += [value, shape, strides]
+        self.read_only |= not value.flags.writeable
+        return DLTensor(value.ctypes.data, (c.c_int32 * 2)(1, 0), n, CODES[dtype], BITS[dtype], 1, shape, strides, 0)
+
+
+def _number(value, spec, name):
+    wanted = NUMBERS[spec["type"]][0]
+    if type(value) is not wanted:
+        raise TypeError(f"argument '{name}': expected {wanted.__name__}, got {type(value).__name__}")
+    if wanted is int and not -(2**63) <= value < 2**63:
+        raise OverflowError(f"argument '{name}': the int does not fit 64 bits")
+    return value
+
+
+@functools.cache
+def _numpy_dtype(name):
+    if name in DTYPES:
+        return np.dtype(DTYPES[name])
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise TypeError("numpy has no bfloat16: install ml_dtypes to pass and get such tensors") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+# ---- results ----
+
+
+class _Owner:
+    """Keeps a result tensor while an array looks at it."""
+
+    def __init__(self, managed, loaded):
+        self.managed, self.loaded = managed, loaded  # the deleter is code of the library
+        t = managed.contents.tensor
+        size = t.bits // 8
+        self.__array_interface__ = {
+            "version": 3, "typestr": f"|V{size}" if size != 1 else "|u1", "data": ((t.data or 0) + t.byte_offset, False),
+            "shape": tuple(t.shape[: t.ndim]), "strides": tuple(s * size for s in t.strides[: t.ndim]),
+        }
+
+    def __del__(self):
+        self.managed.contents.deleter(self.managed)
+
+
+class Results:
+    """Places for the results of one call, in the order of the tree."""
+
+    def __init__(self, spec):
+        self.places = []
+        self._reserve(spec)
+        self.rest = iter(self.places)
+
+    @property
+    def passed(self):
+        return [c.byref(place) for place in self.places]
+
+    def _reserve(self, spec):
+        if spec["is"] == "tensor":
+            self.places.append(c.POINTER(Managed)())
+        elif spec["is"] == "number":
+            self.places.append(NUMBERS[spec["type"]][1]())
+        elif spec["is"] == "list" and spec["of"] is not None:
+            item = c.POINTER(Managed) if spec["of"]["is"] == "tensor" else NUMBERS[spec["of"]["type"]][1]
+            self.places += [c.POINTER(item)(), c.c_int64()]
+        for item in spec.get("items", ()):
+            self._reserve(item)
+
+    def take(self, spec, loaded):
+        kind = spec["is"]
+        if kind == "known":
+            return spec["value"]
+        if kind == "tensor":
+            return _array(next(self.rest), loaded)
+        if kind == "number":
+            return next(self.rest).value
+        if kind == "list":
+            return self._list(spec["of"], loaded)
+        items = [self.take(item, loaded) for item in spec["items"]]
+        if kind == "dict":
+            return dict(zip(spec["keys"], items, strict=True))
+        if spec["fields"]:
+            return collections.namedtuple(spec["class"], spec["fields"])(*items)
+        return items if spec["class"] == "list" else tuple(items)
+
+    def _list(self, of, loaded):
+        if of is None:
+            return []
+        items, n = next(self.rest), next(self.rest).value
+        if of["is"] == "number":
+            values = items[:n]
+            loaded.c("free_array")(items)
+            return values
+        arrays = [_array(c.pointer(items[i].contents), loaded) for i in range(n)]
+        loaded.c("free_array")(items)  # the tensors have owners now
+        return arrays
+
+
+def _array(managed, loaded):
+    t = managed.contents.tensor
+    return np.asarray(_Owner(managed, loaded)).view(_numpy_dtype(FROM_DLPACK[t.code, t.bits]))
+
+
+# ---- models ----
+
+
+class _Loaded:
+    """The library and a model of it; contexts keep it alive."""
+
+    def __init__(self, library, weights):
+        self.library = library
+        why = c.create_string_buffer(512)
+        self.handle = c.c_void_p(self.c("load")(os.fsencode(weights), why, c.c_size_t(len(why))))
+        if not self.handle:
+            raise RuntimeError(why.value.decode(errors="replace"))
+
+    def c(self, name):
+        return getattr(self.library, f"{NAME}_{name}")
+
+    def __del__(self):
+        self.c("free")(self.handle)
+
+
+class _Context:
+    def __init__(self, loaded):
+        self.loaded = loaded
+        self.handle = c.c_void_p(loaded.c("context_new")(loaded.handle))
+        if not self.handle:
+            raise MemoryError
+        loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
+
+    def __del__(self):
+        self.loaded.c("context_free")(self.handle)
+
+
+class Entry:
+    """One compiled function."""
+
+    def __init__(self, loaded, contexts, row):
+        self.__name__ = row["name"]
+        self._loaded, self._contexts = loaded, contexts
+        self._function = loaded.c(row["name"])
+        self._specs = [p["spec"] for p in row["parameters"]]
+        self._result = row["result"]
+        self.__signature__ = inspect.Signature([_parameter(p) for p in row["parameters"]])
+
+    def __call__(self, *args, **kwargs):
+        bound = self.__signature__.bind(*args, **kwargs)
+        bound.apply_defaults()
+        arguments = Arguments()
+        for (name, value), spec in zip(bound.arguments.items(), self._specs, strict=True):
+            arguments.add(value, spec, name)
+        context = self._context()
+        results = Results(self._result)
+        self._loaded.c("context_set_read_only")(context, c.c_bool(arguments.read_only))
+        if self._function(context, *arguments.values, *results.passed):
+            raise _exception(self._loaded.c("last_error")(context).contents)
+        return results.take(self._result, self._loaded)
+
+    def _context(self):
+        """That of this thread."""
+        if not hasattr(self._contexts, "mine"):
+            self._contexts.mine = _Context(self._loaded)
+        return self._contexts.mine.handle
+
+
+def _parameter(row):
+    default = row["default"] if "default" in row else OPAQUE if row["optional"] else inspect.Parameter.empty
+    return inspect.Parameter(row["name"], inspect._ParameterKind[row["kind"]], default=default)
+
+
+def _exception(error):
+    name, message = error.type.decode(), error.message.decode(errors="replace")
+    kind = getattr(builtins, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+        kind, message = RuntimeError, f"{name}: {message}"
+    where = error.traceback.decode(errors="replace").rstrip()
+    text = "\n".join(filter(None, [message, where]))
+    return kind(text) if text else kind()
+
+
+class Model:
+    """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called."""
+
+    def __init__(self, weights=None):
+        manifest = json.loads((FOLDER / "manifest.json").read_text())
+        loaded, contexts = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors"), threading.local()
+        self.level = loaded.c("level")(loaded.handle).decode()
+        self.entries = {row["name"]: Entry(loaded, contexts, row) for row in manifest["entries"]}
+        vars(self).update(self.entries)
+
+    def __call__(self, *args, **kwargs):
+        if len(self.entries) != 1:
+            raise TypeError(f"there are several entries, call one of them: {', '.join(self.entries)}")
+        return next(iter(self.entries.values()))(*args, **kwargs)
+
+
+def load(weights=None):
+    """Loads the model; `weights` is a file beside the one in this directory. Builds the library if need be."""
+    return Model(weights)

@@ -1,0 +1,88 @@
+/* @{name}_api.c - implements @{name}.h. Made by scriptc. */
+#include <stdlib.h>
+
+#include "sc_package.h"
+#include "@{name}.h"
+
+/* @{name}_level.c, once per ISA level; from the plainest to the fastest */
+@{levels}
+
+@{weights}
+@{embedded_array}
+static const sc_package package = {
+    .name = "@{name}",
+    .levels = levels,
+    .n_levels = sizeof levels / sizeof *levels,
+    .weights = @{weights_name},
+    .n_weights = @{n_weights},
+    .checksum = @{checksum},
+    .embedded = @{embedded},
+    .embedded_bytes = @{embedded_bytes},
+};
+
+@{name}_model *@{name}_load(const char *weights_path, char *error, size_t error_size)
+{
+    return (@{name}_model *)sc_model_load(&package, weights_path, error, error_size);
+}
+
+void @{name}_free(@{name}_model *model)
+{
+    sc_model_free((sc_model *)model);
+}
+
+const char *@{name}_level(const @{name}_model *model)
+{
+    return ((const sc_model *)model)->program->level;
+}
+
+bool @{name}_machine_has(const char *level)
+{
+    return sc_machine_has(level);
+}
+
+const char *@{name}_build_id(void)
+{
+    return "@{build_id}";
+}
+
+@{name}_context *@{name}_context_new(const @{name}_model *model)
+{
+    return (@{name}_context *)sc_caller_new((const sc_model *)model);
+}
+
+void @{name}_context_free(@{name}_context *context)
+{
+    sc_caller_free((sc_caller *)context);
+}
+
+void @{name}_context_set_threads(@{name}_context *context, int n)
+{
+    ((sc_caller *)context)->cx->num_threads = n > 1 ? n : 1;
+}
+
+void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output)
+{
+    ((sc_caller *)context)->output = *output;
+}
+
+void @{name}_context_set_read_only(@{name}_context *context, bool on)
+{
+    ((sc_caller *)context)->read_only = on;
+}
+
+const scriptc_error *@{name}_last_error(const @{name}_context *context)
+{
+    return &((const sc_caller *)context)->error;
+}
+
+void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n)
+{
+    sc_drop_tensors(&tensors, &n);
+}
+
+void @{name}_free_array(void *numbers)
+{
+    free(numbers);
+}
+
+@{functions}

@@ -1,0 +1,27 @@
+"""`python -m benchmarks NAME`, from the root of the repository."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+BENCHMARKS = {
+    "rnn": "recurrent nets: eager, torch.jit, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
+    "startup": "the first call in a fresh process, with an empty and with a warm cache",
+    "memory": "resident memory over many calls, and over one call of many iterations",
+    "ulp": "error of the transcendental functions over all float32 inputs",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(title="benchmarks", required=True, dest="name", metavar="NAME")
+    for name, about in BENCHMARKS.items():
+        command = commands.add_parser(name, help=about, description=about)
+        importlib.import_module(f"benchmarks.{name}").add_options(command)
+    options = parser.parse_args()
+    importlib.import_module(f"benchmarks.{options.name}").run(options)
+
+
+if __name__ == "__main__":
+    main()

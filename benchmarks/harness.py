@@ -1,0 +1,100 @@
+"""Timing that can be trusted: one pinned core, warm code, candidates that take turns, medians."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from scriptc.backend_c.toolchain import find_compiler
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`clock`: seconds of the last call, for what measures itself; None times the call from outside."""
+
+    name: str
+    call: Callable[[], object]
+    clock: Callable[[], float] | None = None
+
+    def sample(self, calls: int) -> float:
+        """Seconds per call."""
+        if self.clock is not None:
+            times = []
+            for _ in range(calls):
+                self.call()
+                times.append(self.clock())
+            return statistics.median(times)
+        call = self.call
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        return (time.perf_counter() - start) / calls
+
+
+def pin() -> None:
+    """The process, and what it starts, on the idlest core. Before libraries that make thread pools are imported."""
+    before = _idle()
+    time.sleep(0.5)
+    idle = {core: ticks - before[core] for core, ticks in _idle().items() if core in os.sched_getaffinity(0)}
+    os.sched_setaffinity(0, {max(idle, key=lambda core: idle[core])})
+    os.environ.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", TORCHINDUCTOR_COMPILE_THREADS="1")
+
+
+def _idle() -> dict[int, int]:
+    """Clock ticks that each core has been idle."""
+    lines = (line.split() for line in Path("/proc/stat").read_text().splitlines())
+    return {int(words[0][3:]): int(words[4]) for words in lines if words[0].startswith("cpu") and words[0] != "cpu"}
+
+
+def medians(candidates: Sequence[Candidate], *, samples: int = 51, seconds: float = 0.001) -> dict[str, float]:
+    """Median seconds per call. A round takes one sample of each, so that a slow moment hits all alike. Samples last
+    about `seconds`: less than a time slice, so that most are whole even where something else wants the core.
+    """
+    calls = {}
+    for candidate in candidates:
+        for _ in range(3):
+            candidate.call()
+        calls[candidate.name] = max(1, round(seconds / max(candidate.sample(3), 1e-7)))
+    times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
+    for _ in range(samples):
+        for candidate in candidates:
+            times[candidate.name].append(candidate.sample(calls[candidate.name]))
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def microseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return "-"
+    return f"{seconds * 1e6:.1f}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
+
+
+@contextmanager
+def built(source: Path, flags: Sequence[str]) -> Iterator[Path]:
+    """A C program, compiled with the compiler that scriptc uses."""
+    with tempfile.TemporaryDirectory() as directory:
+        program = Path(directory) / source.stem
+        command = [*find_compiler().command, *flags, str(source), "-o", str(program), "-lm"]
+        subprocess.run(command, check=True)
+        yield program
+
+
+def cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return "unknown CPU"
+
+
+def save(path: Path | None, results: object) -> None:
+    """As JSON, where a path was given."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"cpu": cpu_model(), "results": results}, indent=1) + "\n")

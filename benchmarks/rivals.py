@@ -1,0 +1,101 @@
+"""The same recurrent net in other systems. Each maker gives a call without arguments, or raises Unavailable.
+
+JAX and ONNX Runtime get the sequence as one tensor that was stacked beforehand, in their own type; eager, torch.jit,
+torch.compile and scriptc get the list of tensors.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from examples.rnn import TestModel
+
+Call = Callable[[], Any]
+
+
+class Unavailable(Exception):
+    """This rival cannot run here; says why."""
+
+
+def frozen_script(model: TestModel, inputs: list[torch.Tensor]) -> Call:
+    frozen = torch.jit.freeze(torch.jit.script(model))
+    return lambda: frozen(inputs)
+
+
+def torch_compile(model: TestModel, inputs: list[torch.Tensor], timeout: float) -> Call:
+    torch._dynamo.reset()
+    compiled = torch.compile(model)
+    try:
+        with _time_limit(timeout):
+            compiled(inputs)
+    except Exception as error:
+        raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+    return lambda: compiled(inputs)
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    def stop(signum: int, frame: object) -> None:
+        raise TimeoutError(f"not compiled after {seconds:g} s")
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+
+
+def jax_scan(model: TestModel, inputs: list[torch.Tensor]) -> Call:
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+    # Weights are transposed beforehand, which is many times faster there than `hid @ weight.T` in the loop.
+    weights = {name: jnp.asarray(p.detach().t().contiguous().numpy()) for name, p in model.named_parameters()}
+    xs = jnp.asarray(torch.stack(inputs).numpy())
+
+    @jax.jit
+    def forward(w: Any, xs: Any) -> Any:
+        def step(hid: Any, x: Any) -> Any:
+            ours = hid @ w["hid_to_hid.weight"] + w["hid_to_hid.bias"]
+            return jax.nn.sigmoid(ours + x @ w["in_to_hid.weight"] + w["in_to_hid.bias"]), None
+
+        return jax.lax.scan(step, jnp.tile(w["hid_init"].T, (xs.shape[1], 1)), xs)[0]
+
+    return lambda: forward(weights, xs).block_until_ready()
+
+
+def onnx_runtime(model: TestModel, inputs: list[torch.Tensor]) -> Call:
+    """Its fused RNN operator, which is the fastest way that it has."""
+    try:
+        import onnxruntime
+        from onnx import TensorProto, helper, numpy_helper
+    except ImportError as error:
+        raise Unavailable(str(error)) from error
+    hidden = model.hid_to_hid.out_features
+    bias = torch.cat([model.in_to_hid.bias, model.hid_to_hid.bias])
+    weights = {"W": model.in_to_hid.weight, "R": model.hid_to_hid.weight, "B": bias}
+    node = helper.make_node(
+        "RNN", ["X", "W", "R", "B"], ["", "H"], activations=["Sigmoid"], hidden_size=hidden, direction="forward"
+    )
+    graph = helper.make_graph(
+        [node],
+        "elman",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, None, None])],
+        [helper.make_tensor_value_info("H", TensorProto.FLOAT, [1, None, hidden])],
+        [numpy_helper.from_array(w.detach().unsqueeze(0).numpy(), name) for name, w in weights.items()],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    feed = {"X": torch.stack(inputs).numpy()}
+    return lambda: session.run(None, feed)[0]

@@ -1,0 +1,182 @@
+/* sc_model.c - loading a package's model, and one call of it from C. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sc_package.h"
+
+/* ---- ISA levels ---- */
+
+bool sc_machine_has(const char *level) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (!strcmp(level, "avx2")) /* every CPU with AVX2 and FMA has F16C; older compilers cannot ask for that */
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (!strcmp(level, "avx512"))
+        return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+#endif
+    return !strcmp(level, "baseline") || !strcmp(level, "native");
+}
+
+static const sc_level *choose_level(const sc_package *p, sc_text error) {
+    const char *forced = getenv("SC_FORCE_LEVEL");
+    for (int i = p->n_levels; i-- > 0;) {
+        const sc_level *level = &p->levels[i];
+        if (!forced || !*forced) {
+            if (sc_machine_has(level->name)) return level;
+        } else if (!strcmp(forced, level->name)) {
+            if (sc_machine_has(forced)) return level;
+            sc_tell(error, "SC_FORCE_LEVEL=%s: this machine does not have that level", forced);
+            return NULL;
+        }
+    }
+    sc_tell(error, forced ? "SC_FORCE_LEVEL=%s: no such level in this build" : "no level of this build runs here", forced);
+    return NULL;
+}
+
+/* ---- models ---- */
+
+static int fill(sc_model *m, const char *path, sc_text error) {
+    const sc_package *p = m->package;
+    const sc_level *level = choose_level(p, error);
+    if (!level) return -1;
+    m->program = level->program();
+    if (m->program->abi != SC_ABI_VERSION)
+        return sc_tell(error, "the program has ABI %d, the runtime %d", m->program->abi, SC_ABI_VERSION);
+    if (p->embedded) return sc_weights_read(&m->weights, p, p->embedded, p->embedded_bytes, error);
+    if (p->n_weights == 0) return 0;
+    if (!path) return sc_tell(error, "no path of weights was given");
+    return sc_weights_open(&m->weights, p, path, error);
+}
+
+sc_model *sc_model_load(const sc_package *package, const char *path, char *error, size_t error_size) {
+    sc_text text = {error, error_size};
+    sc_model *m = calloc(1, sizeof *m);
+    if (!m) {
+        sc_tell(text, "out of memory");
+        return NULL;
+    }
+    m->package = package;
+    sc_tell(text, "%s", "");
+    if (!fill(m, path, text)) return m;
+    sc_model_free(m);
+    return NULL;
+}
+
+void sc_model_free(sc_model *m) {
+    if (!m) return;
+    sc_weights_close(&m->weights);
+    free(m);
+}
+
+/* ---- contexts ---- */
+
+static void on_print(void *user, const char *text) {
+    const scriptc_output *to = &((sc_caller *)user)->output;
+    if (to->print) to->print(to->user, text);
+    else fputs(text, stdout);
+}
+
+static void on_warn(void *user, const char *category, const char *message, const sc_loc *where) {
+    const scriptc_output *to = &((sc_caller *)user)->output;
+    const char *file = where ? where->file : "<unknown>";
+    int line = where ? where->line : 0;
+    if (to->warn) to->warn(to->user, category, message, file, line);
+    else fprintf(stderr, "%s:%d: %s: %s\n", file, line, category, message);
+}
+
+sc_caller *sc_caller_new(const sc_model *model) {
+    sc_caller *c = calloc(1, sizeof *c);
+    if (!c || !(c->cx = sc_ctx_new(NULL))) {
+        free(c);
+        return NULL;
+    }
+    c->model = model;
+    c->cx->user = c;
+    c->cx->print = on_print;
+    c->cx->warn = on_warn;
+    c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
+    return c;
+}
+
+void sc_caller_free(sc_caller *c) {
+    if (!c) return;
+    sc_ctx_free(c->cx);
+    free(c);
+}
+
+/* ---- calls ---- */
+
+void sc_call_begin(sc_caller *c) {
+    sc_error *e = &c->cx->error;
+    e->type[0] = e->message[0] = 0;
+    e->loc = -1;
+    c->cx->bytes_peak = c->cx->bytes_live;
+}
+
+static int take_weights(sc_caller *c, sc_value *args) {
+    const sc_model *m = c->model;
+    for (int i = 0; i < m->weights.n; i++) {
+        const sc_weight *w = &m->package->weights[i];
+        int64_t stride[SC_MAX_RANK], count = 1;
+        for (int d = w->rank; d-- > 0; count *= w->size[d]) stride[d] = count;
+        args[i].t = sc_from_external(c->cx, m->weights.data[i], (size_t)count * sc_dtype_size(w->dtype), w->dtype, w->rank,
+                                     w->size, stride, SC_READONLY, -1, NULL);
+        if (!args[i].t) return -1;
+    }
+    return 0;
+}
+
+/* A list of the caller cannot grow or change its elements across this boundary, as eager's would. */
+static int check_lists(sc_ctx *cx) {
+    for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) {
+        const sc_list *l = (const sc_list *)o;
+        if (o->kind == SC_LIST && l->owner && l->written)
+            return sc_raise(cx, "NotImplementedError", "the code changes the argument list '%s', which C cannot see",
+                            (const char *)l->owner);
+    }
+    return 0;
+}
+
+int sc_call_run(sc_caller *c, int entry, int n, sc_value *args, sc_value *results) {
+    if (take_weights(c, args + n)) return -1;
+    return c->model->program->entries[entry].call(c->cx, args, results) ? -1 : check_lists(c->cx);
+}
+
+/* All places of the error, outermost first: rows lead from the raising line to its callers. */
+static void write_traceback(sc_caller *c, const sc_program *p, int at) {
+    int chain[64], n = 0;
+    size_t used = 0;
+    for (; at >= 0 && at < p->n_locs && n < 64; at = p->locs[at].inlined_at) chain[n++] = at;
+    while (n-- > 0 && used < sizeof c->traceback - 1) {
+        const sc_loc *l = &p->locs[chain[n]];
+        int length = snprintf(c->traceback + used, sizeof c->traceback - used, "%s  at %s:%d in %s: %s", used ? "\n" : "",
+                              l->file, l->line, l->function, l->text);
+        used += length > 0 ? (size_t)length : 0;
+    }
+}
+
+int sc_call_end(sc_caller *c, int code) {
+    sc_ctx *cx = c->cx;
+    const sc_program *p = c->model->program;
+    c->traceback[0] = 0;
+    c->error = (scriptc_error){.type = "", .message = "", .traceback = c->traceback};
+    if (code) {
+        c->error.type = cx->error.type;
+        c->error.message = cx->error.message;
+        int at = cx->error.loc;
+        if (at >= 0 && at < p->n_locs) {
+            const sc_loc *l = &p->locs[at];
+            c->error.file = l->file;
+            c->error.function = l->function;
+            c->error.text = l->text;
+            c->error.line = l->line;
+            write_traceback(c, p, at);
+        }
+    }
+    size_t peak = cx->bytes_peak;
+    sc_ctx_unwind(cx);
+    sc_ctx_trim(cx, peak);
+    return code;
+}

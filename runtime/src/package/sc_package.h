@@ -1,0 +1,102 @@
+/* sc_package.h - what the generated C API of a package stands on: weights from a file, the choice of the ISA level,
+ * and the way of tensors, lists and errors across the C boundary. */
+#ifndef SC_PACKAGE_H
+#define SC_PACKAGE_H
+#include "sc.h"
+#include "scriptc_api.h"
+
+typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
+    const char *name;
+    uint8_t dtype, rank; /* dtype: sc_dtype */
+    int64_t size[SC_MAX_RANK];
+} sc_weight;
+
+typedef struct sc_level { /* the program as compiled for one ISA level */
+    const char *name;
+    const sc_program *(*program)(void);
+} sc_level;
+
+typedef struct sc_package { /* constants of a package */
+    const char *name;
+    const sc_level *levels; /* from the plainest to the fastest */
+    int n_levels;
+    const sc_weight *weights;
+    int n_weights;
+    uint32_t checksum;    /* CRC-32 of the data of the weights file */
+    const void *embedded; /* the weights file as an array aligned to SC_ALIGN, or NULL */
+    size_t embedded_bytes;
+} sc_package;
+
+typedef struct sc_weights {
+    void **data;      /* one per weight */
+    uint8_t *copied;  /* which of them are copies, because the file holds them unaligned */
+    int n;
+    void *map;
+    size_t map_bytes;
+} sc_weights;
+
+typedef struct sc_model { /* immutable once loaded: threads share it */
+    const sc_package *package;
+    const sc_program *program;
+    sc_weights weights;
+} sc_model;
+
+typedef struct sc_caller { /* one thread's: a context, and its last error in the caller's terms */
+    const sc_model *model;
+    sc_ctx *cx;
+    scriptc_error error;
+    scriptc_output output;
+    bool read_only; /* argument tensors may not be written */
+    char traceback[4096];
+} sc_caller;
+
+typedef struct sc_param { /* an argument tensor, or the tensors of an argument list, as compiled for */
+    const char *name;
+    uint8_t dtype, rank;
+    int64_t size[SC_MAX_RANK]; /* -1: any */
+} sc_param;
+
+typedef struct sc_text { /* where a message is written, always terminated */
+    char *at;
+    size_t n;
+} sc_text;
+
+#pragma GCC visibility push(hidden)
+
+/* ---- weights (sc_weights.c) ---- */
+int sc_weights_open(sc_weights *w, const sc_package *package, const char *path, sc_text error); /* maps the file; -1 */
+int sc_weights_read(sc_weights *w, const sc_package *package, const void *file, size_t bytes, sc_text error);
+void sc_weights_close(sc_weights *w);
+uint32_t sc_crc32(const void *data, size_t bytes);
+int sc_tell(sc_text error, const char *format, ...) __attribute__((format(printf, 2, 3))); /* -1 */
+
+/* ---- models and calls (sc_model.c) ---- */
+bool sc_machine_has(const char *level);
+/* Takes the fastest level that the machine has, or the one that SC_FORCE_LEVEL names. NULL after a message. */
+sc_model *sc_model_load(const sc_package *package, const char *path, char *error, size_t error_size);
+void sc_model_free(sc_model *model);
+sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
+void sc_caller_free(sc_caller *caller);
+
+void sc_call_begin(sc_caller *caller);
+/* Runs an entry; args has room for all weights behind its first n. */
+int sc_call_run(sc_caller *caller, int entry, int n, sc_value *args, sc_value *results);
+/* Ends a call, with the code that went wrong or SCRIPTC_OK: notes the error and frees what the call made. */
+int sc_call_end(sc_caller *caller, int code);
+
+/* ---- values across the boundary (sc_boundary.c); 0, or -1 after sc_raise ---- */
+int sc_take_tensor(sc_caller *caller, const sc_param *param, const DLTensor *from, sc_value *out);
+int sc_take_tensors(sc_caller *caller, const sc_param *param, const DLTensor *const *from, int64_t n, sc_value *out);
+int sc_take_i64s(sc_caller *caller, const char *name, const int64_t *from, int64_t n, sc_value *out);
+int sc_take_f64s(sc_caller *caller, const char *name, const double *from, int64_t n, sc_value *out);
+int sc_take_bools(sc_caller *caller, const char *name, const bool *from, int64_t n, sc_value *out);
+int sc_give_tensor(sc_caller *caller, sc_value from, DLManagedTensorVersioned **out);
+int sc_give_tensors(sc_caller *caller, sc_value from, DLManagedTensorVersioned ***out, int64_t *n);
+int sc_give_i64s(sc_caller *caller, sc_value from, int64_t **out, int64_t *n);
+int sc_give_f64s(sc_caller *caller, sc_value from, double **out, int64_t *n);
+int sc_give_bools(sc_caller *caller, sc_value from, bool **out, int64_t *n);
+void sc_drop_tensor(DLManagedTensorVersioned **tensor);                 /* and sets it to NULL */
+void sc_drop_tensors(DLManagedTensorVersioned ***tensors, int64_t *n);  /* and sets them to NULL and 0 */
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,5 @@
+"""`python -m scriptc`."""
+
+from scriptc.cli import main
+
+main()

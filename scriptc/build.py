@@ -1,0 +1,92 @@
+"""`scriptc.build`: a directory with everything that a model needs outside of Python."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import scriptc
+from scriptc import entries, record
+from scriptc.backend_c.package import directory
+from scriptc.backend_c.package.interface import Package
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.options import Options
+from scriptc.pipeline import translate
+from scriptc.target import Target, target_of
+
+# Libraries that every program links, and targets that CMake keeps for itself.
+_TAKEN_NAMES = frozenset(
+    "m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split()
+)
+
+
+def build(
+    model: Callable[..., Any] | dict[str, tuple[Callable[..., Any], tuple[Any, ...]]],
+    *example_args: Any,
+    out: str | os.PathLike[str],
+    name: str | None = None,
+    embed_weights: bool = False,
+    march: str = "",
+    **options: Any,
+) -> Path:
+    """Compiles a function, method or nn.Module for calls like the example, and writes C, tests and loaders to `out`.
+
+    model: or a dict of entries, {"step": (function, example arguments)}.
+    name: of the library and its functions; the last part of `out` by default.
+    embed_weights: compiles the weights in; else they stand in a safetensors file.
+    march: builds for one kind of machine alone, such as "native"; else for all, and the library chooses when loaded.
+    options: those of `scriptc.compile`.
+    Returns the directory. One that an earlier build made is replaced, another one is refused.
+    """
+    made, folder = Options.of({"freeze": True, **options}), Path(out)
+    label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
+    _check_name(label)
+    directory.check_replaceable(folder)
+    entry, target, arguments = _one_entry(model, example_args)
+    if not torch.empty(0).device.type == "cpu":
+        raise RuntimeError("scriptc.build needs the CPU as the default device")
+    translated = translate(target, arguments, made)
+    package = Package(
+        name=label,
+        entries=(entries.interface(entries.entry_name(entry), target, translated.entry),),
+        program=translated.program,
+        weights=entries.weights(translated.entry, translated.program.params),
+        pairs=tuple(record.record(target, arguments, translated.entry, 0)),
+        versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
+        optimize=made.optimize,
+        debug=made.debug,
+        embed_weights=embed_weights,
+        march=march,
+    )
+    directory.write(package, folder)
+    return folder
+
+
+def _check_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) or name in _TAKEN_NAMES or entries.is_keyword(name):
+        raise ValueError(f"{name!r} cannot name a library and its C functions: give another name=")
+
+
+def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, dict[str, Any]]:
+    """Name, target and bound example arguments of the entry."""
+    if not isinstance(model, dict):
+        target = target_of(model)
+        return target.func.__name__, target, target.bind(example_args, {})
+    if example_args:
+        raise TypeError(
+            "with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}"
+        )
+    targets = {key: (target_of(function), args) for key, (function, args) in model.items()}
+    if not targets:
+        raise ValueError("a build needs an entry")
+    if len(targets) > 1:
+        locs = [entries.place_of(target) for target, _ in targets.values()]
+        problem = "a build of several entries is not supported yet"
+        raise CompileError([Diagnostic(loc, problem, "build each on its own") for loc in locs])
+    ((key, (target, args)),) = targets.items()
+    return key, target, target.bind(args, {})

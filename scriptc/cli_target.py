@@ -1,0 +1,100 @@
+"""From what a command line names to Python objects: the target, and the arguments of one call."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class UserError(Exception):
+    """The command line asks for something that is not there; printed without a traceback."""
+
+
+class Located:
+    """`file.py:Name` or `package.module:Name`; Name may be dotted. `module` is where it was found."""
+
+    def __init__(self, text: str):
+        place, colon, self.name = text.rpartition(":")
+        if not colon or not place or not self.name:
+            raise UserError(f"a target is file.py:Name or package.module:Name, not {text!r}")
+        self.module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
+        self.found: Any = self.module
+        for part in self.name.split("."):
+            if not hasattr(self.found, part):
+                raise UserError(f"{place} has no {self.name}; it has {', '.join(_names(self.module))}")
+            self.found = getattr(self.found, part)
+
+    def model(self, init: str | None, evaluation: bool) -> Any:
+        """What to compile. A class is instantiated with the arguments in `init`; `evaluation`: as in eval()."""
+        import torch
+
+        obj = self.found
+        if isinstance(obj, type):
+            args, kwargs = self.evaluate(init or "", "--init")
+            try:
+                obj = obj(*args, **kwargs)
+            except TypeError as error:
+                raise UserError(f"cannot make a {self.name}: {error}; give its arguments with --init") from error
+        elif init is not None:
+            raise UserError(f"--init is for classes; {self.name} is a {type(obj).__name__}")
+        if evaluation and isinstance(obj, torch.nn.Module):
+            obj.eval()
+        return obj
+
+    def arguments(self, expression: str | None) -> Call:
+        """Those of --args, or else what the module offers as `NAME_args` or `example_args`."""
+        if expression is not None:
+            return self.evaluate(expression, "--args")
+        for name in (f"{self.name.rpartition('.')[2]}_args", "example_args"):
+            if hasattr(self.module, name):
+                offered = getattr(self.module, name)
+                offered = offered() if callable(offered) else offered
+                return (tuple(offered), {}) if isinstance(offered, (tuple, list)) else ((offered,), {})
+        raise UserError(f"give --args, or define example_args in {self.module.__name__}: a tuple or what returns one")
+
+    def evaluate(self, expression: str, option: str) -> Call:
+        """What stands between the parentheses of a call, evaluated with torch and the module's own names."""
+        import torch
+
+        names = {"torch": torch, **vars(self.module), "_call": lambda *args, **kwargs: (args, kwargs)}
+        try:
+            return eval(f"_call({expression})", names)
+        except Exception as error:
+            raise UserError(f"{option} {expression!r}: {type(error).__name__}: {error}") from error
+
+
+def _from_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise UserError(f"there is no file {path}")
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _from_name(name: str) -> ModuleType:
+    sys.path.insert(0, "")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
+            raise UserError(f"there is no module {name}") from None
+        raise
+
+
+def _names(module: ModuleType) -> list[str]:
+    """What a user may have meant: the module's own functions, classes and instances."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and callable(value) and getattr(value, "__module__", None) == module.__name__
+    ]

@@ -1,0 +1,187 @@
+"""The front end's entries in the terms of packages: C leaves, trees for the Python loader, weights."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from types import CellType
+from typing import Any
+
+import torch
+
+from scriptc.backend_c.cnames import CNames
+from scriptc.backend_c.package.interface import EntryInterface, Leaf, Weight
+from scriptc.frontend import specs as front
+from scriptc.frontend.entry import Entry
+from scriptc.ir.analysis import calls, references
+from scriptc.ir.core import Op
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.ir.loc import Loc
+from scriptc.target import Target
+
+# Headers serve both languages.
+_KEYWORDS = frozenset(
+    """alignas alignof and asm auto bool break case catch char class compl concept const consteval constexpr
+constinit const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
+for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private protected public register
+reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
+thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
+linux unix i386 std""".split()
+)
+_USED = "context caller package levels weights embedded code free v c k out why".split()  # in the bodies of C functions
+_API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
+context_set_read_only last_error free_tensors free_array model get entries check""".split()
+_CONSTANTS = (bool, int, float, str, type(None))
+
+
+def entry_name(wish: str) -> str:
+    """The name of an entry's C function (behind the package's) and method."""
+    name = re.sub(r"\W", "_", wish, flags=re.ASCII).lstrip("_") or "call"
+    return f"{name}_" if name in _API or name in _KEYWORDS else name
+
+
+def is_keyword(name: str) -> bool:
+    """Whether C or C++ keeps the word for itself."""
+    return name in _KEYWORDS
+
+
+def place_of(target: Target) -> Loc:
+    code = target.func.__code__
+    return Loc(code.co_filename, code.co_firstlineno)
+
+
+def interface(name: str, target: Target, entry: Entry) -> EntryInterface:
+    """CompileError where a value cannot cross the C boundary."""
+    return _Describer(entry).describe(name, target)
+
+
+class _Describer:
+    def __init__(self, entry: Entry):
+        self.entry = entry
+        self.loc = entry.module.funcs[entry.module.entries[0]].loc
+        self.names = CNames()
+        for word in sorted(_KEYWORDS) + _USED:
+            self.names.fresh(word)
+        self.baked: list[str] = []
+
+    def describe(self, name: str, target: Target) -> EntryInterface:
+        arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
+        results = self.leaves(self.entry.result, "result", argument=False)
+        tree = {
+            "parameters": [self.parameter(target, arg) for arg in self.entry.args],
+            "result": self.tree(self.entry.result),
+        }
+        declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
+        return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree)
+
+    def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
+        match spec:
+            case front.KnownSpec(obj):
+                if argument:
+                    self.baked.append(f"{name} = {_short(obj)}")
+                return []
+            case front.TupleSpec(items):
+                return [leaf for i, s in enumerate(items) for leaf in self.leaves(s, f"{name}_{i}", argument=argument)]
+            case front.DictSpec(keys, items):
+                pairs = zip(keys, items, strict=True)
+                return [leaf for k, s in pairs for leaf in self.leaves(s, f"{name}_{k}", argument=argument)]
+            case front.ListSpec(None):
+                return [Leaf(self.fresh(name), "nothing", is_list=True)]
+            case front.ListSpec(front.TensorSpec(dtype, sizes)):
+                return [Leaf(self.fresh(name), "tensor", True, dtype, sizes)]
+            case front.ListSpec(front.ScalarSpec(kind)):
+                return [Leaf(self.fresh(name), kind, True)]
+            case front.TensorSpec(dtype, sizes):
+                return [Leaf(self.fresh(name), "tensor", False, dtype, sizes)]
+            case front.ScalarSpec(kind):
+                return [Leaf(self.fresh(name), kind)]
+        raise self.refusal(f"'{name}' is a list of lists, which the C API cannot pass", "pass a flat list, or a tensor")
+
+    def fresh(self, wish: str) -> str:
+        name = self.names.fresh(wish)
+        self.names.fresh(f"n_{name}")
+        return name
+
+    def tree(self, spec: front.Spec, *, argument: bool = False) -> dict[str, Any]:
+        match spec:
+            case front.KnownSpec(obj) if isinstance(obj, _CONSTANTS):
+                return {"is": "known", "value": obj}
+            case front.KnownSpec(obj):
+                if not argument:
+                    what = f"the result holds {_short(obj)}, which exists in Python alone"
+                    raise self.refusal(what, "return tensors and numbers")
+                return {"is": "opaque", "text": _short(obj)}
+            case front.TensorSpec(dtype, sizes):
+                return {"is": "tensor", "dtype": dtype, "sizes": list(sizes)}
+            case front.ScalarSpec(kind):
+                return {"is": "number", "type": kind}
+            case front.ListSpec(elem):
+                return {"is": "list", "of": None if elem is None else self.tree(elem)}
+            case front.TupleSpec(items, cls):
+                fields = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None)
+                parts = [self.tree(item, argument=argument) for item in items]
+                return {
+                    "is": "tuple",
+                    "class": cls.__name__,
+                    "fields": list(fields) if fields else None,
+                    "items": parts,
+                }
+            case front.DictSpec(keys, items):
+                if not all(isinstance(key, str) for key in keys):
+                    raise self.refusal("a dict with keys that are no strings cannot be passed", "use strings as keys")
+                parts = [self.tree(item, argument=argument) for item in items]
+                return {"is": "dict", "keys": list(keys), "items": parts}
+        raise AssertionError(spec)
+
+    def parameter(self, target: Target, arg: front.ArgSpec) -> dict[str, Any]:
+        parameter = target.signature.parameters[arg.name]
+        optional = parameter.default is not inspect.Parameter.empty
+        row = {"name": arg.name, "kind": parameter.kind.name, "optional": optional}
+        if optional and isinstance(parameter.default, _CONSTANTS):
+            row["default"] = parameter.default
+        return {**row, "spec": self.tree(arg.spec, argument=True)}
+
+    def refusal(self, message: str, hint: str) -> CompileError:
+        return CompileError(Diagnostic(self.loc, message, hint))
+
+
+def _short(obj: Any) -> str:
+    return repr(obj) if isinstance(obj, (*_CONSTANTS, torch.dtype)) else f"a {type(obj).__name__}"
+
+
+# ---- weights ----
+
+
+def weights(entry: Entry, names: tuple[str, ...]) -> tuple[Weight, ...]:
+    """The weights' values, in the order of the program. CompileError where the code writes to one."""
+    _refuse_writes(entry)
+    live = {item.name: item for item in entry.live}
+    return tuple(_weight(live[name]) for name in names)
+
+
+def _weight(live: front.Live) -> Weight:
+    container: Any = live.container
+    tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]
+    flat = tensor.detach().contiguous().reshape(-1)
+    return Weight(live.name, live.spec.dtype, tuple(tensor.shape), memoryview(flat.view(torch.uint8).numpy()))
+
+
+def _refuse_writes(entry: Entry) -> None:
+    """An ahead-of-time build maps its weights read-only; what reaches them otherwise fails at run time."""
+    errors = [
+        Diagnostic(
+            op.loc,
+            f"'{param.attrs['name']}' is written: a build ahead of time cannot change its weights",
+            "call model.eval() first, or pass the tensor as an argument",
+        )
+        for param in entry.module.walk()
+        if param.name == "param"
+        for op, index in references(param.results[0], through_regions=True)
+        if index == 0 and _writes_tensor(op)
+    ]
+    if errors:
+        raise CompileError(errors)
+
+
+def _writes_tensor(op: Op) -> bool:
+    return "tensor" in op.defn.writes and not calls(op)

@@ -1,0 +1,151 @@
+"""Finds the first source line whose value differs between compiled C and the IR interpreter.
+
+The function is compiled once more with a trace: copies of the tensors that its ops make are appended to lists, one list
+per op, which are returned beside the result. The interpreter runs the same IR on torch. Tracing keeps ops apart that
+would have been fused, so a difference that only a fusion makes is not seen here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from scriptc.backend_c.build import build_library
+from scriptc.backend_c.emit import emit_program
+from scriptc.differences import difference
+from scriptc.dispatch import Dispatcher, Variant
+from scriptc.frontend import specs
+from scriptc.frontend.entry import Entry, read
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.interp import Interpreter
+from scriptc.ir.loc import Loc
+from scriptc.ir.types import ListType, TensorType, list_of
+from scriptc.options import Options
+from scriptc.pipeline import Translated, optimise
+from scriptc.target import Target
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The `occurrence`-th value (from 0) of an op at `loc`; `found` is None where the two runs part ways instead."""
+
+    loc: Loc
+    op: str
+    occurrence: int
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.loc}: {self.loc.text.strip()}\n  {self.op}, {self.found}, the {self.occurrence + 1}. time it runs"
+        )
+
+
+def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergence | None:
+    """Runs both under no_grad on the given arguments, which they may write: `args` and `kwargs` give fresh ones."""
+    entry = read(target.func, target.receiver, target.bind(args(), kwargs()), dynamic=options.dynamic)
+    traced = _trace(entry.module)
+    if not traced:
+        return None
+    lists = [value.type for _, value in traced]
+    referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.live})
+    expected = referee.run(entry.module.entries[0], *_leaves(entry, target.bind(args(), kwargs())))[-len(traced) :]
+    actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
+    places = {id(values): index for index, values in enumerate(expected)}
+    seen = dict.fromkeys(range(len(traced)), 0)
+    for appended in referee.appended:
+        if (index := places.get(appended)) is not None:
+            count, op = seen[index], traced[index][0]
+            seen[index] += 1
+            if text := _differs(actual[index][count : count + 1], expected[index][count]):
+                return Divergence(op.loc, op.name, count, text)
+    return None
+
+
+def _differs(actual: list[torch.Tensor], expected: torch.Tensor) -> str:
+    """How, as words; empty where they agree."""
+    if not actual:
+        return "does not run in C"
+    if actual[0].shape != expected.shape:
+        return f"shape {list(actual[0].shape)} instead of {list(expected.shape)}"
+    found = difference(actual[0], expected)
+    return "" if found.close else f"max abs {found.max_abs:.3g} at {list(found.where or ())}"
+
+
+def _trace(module: Module) -> list[tuple[Op, Value]]:
+    """Rewrites the entry; (op, its list) for each op that is traced."""
+    func = module.funcs[module.entries[0]]
+    ops = [op for op in func.body.walk() if len(op.results) == 1 and _is_traced(op)]
+    first = Builder(func.body, 0)
+    traced = []
+    for op in ops:
+        made = op.result.type
+        assert isinstance(made, TensorType)
+        elem = TensorType(made.dtype, (None,) * made.rank)
+        record = first.op("list.new", (), op.loc, types=[list_of(elem)]).result
+        assert op.parent is not None
+        builder = Builder(op.parent, op.parent.ops.index(op) + 1)
+        builder.op("list.append", (record, builder.build("clone", (op.result,), op.loc)), op.loc)
+        traced.append((op, record))
+    for op in func.body.walk():
+        if op.name == "return":
+            op.set_operands((*op.operands, *(record for _, record in traced)))
+    func.results += [record.type for _, record in traced]
+    return traced
+
+
+def _is_traced(op: Op) -> bool:
+    """What computes: weights and views show nothing that what they are made from does not."""
+    made = op.result.type
+    return isinstance(made, TensorType) and made.dims is not None and op.name != "param" and not op.has("VIEW")
+
+
+def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Options) -> Any:
+    optimise(entry.module, options)
+    program = emit_program(entry.module)
+    library = build_library(program.source, entry.module.name, optimize=options.optimize, debug=False)
+    records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
+    widened = replace(entry, result=specs.TupleSpec((entry.result, *records)))
+    dispatcher = Dispatcher(target, options)
+    dispatcher.install(Variant(Translated(widened, "", [], program), library))
+    return dispatcher.call
+
+
+def _spec(list_type: ListType) -> specs.Spec:
+    elem = list_type.elem
+    assert isinstance(elem, TensorType)
+    return specs.TensorSpec(elem.dtype, (None,) * elem.rank)
+
+
+def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
+    """Values of the entry's parameters in order."""
+
+    def visit(spec: specs.Spec, value: Any) -> Iterator[Any]:
+        match spec:
+            case specs.TensorSpec() | specs.ScalarSpec() | specs.ListSpec():
+                yield value
+            case specs.TupleSpec(items):
+                for item, part in zip(items, value, strict=True):
+                    yield from visit(item, part)
+            case specs.DictSpec(keys, items):
+                for key, item in zip(keys, items, strict=True):
+                    yield from visit(item, value[key])
+
+    for arg in entry.args:
+        yield from visit(arg.spec, arguments[arg.name])
+
+
+class _Referee(Interpreter):
+    """Also notes the identity of each list that is appended to, in order."""
+
+    def __init__(self, module: Module, params: dict[str, Any]):
+        super().__init__(module, params)
+        self.appended: list[int] = []
+
+    def apply(self, name: str, operands: list[Any], attrs: Any) -> Any:
+        if name == "list.append":
+            self.appended.append(id(operands[0]))
+        return super().apply(name, operands, attrs)

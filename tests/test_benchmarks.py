@@ -1,0 +1,44 @@
+"""The benchmarks run. What they measure is for docs/benchmarks.md, but no memory may be lost."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def bench(*arguments: str) -> str:
+    command = [sys.executable, "-m", "benchmarks", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_rnn(tmp_path: Path) -> None:
+    saved = tmp_path / "rnn.json"
+    out = bench("rnn", "--no-compile", "--sizes", "0", "--samples", "3", "--json", str(saved))
+    assert "jit frozen / scriptc" in out
+    (times,) = json.loads(saved.read_text())["results"].values()
+    assert {"eager", "jit frozen", "scriptc", "scriptc frozen", "scriptc in C", "by hand"} <= set(times)
+    assert times["scriptc in C"] < times["scriptc"] * 1.5
+
+
+def test_memory_is_flat(tmp_path: Path) -> None:
+    saved = tmp_path / "memory.json"
+    bench("memory", "--calls", "3000", "--iterations", "200000", "--json", str(saved))
+    for before, after, _ in json.loads(saved.read_text())["results"].values():
+        assert after - before < 2048, "KiB"
+
+
+def test_ulp() -> None:
+    assert "sigmoid" in bench("ulp", "--step", "131071")
+
+
+@pytest.mark.parametrize("name", ["rnn", "startup", "memory", "ulp"])
+def test_help(name: str) -> None:
+    assert name in bench(name, "--help")

@@ -1,0 +1,35 @@
+"""The examples run, and the command line can use each as a target."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TARGETS = {"rnn": "model", "mnist": "small", "custom_add": "custom_add", "lstm_cell": "model", "decode": "model"}
+
+
+def test_all_are_listed() -> None:
+    assert sorted(TARGETS) == sorted(path.stem for path in EXAMPLES.glob("*.py"))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_runs(name: str, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, EXAMPLES / f"{name}.py"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "equal" in done.stdout or "close" in done.stdout
+    if name == "rnn":
+        written = {path.name for path in (tmp_path / "build" / "demo").iterdir()}
+        assert written == {"rnn.read.ir", "rnn.ir", "rnn.c"}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_is_a_target(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from scriptc.cli import main
+
+    with pytest.raises(SystemExit) as end:
+        main(["compare", f"{EXAMPLES / name}.py:{TARGETS[name]}"])
+    assert end.value.code == 0, capsys.readouterr().out
