@@ -72,8 +72,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
-    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
-        product = torch.nn.functional.linear(x, w)
+    def linear_add(x: Any, w: Any, bias: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w, bias)
         return addend + product if first else product + addend
 
     def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
