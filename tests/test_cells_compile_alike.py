@@ -14,7 +14,7 @@ from scriptc.options import Options
 from scriptc.pipeline import translate
 from scriptc.target import target_of
 
-I, H, T = 3, 4, 5
+IN, H, T = 3, 4, 5
 
 
 class Gates(nn.Module):
@@ -22,7 +22,7 @@ class Gates(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.xi, self.xf, self.xg, self.xo = (nn.Linear(I, H) for _ in range(4))
+        self.xi, self.xf, self.xg, self.xo = (nn.Linear(IN, H) for _ in range(4))
         self.hi, self.hf, self.hg, self.ho = (nn.Linear(H, H) for _ in range(4))
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> Tensor:
@@ -41,7 +41,7 @@ class Renamed(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.out_x, self.new_x, self.keep_x, self.take_x = (nn.Linear(I, H) for _ in range(4))
+        self.out_x, self.new_x, self.keep_x, self.take_x = (nn.Linear(IN, H) for _ in range(4))
         self.out_h, self.new_h, self.keep_h, self.take_h = (nn.Linear(H, H) for _ in range(4))
 
     def forward(self, words: Tensor, state: Tensor, memory: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class Renamed(nn.Module):
 class Elman(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.a, self.b = nn.Linear(I, H), nn.Linear(H, H)
+        self.a, self.b = nn.Linear(IN, H), nn.Linear(H, H)
 
     def forward(self, x: list[Tensor], h: Tensor) -> Tensor:
         for step in x:
@@ -70,7 +70,7 @@ class Elman(nn.Module):
 class ElmanRenamed(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.recur, self.enter = nn.Linear(H, H), nn.Linear(I, H)
+        self.recur, self.enter = nn.Linear(H, H), nn.Linear(IN, H)
 
     def forward(self, tokens: list[Tensor], hidden: Tensor) -> Tensor:
         for token in tokens:
@@ -87,7 +87,7 @@ def ops(model: nn.Module, *args: Any) -> Counter[str]:
 
 
 def sequence() -> tuple[Tensor, ...]:
-    return torch.zeros(T, 2, I), torch.zeros(2, H), torch.zeros(2, H)
+    return torch.zeros(T, 2, IN), torch.zeros(2, H), torch.zeros(2, H)
 
 
 @pytest.mark.parametrize("model", [Gates, Renamed])
@@ -98,7 +98,7 @@ def test_gates_become_one_product_for_each_input(model: Callable[[], nn.Module])
 
 @pytest.mark.parametrize("model", [Elman, ElmanRenamed])
 def test_inputs_leave_the_loop_in_windows(model: Callable[[], nn.Module]) -> None:
-    found = ops(model(), [torch.zeros(2, I)] * T, torch.zeros(2, H))
+    found = ops(model(), [torch.zeros(2, IN)] * T, torch.zeros(2, H))
     assert (found["linear_rows"], found["linear_add"], found["linear_packed"], found["sigmoid"]) == (1, 1, 0, 1)
 
 

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 import scriptc
 
-I, H = 3, 5
+IN, H = 3, 5
 
 
 class Cell(nn.Module):
     def __init__(self) -> None:
         super().__init__()
-        self.x, self.h = nn.Linear(I, H), nn.Linear(H, H)
+        self.x, self.h = nn.Linear(IN, H), nn.Linear(H, H)
         self.m = nn.Parameter(torch.randn(H, H))
 
 
@@ -72,7 +72,7 @@ class Matrices(Cell):
 class Siblings(Cell):
     def __init__(self) -> None:
         super().__init__()
-        self.x2, self.h2, self.n = nn.Linear(I, H), nn.Linear(H, H), nn.Linear(H, H, bias=False)
+        self.x2, self.h2, self.n = nn.Linear(IN, H), nn.Linear(H, H), nn.Linear(H, H, bias=False)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
         for t in range(x.size(0)):
@@ -92,16 +92,16 @@ class Changed(Cell):
         return h
 
 
-LONG = torch.randn(130, 2, I)
+LONG = torch.randn(130, 2, IN)
 START = torch.randn(2, H)
 CASES: list[tuple[type[Cell], tuple[Any, ...]]] = [
-    (OverList, ([torch.randn(2, I) for _ in range(70)], START)),
-    (OverList, ([torch.randn(n, I) for n in (2, 2, 1, 2, 2)], START)),
-    (OverList, ([torch.randn(I, 2).t(), torch.randn(2, I)], START)),
+    (OverList, ([torch.randn(2, IN) for _ in range(70)], START)),
+    (OverList, ([torch.randn(n, IN) for n in (2, 2, 1, 2, 2)], START)),
+    (OverList, ([torch.randn(IN, 2).t(), torch.randn(2, IN)], START)),
     (OverList, ([], START)),
     (OverDim, (LONG.transpose(0, 1), START)),
-    (OverDim, (torch.randn(2, 60, I), START)),
-    (OverDim, (torch.randn(2, 4, I), torch.randn(1, H))),
+    (OverDim, (torch.randn(2, 60, IN), START)),
+    (OverDim, (torch.randn(2, 4, IN), torch.randn(1, H))),
     (Backward, (LONG, START)),
     (LeftEarly, (LONG, START, 0)),
     (LeftEarly, (LONG, START, 77)),
@@ -112,10 +112,10 @@ CASES: list[tuple[type[Cell], tuple[Any, ...]]] = [
     (Changed, (LONG, START)),
 ]
 FAILING: list[tuple[type[Cell], tuple[Any, ...]]] = [
-    (OverList, ([torch.randn(2, I), torch.randn(2, I + 1)], START)),
-    (OverList, ([torch.randn(2, I), torch.randn(3, I)], START)),
-    (OverDim, (torch.randn(2, 4, I + 1), START)),
-    (OverDim, (torch.randn(3, 4, I), START)),
+    (OverList, ([torch.randn(2, IN), torch.randn(2, IN + 1)], START)),
+    (OverList, ([torch.randn(2, IN), torch.randn(3, IN)], START)),
+    (OverDim, (torch.randn(2, 4, IN + 1), START)),
+    (OverDim, (torch.randn(3, 4, IN), START)),
     (Siblings, (LONG, torch.randn(3, H))),
     (Matrices, (LONG, torch.randn(2, H + 1))),
 ]
