@@ -46,9 +46,11 @@ static inline bool has_plain_rows(const sc_tensor *full, const sc_tensor *t) {
  * are not set. */
 static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in, sc_tensor *const *in) {
     int64_t inner = full->numel;
+    bool apart[SC_MAX_OPERANDS];
     for (int i = 0; i < n_in; i++) {
         if (!in[i]) continue;
-        int64_t n = is_plain(in[i]) ? covered(full, in[i]) : has_plain_rows(full, in[i]) ? in[i]->size[1] : 0;
+        apart[i] = !is_plain(in[i]);
+        int64_t n = !apart[i] ? covered(full, in[i]) : has_plain_rows(full, in[i]) ? in[i]->size[1] : 0;
         if (n == 0) return false;
         if (n == 1 || n == full->numel || n == inner) continue;
         if (inner != full->numel) return false;
@@ -64,7 +66,7 @@ static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in,
     for (int i = 0; i < n_in; i++) {
         const sc_tensor *t = in[i];
         int64_t n = t ? t->numel : 0, step = n > 1 || inner == 1;
-        int64_t across = n < full->numel ? 0 : is_plain(t) ? inner : t->stride[0];
+        int64_t across = n < full->numel ? 0 : apart[i] ? t->stride[0] : inner;
         set_operand(it, first + i, t, step, t ? across * (int64_t)sc_dtype_size(t->dtype) : 0);
         if (t && step != 1) it->unit = false;
     }
