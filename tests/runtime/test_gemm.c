@@ -118,7 +118,7 @@ static void check_products(int dtype, int64_t m, int64_t n, int64_t k, int layou
     sc_tensor *bias = with_bias ? MAKE(dtype, 0, n) : NULL, *y;
     expect_product(y = sc_linear(cx, x, w, bias), x, w, false, bias, "linear");
     sc_release(cx, y);
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear_packed");
     sc_release(cx, y);
     expect_product(y = sc_matmul(cx, x, wt), x, wt, true, NULL, "matmul");
@@ -189,7 +189,7 @@ static void test_batches(void) {
 
 static void test_linear_ranks_and_biases(void) {
     sc_tensor *w = MAKE(SC_F32, 0, 18, 7), *y;
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     sc_tensor *biases[] = {NULL, MAKE(SC_F32, 0, 18), MAKE(SC_F32, 2, 18), MAKE(SC_F32, 0, 1), make(SC_F32, 0, (int64_t[]){0}, 0), MAKE(SC_F32, 1, 3, 18)};
     sc_tensor *x = MAKE(SC_F32, 1, 2, 3, 7);
     for (int b = 0; b < 6; b++)
@@ -215,7 +215,7 @@ static void test_nan_stays_where_it_is(void) {
             sc_tensor *x = MAKE(SC_F32, 0, m, k), *w = MAKE(SC_F32, 0, n, k);
             set(x, row * k + below(k), NAN);
             set(w, col * k + below(k), INFINITY);
-            sc_tensor *y[] = {sc_linear(cx, x, w, NULL), sc_linear_packed(cx, x, sc_pack_linear(cx, w), NULL),
+            sc_tensor *y[] = {sc_linear(cx, x, w, NULL), sc_linear_packed(cx, x, sc_pack_linear(cx, &w, 1), NULL),
                               sc_matmul(cx, x, sc_contiguous(cx, sc_transpose(cx, w, 0, 1)))};
             for (int v = 0; v < 3; v++)
                 for (int64_t i = 0; i < m * n; i++) {
@@ -237,10 +237,10 @@ static void test_errors(void) {
     expect_error(sc_matmul(cx, f, MAKE(SC_F32, 0, 4, 5)), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
     sc_tensor *w = MAKE(SC_F64, 0, 4, 3);
     expect_error(sc_linear(cx, f, w, NULL), "RuntimeError", "expected m1 and m2 to have the same dtype, but got: float != double");
-    expect_error(sc_linear_packed(cx, f, sc_pack_linear(cx, w), NULL), "RuntimeError",
+    expect_error(sc_linear_packed(cx, f, sc_pack_linear(cx, &w, 1), NULL), "RuntimeError",
                  "expected m1 and m2 to have the same dtype, but got: float != double");
     expect_error(sc_linear(cx, b, MAKE(SC_BOOL, 0, 4, 3), NULL), "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
-    expect_error(sc_linear_packed(cx, MAKE(SC_F64, 0, 2, 5), sc_pack_linear(cx, w), NULL), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)");
+    expect_error(sc_linear_packed(cx, MAKE(SC_F64, 0, 2, 5), sc_pack_linear(cx, &w, 1), NULL), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)");
     sc_ctx_unwind(cx);
 }
 
@@ -353,7 +353,7 @@ static void test_leaks(void) {
     sc_tensor *image = MAKE(SC_F16, 0, 1, 3, 9, 9), *kernel = MAKE(SC_F16, 0, 4, 3, 3, 3);
     int64_t one[2] = {1, 1}, zero[2] = {0, 0}, before = sc_ctx_count_live(cx);
     sc_release(cx, sc_linear(cx, x, w, b));
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     sc_release(cx, sc_linear_packed(cx, x, packed, b));
     sc_release(cx, packed);
     sc_tensor *wt = sc_transpose(cx, w, 0, 1);
@@ -383,7 +383,7 @@ static bool run_all(int op) {
     if (!k || !(wt = sc_transpose(cx, w, 0, 1))) return false;
     for (int64_t i = 0; i < image->numel; i++) set(image, i, 1);
     for (int64_t i = 0; i < 600; i++) set(x, i, 1), set(w, i, 1), set(k, i % k->numel, 1);
-    sc_packed *packed = op == 1 ? sc_pack_linear(cx, w) : NULL;
+    sc_packed *packed = op == 1 ? sc_pack_linear(cx, &w, 1) : NULL;
     sc_tensor *y = op == 0   ? sc_linear(cx, x, w, NULL)
                    : op == 1 ? packed ? sc_linear_packed(cx, x, packed, NULL) : NULL
                    : op == 2 ? sc_matmul(cx, x, wt)
