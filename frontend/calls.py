@@ -121,7 +121,11 @@ class Calls(Context):
         return result
 
     def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """A builtin of known values, run at compile time."""
+        """A method named through Tensor, or a builtin of known values, run at compile time."""
+        if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
+            return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
+        if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+            return self.call_aten(obj, args, kwargs)
         home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
         if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
@@ -135,6 +139,20 @@ class Calls(Context):
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
         self.fail(f"{library_name(obj)} is not supported yet")
+
+    def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """torch.ops.aten.name.overload: what torch calls by that name."""
+        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        name = schema.name.removeprefix("aten::")
+        for target in (f"aten.{name}", f"Tensor.{name}"):
+            if target in DECOMPOSITIONS:
+                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
+        if ("Tensor", name) in METHODS:
+            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        for home in (torch, torch._C._nn, torch.nn.functional):
+            if (found := getattr(home, name, None)) is not None:
+                return self.call_known(found, args, kwargs)
+        self.fail(f"torch.ops.{schema.name} is not supported yet")
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):

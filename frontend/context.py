@@ -109,6 +109,7 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.in_message = False  # the message of an exception is being read
         self.poisoned = False  # some statement was not read because of an error
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
@@ -367,6 +368,8 @@ class Context:
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
+            if any(isinstance(i, Tup) for i in items):
+                return ListV(None, list(items), site)  # the run-time has no lists of tuples
             values = [self.value(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)

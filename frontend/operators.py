@@ -66,8 +66,8 @@ class Operators(Context):
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
-            return Tup([*a.items, *b.items])
+        if op == "Add" and self.is_tuple(a) and self.is_tuple(b):
+            return Tup([*self.iterate(a), *self.iterate(b)])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
             return Tup(list(a.items) * b.obj)
         if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):
@@ -86,6 +86,9 @@ class Operators(Context):
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
+
+    def is_tuple(self, av: AV) -> bool:
+        return isinstance(av, Tup) or (isinstance(av, Known) and isinstance(av.obj, tuple))
 
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
         assert a.items is not None

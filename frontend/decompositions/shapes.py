@@ -408,3 +408,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     b, c = input.size(0), input.size(1)
     rest = tuple(input.shape[2:])
     return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)
+
+
+@decomposes("aten.slice")
+def aten_slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    d = dim % input.dim()
+    return input.transpose(0, d)[start:end:step].transpose(0, d)

@@ -271,6 +271,22 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
     return Known(None)
 
 
+def _of_known(method: str) -> None:
+    @serves(f"tuple.{method}", f"list.{method}")
+    def handler(r: Reader, target: AV, *args: AV) -> AV:
+        known = [r.known(a, f"what {method}() looks for") for a in args]
+        return r.evaluate(getattr(tuple, method), tuple(r.known(target, "the items of a sequence")), *known)
+
+
+for _method in ("index", "count"):
+    _of_known(_method)
+
+
+@serves("str.join")
+def join(r: Reader, separator: AV, parts: AV) -> AV:
+    return r.evaluate(str.join, r.known(separator, "a string"), [r.known(p, "a string") for p in r.iterate(parts)])
+
+
 @serves("dict.items")
 def dict_items(r: Reader, d: AV) -> AV:
     return Tup([Tup([Known(k), v]) for k, v in _pairs(r, d)])
