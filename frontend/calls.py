@@ -124,6 +124,9 @@ class Calls(Context):
         """A method named through Tensor, or a builtin of known values, run at compile time."""
         if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
             return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
+        name = getattr(obj, "__name__", "")
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
         home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
@@ -155,6 +158,8 @@ class Calls(Context):
         self.fail(f"torch.ops.{schema.name} is not supported yet")
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if cls.__module__ == "torch.return_types":
+            return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             names = list(cls._fields)
             items = dict(zip(names, args, strict=False)) | kwargs
