@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import warnings
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -27,6 +28,15 @@ class Calls(Context):
 
     def e_Call(self, node: ast.Call) -> AV:
         func = self.eval(node.func)
+        if isinstance(func, Known) and func.obj is warnings.warn:
+            with self.message():
+                return self.call(func, *self.arguments(node))
+        args, kwargs = self.arguments(node)
+        if isinstance(func, Known) and func.obj is super and not args:
+            return self.zero_argument_super()
+        return self.call(func, args, kwargs)
+
+    def arguments(self, node: ast.Call) -> tuple[list[AV], dict[str, AV]]:
         args: list[AV] = []
         for a in node.args:
             if isinstance(a, ast.Starred):
@@ -44,9 +54,7 @@ class Calls(Context):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
                 self.fail(f"** of {describe(value)} is not supported in compiled code")
-        if isinstance(func, Known) and func.obj is super and not args:
-            return self.zero_argument_super()
-        return self.call(func, args, kwargs)
+        return args, kwargs
 
     def zero_argument_super(self) -> AV:
         frame: Frame | None = self.frame
@@ -158,7 +166,7 @@ class Calls(Context):
         self.fail(f"torch.ops.{schema.name} is not supported yet")
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        if cls.__module__ == "torch.return_types":
+        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
             return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             names = list(cls._fields)

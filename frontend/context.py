@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -221,6 +222,15 @@ class Context:
         self.labels += 1
         return f"L{self.labels}"
 
+    @contextmanager
+    def message(self) -> Iterator[None]:
+        """Around the text of an exception or a warning: what is known only at run time stands in it as it is written."""
+        saved, self.in_message = self.in_message, True
+        try:
+            yield
+        finally:
+            self.in_message = saved
+
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
@@ -368,8 +378,8 @@ class Context:
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
-            if any(isinstance(i, Tup) for i in items):
-                return ListV(None, list(items), site)  # the run-time has no lists of tuples
+            if any(isinstance(i, Tup) or (isinstance(i, Known) and isinstance(i.obj, str)) for i in items):
+                return ListV(None, list(items), site)  # there are no lists of tuples or strings at run time
             values = [self.value(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)

@@ -153,6 +153,8 @@ class Lookup(Context):
                 return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
                 return Known(False)
+            case "is_cpu":
+                return Known(True)
             case "layout":
                 return Known(torch.strided)
             case "data":

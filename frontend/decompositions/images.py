@@ -223,15 +223,21 @@ for _count in (1, 2, 3):
     _max(_count)
 
 
+def _bin(x: Tensor, dim: int, k: int, count: int) -> Tensor:
+    """The k-th of `count` bins along a dim, which overlap where the size is no multiple."""
+    n = x.size(dim)
+    start, stop = k * n // count, ((k + 1) * n + count - 1) // count
+    return x.narrow(dim, start, stop - start)
+
+
 def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
     """A mean over one dim after the other."""
     result = input
     for i, wanted in enumerate(sizes):
         dim = input.dim() - len(sizes) + i
-        n = input.size(dim)
         if wanted is not None:
-            bounds = [(k * n // wanted, ((k + 1) * n + wanted - 1) // wanted) for k in range(wanted)]
-            result = torch.stack([torch.mean(result.narrow(dim, a, b - a), dim) for a, b in bounds], dim)
+            parts = [torch.mean(_bin(result, dim, k, wanted), dim) for k in range(wanted)]
+            result = torch.stack(parts, dim)
     return result
 
 
@@ -264,8 +270,9 @@ def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor,
         dim = input.dim() - count + i
         n = input.size(dim)
         if wanted is not None:
-            bounds = [(k * n // wanted, ((k + 1) * n + wanted - 1) // wanted) for k in range(wanted)]
-            best = [torch.argmax(values.narrow(dim, a, b - a), dim, keepdim=True) + a for a, b in bounds]
+            best = [
+                torch.argmax(_bin(values, dim, k, wanted), dim, keepdim=True) + k * n // wanted for k in range(wanted)
+            ]
             index = torch.cat(best, dim)
             values, places = torch.gather(values, dim, index), torch.gather(places, dim, index)
     return values, places
