@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import Guard, Live, TensorSpec
+from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
@@ -83,6 +83,7 @@ class Assumptions:
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
 
 
 @dataclass
@@ -91,6 +92,7 @@ class Outside:
 
     guards: dict[Any, Guard] = field(default_factory=dict)
     live: list[Live] = field(default_factory=list)
+    numbers: list[LiveNumber] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
@@ -111,9 +113,11 @@ class Context:
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
         self.in_message = False  # the message of an exception is being read
-        self.poisoned = False  # some statement was not read because of an error
+        self.poisoned = False  # some statement is in error, so `errors` says why
+        self.walked: list[Value] = []  # lists over which the loops around this place run
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
+        self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
 
     # ---- supplied by the parts ----
@@ -193,6 +197,9 @@ class Context:
         raise NotImplementedError
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
+        raise NotImplementedError
+
+    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         raise NotImplementedError
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
@@ -348,6 +355,9 @@ class Context:
             seen.add(v)
             if v in self.counters:
                 self.assume.unrolled.add(self.counters[v])
+                return True
+            if v in self.number_args:
+                self.assume.changing.remove(self.number_args[v])
                 return True
             if v in self.int_args:
                 self.assume.known_args.add(self.int_args[v])

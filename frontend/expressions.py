@@ -142,9 +142,7 @@ class Expressions(Operators, Lookup, Iteration):
             self.node = saved
 
     def e_IfExp(self, node: ast.IfExp) -> AV:
-        return self.choose(
-            self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
-        )
+        return self.choose(self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
 
     def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
         """The value of one of two expressions."""

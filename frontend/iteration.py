@@ -21,9 +21,22 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.ir.core import Value
 from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
+
+
+def lists_in(sequence: AV) -> list[Value]:
+    """The run-time lists that a loop over the sequence walks."""
+    match sequence:
+        case ListV(value=value) if value is not None:
+            return [value]
+        case ZipV(parts):
+            return [value for part in parts for value in lists_in(part)]
+        case ReversedV(part):
+            return lists_in(part)
+    return []
 
 
 class Iteration(Context):

@@ -62,7 +62,7 @@ class Leaf(Plan):
         yield self.type
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
-        if isinstance(av, Unbound):
+        if isinstance(av, (Unbound, Poison)):
             yield ctx.builder.op("undef", (), ctx.loc, types=[self.type]).result
         else:
             yield ctx.value(av)
@@ -86,7 +86,7 @@ class TupPlan(Plan):
             yield from item.types()
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
-        parts = _parts(av)
+        parts = tuple_items(av)
         for i, item in enumerate(self.items):
             yield from item.flatten(ctx, av if parts is None else parts[i])
 
@@ -123,11 +123,10 @@ class MaybePlan(Plan):
 def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Plan:
     """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
     `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join)."""
-    first = avs[0]
-    if any(isinstance(a, Poison) for a in avs):
-        return Same(Poison())
-    if all(isinstance(a, Unbound) for a in avs):
-        return Same(first)
+    sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
+    if all(isinstance(a, Unbound) for a in sound):
+        return Same(Unbound() if len(sound) == len(avs) else Poison())
+    avs, first = sound, sound[0]
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, force=force, fresh=True))
@@ -135,7 +134,7 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
         force and _is_number(first)
     ):
         return Same(first)
-    columns = [_parts(a) for a in avs]
+    columns = [tuple_items(a) for a in avs]
     shapes = {(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}
     if len(shapes) == 1 and columns[0] is not None:
         rows = zip(*(c for c in columns if c is not None), strict=True)
@@ -151,7 +150,7 @@ def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Pla
     return Leaf(_join_types(avs))
 
 
-def _parts(av: AV) -> Sequence[AV] | None:
+def tuple_items(av: AV) -> Sequence[AV] | None:
     """The items of a tuple, one that is known as a whole included; None for all else."""
     if isinstance(av, Known) and isinstance(av.obj, tuple):
         return [Known(o) for o in av.obj]

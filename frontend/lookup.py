@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import TensorSpec
+from scriptc.frontend.specs import ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -27,6 +27,7 @@ from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
+_NUMBERS = {int: "i64", float: "f64"}
 
 
 def is_library(module_name: str | None) -> bool:
@@ -83,6 +84,8 @@ class Lookup(Context):
         """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
         if isinstance(obj, torch.Tensor):
             return self.live_tensor(obj, container, key, name)
+        if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
+            return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
         if guarded:
             by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
             self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
@@ -116,6 +119,8 @@ class Lookup(Context):
             guarded = not is_library(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
         if hasattr(builtins, name):
+            if not is_library(func.__module__):
+                self.guard("DICT_MISSING", func.__globals__, name, None)
             return Known(getattr(builtins, name))
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
@@ -128,8 +133,8 @@ class Lookup(Context):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
-            case Tup(items, cls) if name in getattr(cls, "_fields", ()):
-                return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+                return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from scriptc.frontend.context import Context
+from scriptc.frontend.joins import tuple_items
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
@@ -36,6 +37,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 _DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
     "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
@@ -66,8 +68,9 @@ class Operators(Context):
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        if op == "Add" and self.is_tuple(a) and self.is_tuple(b):
-            return Tup([*self.iterate(a), *self.iterate(b)])
+        left, right = tuple_items(a), tuple_items(b)
+        if left is not None and right is not None and op == "Add":
+            return Tup([*left, *right])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
             return Tup(list(a.items) * b.obj)
         if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):
@@ -86,9 +89,6 @@ class Operators(Context):
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
-
-    def is_tuple(self, av: AV) -> bool:
-        return isinstance(av, Tup) or (isinstance(av, Known) and isinstance(av.obj, tuple))
 
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
         assert a.items is not None
@@ -205,6 +205,10 @@ class Operators(Context):
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
+        if (x.type, y.type) == (INT, FLOAT):
+            return Dyn(self.build(f"mixed.{name}", [x, y]))
+        if (x.type, y.type) == (FLOAT, INT):
+            return Dyn(self.build(f"mixed.{_MIRRORED.get(name, name)}", [y, x]))
         if FLOAT in (x.type, y.type):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))
@@ -317,6 +321,8 @@ class Operators(Context):
 
     def append(self, target: ListV, item: AV) -> None:
         value = self.value(item)
+        if target.value in self.walked:
+            self.fail("a list that grows while a loop walks over it is not supported yet", "append to another list")
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 

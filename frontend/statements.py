@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.frame import Frame, LoopTarget, ReturnSite
+from scriptc.frontend.iteration import lists_in
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.unsupported import UNSUPPORTED
@@ -36,7 +37,6 @@ class Statements(Context):
         except Terminated:
             return False
         except Poisoned:
-            self.poisoned = True
             return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
@@ -51,6 +51,7 @@ class Statements(Context):
 
     def poison(self, stmt: ast.stmt) -> bool:
         """What a statement in error would have bound or returned is not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
         if isinstance(stmt, ast.Return):
@@ -356,7 +357,12 @@ class Statements(Context):
                 return self.run(node.body)
 
             assert plan.count is not None
-            return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            walked = len(self.walked)
+            self.walked += lists_in(sequence)
+            try:
+                return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            finally:
+                del self.walked[walked:]
 
         return self.with_else(node, names, loop)
 
@@ -407,7 +413,7 @@ class Statements(Context):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -421,12 +427,14 @@ class Statements(Context):
             inner = [env for _, env in target.continues] + ([end] if falls else [])
             envs = [before, header, *inner, *(env for _, env in exits)]
             found = self.plans(names, envs, force=True)
+            found |= {n: p for n, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if [p.key() for p in found.values()] == [p.key() for p in plans.values()]:
                 break
             block.drop()
             plans = found
             if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
                 del self.errors[errors:]
+                self.poisoned = poisoned
             del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]

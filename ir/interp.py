@@ -62,6 +62,13 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
         return torch.where(c, a, b).to(dtype)
 
+    def extreme(name: str) -> Callable[..., Any]:
+        def run(*operands: Any) -> Any:
+            dtype = next(x.dtype for x in operands if isinstance(x, torch.Tensor))
+            return getattr(torch, name)(*(torch.as_tensor(x, dtype=dtype) for x in operands))
+
+        return run
+
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
@@ -85,16 +92,30 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
         return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
+    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w)
+        return addend + product if first else product + addend
+
+    def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
+        row = source[index] if isinstance(source, list) else source.select(dim, index)
+        return torch.nn.functional.linear(row, w, bias)
+
+    def concat(*tensors: Any, slot: int = 0) -> Any:
+        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+
     own: dict[str, Callable[..., Any]] = {
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
+        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
-        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"), "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
+        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
 

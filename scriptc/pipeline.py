@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,9 @@ from scriptc.options import Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,fuse,dce"
+_FULL = (
+    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
+)
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
@@ -38,10 +40,12 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
     run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
 
 
-def translate(target: Target, arguments: Mapping[str, Any], options: Options) -> Translated:
-    """Python source to C text, specialised on one call."""
+def translate(
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
+) -> Translated:
+    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic)
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
     source_ir = print_module(entry.module)
     gradients = output_dependencies(entry.module)
     try:

@@ -52,7 +52,9 @@ def soft_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tenso
 
 @decomposes("torch._C._nn.binary_cross_entropy")
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
-    loss = -(target * torch.clamp(torch.log(input), min=-100) + (1 - target) * torch.clamp(torch.log1p(-input), min=-100))
+    loss = -(
+        target * torch.clamp(torch.log(input), min=-100) + (1 - target) * torch.clamp(torch.log1p(-input), min=-100)
+    )
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
@@ -104,7 +106,9 @@ def cosine_embedding_loss(
     product = torch.sum(input1 * input2, -1)
     squares = (torch.sum(input1 * input1, -1) + 1e-12) * (torch.sum(input2 * input2, -1) + 1e-12)
     cosine = product / torch.sqrt(squares)
-    loss = torch.where(target == 1, 1 - cosine, 0.0) + torch.where(target == -1, torch.clamp(cosine - margin, min=0), 0.0)
+    loss = torch.where(target == 1, 1 - cosine, 0.0) + torch.where(
+        target == -1, torch.clamp(cosine - margin, min=0), 0.0
+    )
     return reduced(loss, reduction)
 
 

@@ -81,9 +81,7 @@ def same(input: Tensor) -> Tensor:
 
 
 @decomposes("torch.isclose", "Tensor.isclose")
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     close = input == other
     if equal_nan:
         close = close | (torch.isnan(input) & torch.isnan(other))
@@ -95,9 +93,7 @@ def isclose(
 
 
 @decomposes("torch.allclose", "Tensor.allclose")
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     return bool(torch.all(torch.isclose(input, other, rtol, atol, equal_nan)))
 
 

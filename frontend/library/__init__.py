@@ -80,6 +80,6 @@ def load() -> None:
     rows.register()
     for module in ("builtin", "creation", "images", "indexing", "memory", "pointwise", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "contractions", "images", "indexing", "losses", "masked", "pointwise", "reductions",
-                   "resizing", "sets", "shapes"):  # fmt: skip
+    for module in ("activations", "contractions", "images", "indexing", "losses", "masked", "pointwise", "recurrent",
+                   "reductions", "resizing", "sets", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

@@ -35,9 +35,7 @@ def scatter_into(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: str,
 
 
 @serves("torch.scatter", "Tensor.scatter")
-def scatter(
-    r: Reader, input: AV, dim: AV, index: AV, src: AV = _NONE, *, value: AV = _NONE, reduce: AV = _NONE
-) -> AV:
+def scatter(r: Reader, input: AV, dim: AV, index: AV, src: AV = _NONE, *, value: AV = _NONE, reduce: AV = _NONE) -> AV:
     how = r.known(reduce, "reduce")
     name = {None: "set", "add": "add", "multiply": "prod"}.get(how)
     if name is None:
@@ -52,9 +50,7 @@ def scatter_add(r: Reader, input: AV, dim: AV, index: AV, src: AV) -> AV:
 
 
 @serves("torch.scatter_reduce", "Tensor.scatter_reduce")
-def scatter_reduce(
-    r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: AV, *, include_self: AV = _TRUE
-) -> AV:
+def scatter_reduce(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: AV, *, include_self: AV = _TRUE) -> AV:
     how = r.known(reduce, "reduce")
     name = {"sum": "add", "prod": "prod", "mean": "mean", "amax": "amax", "amin": "amin"}.get(how)
     if name is None:

@@ -23,7 +23,8 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise, special, reductions, scans, indexing, views, contractions, images,
+    structure, scalars, containers, checks, memory, creation, pointwise,
+    special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip
     for _row in _family.ROWS:

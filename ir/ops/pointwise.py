@@ -144,9 +144,9 @@ ROWS = [
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
            dtypes=("f32", "f64"), low=0.1, ulp=2.0),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
-           dtypes=_ALL, commutes=True),
+           dtypes=_ALL, commutes=True, ref="maximum"),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
-           dtypes=_ALL, commutes=True),
+           dtypes=_ALL, commutes=True, ref="minimum"),
     binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, traits=_FLOATING),
     *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_ALL, infer=predicate,
              commutes=n in ("eq", "ne"))
