@@ -157,6 +157,9 @@ class Context:
     def write(self, dst: AV, src: AV) -> AV:
         raise NotImplementedError
 
+    def check_that(self, condition: AV, type: str, message: str) -> None:
+        raise NotImplementedError
+
     def wrap(self, value: Value) -> AV:
         raise NotImplementedError
 

@@ -13,7 +13,7 @@ from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.joins import Conflict, unify
-from scriptc.frontend.lookup import Lookup
+from scriptc.frontend.lookup import Lookup, is_library
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
@@ -280,9 +280,9 @@ class Expressions(Operators, Lookup, Iteration):
 
     def comprehended(self, node: ast.ListComp | ast.GeneratorExp, sequence: AV, site: Any) -> list[AV] | None:
         """The items that a comprehension walks, where they are known. A short range is walked item by item where a tuple or the
-        like is made of it, and in the library's own code."""
+        like is made of it, and in the code of libraries."""
         if isinstance(sequence, RangeV) and all(isinstance(b, Known) for b in (sequence.start, sequence.stop, sequence.step)):
-            ours = self.frame.func is not None and self.frame.func.__module__.startswith("scriptc.")
+            ours = self.frame.func is not None and is_library(self.frame.func.__module__)
             items = self.known_range(sequence) if ours or isinstance(node, ast.GeneratorExp) else []
             if 0 < len(items) <= _SHORT:
                 return items

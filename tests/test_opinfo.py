@@ -1,5 +1,6 @@
-"""Every op of tests/data/opinfo_passing.txt agrees with eager on PyTorch's first sample of it. `python -m tests.opinfo` runs more
-samples of all ops, and with `--passing` writes that list.
+"""Every op of tests/data/opinfo_passing.txt agrees with eager on PyTorch's first sample of it.
+
+`python -m tests.opinfo` runs more samples of all ops, and with `--passing` writes that list.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @decomposes("torch.tensordot", "torch.functional.tensordot")
-def tensordot(a: Tensor, b: Tensor, dims: int | tuple[list[int], list[int]] = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | list[int]] = 2) -> Tensor:
     if isinstance(dims, int):
         of_a = tuple(range(a.dim() - dims, a.dim()))
         of_b = tuple(range(dims))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from scriptc.frontend.library import decomposes
 
+Size = int | tuple[int, ...]
 
-def each(value: int | tuple[int, ...], count: int) -> tuple[int, ...]:
+
+def each(value: Any, count: int) -> tuple[int, ...]:
     """One number per dim."""
     if isinstance(value, int):
         return (value,) * count
@@ -158,7 +161,7 @@ def _average(count: int) -> None:
 
     @decomposes(*names)
     def avg_pool(
-        input: Tensor, kernel_size: int, stride: int | None = None, padding: int = 0, ceil_mode: bool = False,
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Tensor:  # fmt: skip
         kernel = each(kernel_size, count)
@@ -197,7 +200,7 @@ def _max(count: int) -> None:
 
     @decomposes(*with_indices)
     def max_pool_with_indices(
-        input: Tensor, kernel_size: int, stride: int | None = None, padding: int = 0, dilation: int = 1,
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
         ceil_mode: bool = False,
     ) -> tuple[Tensor, Tensor]:  # fmt: skip
         kernel = each(kernel_size, count)
@@ -209,7 +212,7 @@ def _max(count: int) -> None:
 
     @decomposes(f"torch.max_pool{count}d")
     def max_pool(
-        input: Tensor, kernel_size: int, stride: int | None = None, padding: int = 0, dilation: int = 1,
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
         ceil_mode: bool = False,
     ) -> Tensor:  # fmt: skip
         kernel = each(kernel_size, count)

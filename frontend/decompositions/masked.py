@@ -48,7 +48,8 @@ def prod(
 ) -> Tensor:
     dims = all_dims(input, dim)
     result = kept(input, mask, 1, dtype)
-    for d in sorted((dims % max(input.dim(), 1),) if isinstance(dims, int) else tuple(d % input.dim() for d in dims))[::-1]:
+    listed = (dims,) if isinstance(dims, int) else dims or ()
+    for d in sorted(tuple(d % max(input.dim(), 1) for d in listed))[::-1]:
         result = torch.prod(result, d, keepdim)
     return result
 

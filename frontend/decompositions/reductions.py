@@ -15,13 +15,13 @@ def var_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    if isinstance(dim, bool):  # var_mean(x, unbiased)
-        dim, unbiased = None, dim
-    mean = torch.mean(input, dim, keepdim=True)
+    dims = None if isinstance(dim, bool) else dim
+    mean = torch.mean(input, dims, keepdim=True)
     centred = input - mean
-    squares = torch.sum(centred * centred, dim, keepdim=keepdim)
+    squares = torch.sum(centred * centred, dims, keepdim=keepdim)
     count = input.numel() // max(mean.numel(), 1)
-    degrees = (1 if unbiased else 0) if correction is None else correction
+    wanted = dim if isinstance(dim, bool) else unbiased  # var_mean(x, unbiased)
+    degrees = (1 if wanted else 0) if correction is None else correction
     return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
 
 
@@ -279,6 +279,7 @@ def instance_norm(
             spread = torch.mean(variance, 0).reshape(-1) * (count / max(count - 1, 1))
             running_var.copy_((1 - momentum) * running_var + momentum * spread)
     else:
+        assert running_mean is not None and running_var is not None
         mean, variance = running_mean.reshape(shape), running_var.reshape(shape)
     result = (input - mean) * torch.rsqrt(variance + eps)
     if weight is not None:

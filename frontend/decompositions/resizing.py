@@ -11,8 +11,8 @@ from scriptc.frontend.library import decomposes
 
 
 def _sizes(input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[float, ...] | None) -> tuple[int, ...]:
-    if output_size is not None:
-        return tuple(output_size)
+    if output_size is not None or scales is None:
+        return tuple(output_size or ())
     return tuple(int(math.floor(input.size(2 + i) * scale)) for i, scale in enumerate(scales))
 
 

@@ -120,8 +120,9 @@ def _slope(x: Tensor, spacing: Tensor | float, dim: int, edge_order: int) -> Ten
 
 @decomposes("torch.gradient")
 def gradient(
-    input: Tensor, *, spacing: float | list[float] | list[Tensor] | None = 1, dim: int | list[int] | None = None, edge_order: int = 1
-) -> list[Tensor]:
+    input: Tensor, *, spacing: float | list[float] | list[Tensor] | None = 1, dim: int | list[int] | None = None,
+    edge_order: int = 1,
+) -> list[Tensor]:  # fmt: skip
     dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
     if spacing is None or isinstance(spacing, (int, float)):
         return [_slope(input, 1 if spacing is None else spacing, d % input.dim(), edge_order) for d in dims]

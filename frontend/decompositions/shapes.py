@@ -71,7 +71,7 @@ def _copy(name: str, view: str) -> None:
 
     @decomposes(f"torch.{name}")
     def copied(input: Tensor, *args: object, **kwargs: object) -> Tensor:
-        return function(input, *args, **kwargs).clone()  # type: ignore[no-any-return]
+        return function(input, *args, **kwargs).clone()
 
 
 for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "narrow", "as_strided", "view", "unfold",

@@ -173,6 +173,14 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
     return total
 
 
+@serves("math.prod")
+def prod(r: Reader, sequence: AV, *, start: AV = Known(1)) -> AV:  # noqa: B008
+    total = start
+    for item in r.iterate(sequence):
+        total = r.binary("Mult", total, item)
+    return total
+
+
 def _all(r: Reader, items: list[AV], stop_at: bool) -> AV:
     result: AV = Known(not stop_at)
     for item in items:
