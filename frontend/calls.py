@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
+from scriptc.frontend.lookup import Lookup, is_library
+from scriptc.frontend.objects import Objects
 from scriptc.frontend.source import Source, SourceError, source_of
-from scriptc.frontend.values import AV, Bound, Closure, DictV, Known, Tup, describe, is_tensor
+from scriptc.frontend.values import AV, Bound, Closure, DictV, Known, ObjectV, OneOf, SuperV, Tup, describe, is_tensor
 
 _MAX_DEPTH = 200  # inlined calls
 
@@ -22,7 +23,7 @@ _MAX_DEPTH = 200  # inlined calls
 _EVALUATED = {"math", "operator", "builtins", "typing", "torch._jit_internal", "torch.overrides", "torch._C"}
 
 
-class Calls(Context):
+class Calls(Objects, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -39,7 +40,7 @@ class Calls(Context):
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
             elif isinstance(value, DictV):
-                kwargs |= value.items
+                kwargs |= self.items_of(value)
             elif isinstance(value, Known) and isinstance(value.obj, dict):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
@@ -54,12 +55,21 @@ class Calls(Context):
             frame = frame.outer
         assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
+        if cell is not None and isinstance(frame.first_arg, (ObjectV, Tup)):
+            return SuperV(cell.cell_contents, frame.first_arg)
         if cell is None or not isinstance(frame.first_arg, Known):
             self.fail("super() is supported in methods of objects that are known at compile time")
         return Known(super(cell.cell_contents, frame.first_arg.obj))
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:
+            case OneOf():
+                func = self.present(func, "TypeError", "'NoneType' object is not callable")
+                return self.split(func, lambda f: self.call(f, args, kwargs))
+            case Bound(owner=OneOf() as owner, name=name, func=method):
+                return self.split(owner, lambda o: self.call(Bound(o, name, method), args, kwargs))
+            case ObjectV():
+                return self.call(self.attribute(func, "__call__"), args, kwargs)
             case Closure():
                 return self.call_closure(func, args, kwargs)
             case Bound():
@@ -109,10 +119,20 @@ class Calls(Context):
             return self.call_function(obj, args, kwargs)
         if isinstance(obj, type):
             return self.construct(obj, args, kwargs)
+        if isinstance(type(obj).__dict__.get("__call__"), FunctionType) and not is_library(type(obj).__module__):
+            return self.call(self.known_attribute(obj, "__call__"), args, kwargs)
         return self.call_evaluated(obj, args, kwargs)
 
     def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """A function of the op library: Python code over abstract values."""
+        if any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+            names = [*kwargs]
+            return self.split_all(
+                [*args, *kwargs.values()],
+                lambda avs: self.handle(
+                    handler, name, avs[: len(args)], dict(zip(names, avs[len(args) :], strict=True))
+                ),
+            )
         try:
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
@@ -135,25 +155,6 @@ class Calls(Context):
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
         self.fail(f"{library_name(obj)} is not supported yet")
-
-    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            names = list(cls._fields)
-            items = dict(zip(names, args, strict=False)) | kwargs
-            defaults = getattr(cls, "_field_defaults", {})
-            for name in names:
-                if name not in items:
-                    if name not in defaults:
-                        self.raises_at_run_time(
-                            "TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'"
-                        )
-                    items[name] = Known(defaults[name])
-            return Tup([items[n] for n in names], cls)
-        if issubclass(cls, (torch.no_grad, torch.inference_mode)) and all(isinstance(a, Known) for a in args):
-            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
-        if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and cls.__module__ in ("builtins", "torch"):
-            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
-        self.fail(f"making a {cls.__name__} is not supported in compiled code yet", "make it outside and pass it in")
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, where no hook stands in between."""
@@ -193,7 +194,8 @@ class Calls(Context):
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source
         name = getattr(func.node, "name", "<lambda>")
-        frame = Frame(Source(func.node, outer.file, f"{outer.name}.{name}"), None, self.loc, outer=func.frame)
+        source = Source(func.node, outer.file, f"{outer.name}.{name}")
+        frame = Frame(source, None, self.loc, outer=func.frame)
         self.check_depth(frame, name)
         self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, name)
         return self.follow(frame, func.node)

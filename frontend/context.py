@@ -9,7 +9,27 @@ from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.specs import Guard, Live, TensorSpec
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe
+from scriptc.frontend.values import (
+    AV,
+    Content,
+    DictV,
+    Dyn,
+    Ident,
+    Kinds,
+    Known,
+    ListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    RangeV,
+    SuperV,
+    Text,
+    Tup,
+    Unbound,
+    describe,
+)
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
@@ -109,6 +129,8 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
+        self.kinds = Kinds()
         self.poisoned = False  # some statement was not read because of an error
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
@@ -181,7 +203,22 @@ class Context:
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
         raise NotImplementedError
 
-    def store_attribute(self, owner: AV, name: str) -> None:
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        raise NotImplementedError
+
+    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def super_value(self, owner: SuperV, name: str) -> AV:
+        raise NotImplementedError
+
+    def object_attribute(self, owner: ObjectV, name: str) -> AV:
         raise NotImplementedError
 
     def assign(self, target: ast.expr, value: AV) -> None:
@@ -192,6 +229,48 @@ class Context:
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
         raise NotImplementedError
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+    ) -> bool:
+        raise NotImplementedError
+
+    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
+        raise NotImplementedError
+
+    def present(self, av: AV, type: str, message: str) -> AV:
+        raise NotImplementedError
+
+    def negate(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def compare(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def bind_name(self, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def python_class(self, av: AV) -> type:
+        raise NotImplementedError
+
+    # ---- objects and dicts ----
+    def items_of(self, av: DictV | ObjectV) -> dict[Any, AV]:
+        """What an object or dict holds now."""
+        content = self.heap.get(av.ident)
+        if isinstance(content, OneOf):
+            self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
+        if isinstance(content, Moved):
+            self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")
+        return content.items if isinstance(content, Content) else av.items
+
+    def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
+        if isinstance(av, DictV) and av.is_argument:
+            self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
+        self.items_of(av)
+        self.heap[av.ident] = Content(items, av.items)
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -262,6 +341,10 @@ class Context:
                 return value
             case Poison():
                 raise Poisoned
+            case OneOf(alternatives=alternatives):
+                if Kinds.NONE in alternatives:
+                    return self.value(self.present(av, "TypeError", "None is not supported here"))
+                self.fail(f"a value that is {describe(av)} cannot be used here", "convert it, or test its type first")
             case Maybe() | Unbound():
                 self.fail("a name that may be unbound cannot be used here")
         self.fail(f"{describe(av)} cannot be used as a value in compiled code")
@@ -281,6 +364,8 @@ class Context:
 
     def integer(self, av: AV) -> Value:
         """The i64 value of an index or size; one-element integer tensors count, as for eager."""
+        if isinstance(av, OneOf):
+            av = self.split(av, lambda a: Dyn(self.integer(a)))
         value = self.value(av)
         if value.type == INT:
             return value
@@ -305,6 +390,10 @@ class Context:
                 return "dict"
             case RangeV():
                 return "range"
+            case ObjectV():
+                return av.cls.__name__
+            case Text():
+                return "str"
         return "function"
 
     def known(self, av: AV, what: str) -> Any:

@@ -16,6 +16,7 @@ from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminate
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.objects import Chooser, Maker
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
@@ -31,7 +32,7 @@ from scriptc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
@@ -73,9 +74,8 @@ class EntryReader(Calls, Reader):
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
-                return DictV(
-                    {k: self.argument(s, f"{name}_{i}") for i, (k, s) in enumerate(zip(keys, items, strict=True))}
-                )
+                pairs = enumerate(zip(keys, items, strict=True))
+                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in pairs}, is_argument=True)
         raise AssertionError(spec)
 
     places = 0
@@ -115,6 +115,11 @@ def _result(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items):
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+        case ObjectV(cls, items):
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
+        case OneOf(tag, alternatives):
+            chooser = Chooser(tuple(alternatives))
+            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
     raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
 
 
@@ -182,6 +187,7 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
+    reader.enter(frame)
     try:
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
@@ -220,7 +226,9 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
     if not sites:
         return KnownSpec(None), []
     try:
-        plan = unify([s.av for s in sites], fresh=True)
+        for site in sites:
+            site.av = reader.settled(site.av, site.heap)
+        plan = unify([s.av for s in sites], reader.kinds, fresh=True)
         found: Spec | None = None
         types: list[Type] = []
         for site in sites:

@@ -10,7 +10,6 @@ from typing import Any
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
-from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.unsupported import UNSUPPORTED
@@ -21,6 +20,8 @@ from scriptc.frontend.values import (
     Known,
     ListV,
     Maybe,
+    ObjectV,
+    OneOf,
     Poison,
     RangeV,
     Tup,
@@ -30,8 +31,9 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.core import Block
 from scriptc.ir.types import INT, ListType
+
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
 class Expressions(Operators, Lookup, Iteration):
@@ -61,7 +63,7 @@ class Expressions(Operators, Lookup, Iteration):
         """The value of a name: local, of an enclosing function, captured, global or builtin."""
         frame: Frame | None = self.frame
         while frame is not None:
-            if name in frame.locals:
+            if name in frame.locals or name in frame.cells:
                 return self.bound(frame, name)
             if frame.func is None and frame.outer is None:
                 break
@@ -74,14 +76,16 @@ class Expressions(Operators, Lookup, Iteration):
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
     def bound(self, frame: Frame, name: str) -> AV:
-        av = frame.locals[name]
+        cell = frame.cells.get(name)
+        av = self.heap[cell] if cell is not None else frame.locals[name]
         if isinstance(av, Unbound):
             self.raises_at_run_time(
                 "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
             )
         if isinstance(av, Maybe):
             self.effect("check.bound", [self.value(av.flag)], name=name)
-            frame.locals[name] = av.av  # bound from here on
+            if frame is self.frame and cell is None:
+                frame.locals[name] = av.av  # bound from here on
             return av.av
         return av
 
@@ -142,37 +146,6 @@ class Expressions(Operators, Lookup, Iteration):
             self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
         )
 
-    def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
-        """The value of one of two expressions."""
-        if isinstance(condition, Known):
-            result: AV = then() if condition.obj else orelse()
-            return result
-        before = self.frame.locals
-        cond_value = self.value(condition)
-        blocks, ends = [], []
-        for run in (then, orelse):
-            self.frame.locals = dict(before)
-            with self.builder.at(Block()) as block:
-                try:
-                    ends.append((block, run()))
-                except Terminated:
-                    pass
-            blocks.append(block)
-        self.frame.locals = before
-        if not ends:
-            self.builder.op("if", [cond_value], self.loc, regions=blocks, types=[])
-            self.effect("unreachable", ())
-            raise Terminated
-        try:
-            plan = unify([av for _, av in ends], fresh=len(ends) == 1)
-        except Conflict as e:
-            self.fail(f"this expression is {e}", "give both sides one type")
-        for block, av in ends:
-            with self.builder.at(block):
-                self.effect("yield", list(plan.flatten(self, av)))
-        op = self.builder.op("if", [cond_value], self.loc, regions=blocks, types=list(plan.types()))
-        return plan.rebuild(iter(op.results), "")
-
     # ---- displays ----
     def e_Tuple(self, node: ast.Tuple) -> AV:
         return self.tuple_of(self.elements(node.elts))
@@ -202,7 +175,7 @@ class Expressions(Operators, Lookup, Iteration):
                 inner = self.eval(value)
                 if not isinstance(inner, DictV):
                     self.fail("** of anything but a dict display is not supported yet")
-                result |= inner.items
+                result |= self.items_of(inner)
             else:
                 result[self.known(self.eval(key), "the key of a dict")] = self.eval(value)
         return DictV(result)
@@ -223,6 +196,30 @@ class Expressions(Operators, Lookup, Iteration):
         assert isinstance(av, Known)
         return str(av.obj)
 
+    def e_NamedExpr(self, node: ast.NamedExpr) -> AV:
+        value = self.eval(node.value)
+        self.assign(node.target, value)
+        return value
+
+    def e_Set(self, node: ast.Set) -> AV:
+        return self.set_of(self.elements(node.elts))
+
+    def set_of(self, items: list[AV]) -> AV:
+        """A set; one whose items are not all known can only be asked what it contains."""
+        known = [i.obj for i in items if isinstance(i, Known)]
+        return self.evaluate(set, known) if len(known) == len(items) else Tup(items, set)
+
+    def e_SetComp(self, node: ast.SetComp) -> AV:
+        return self.set_of(self.iterate(self.comprehension(node, node.elt, (self.loc, "comp"))))
+
+    def e_DictComp(self, node: ast.DictComp) -> AV:
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        items: dict[Any, AV] = {}
+        for item in self.iterate(self.comprehension(node, pair, (self.loc, "comp"))):
+            key, value = self.iterate(item)
+            items[self.known(key, "the key of a dict")] = value
+        return DictV(items)
+
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
 
@@ -232,7 +229,7 @@ class Expressions(Operators, Lookup, Iteration):
     def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
         return self.comprehension(node, node.elt, (self.loc, "comp"))
 
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, elt: ast.expr, site: Any) -> AV:
+    def comprehension(self, node: Comprehension, elt: ast.expr, site: Any) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
         sequence = self.eval(first.iter)
@@ -300,15 +297,19 @@ class Expressions(Operators, Lookup, Iteration):
 
     # ---- subscripts ----
     def subscript(self, owner: AV, index: AV) -> AV:
+        if isinstance(owner, OneOf) or isinstance(index, OneOf):
+            owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
+            return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
         if isinstance(owner, Known):
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, DictV):
             key = self.known(index, "the key of a dict")
-            if key not in owner.items:
+            items = self.items_of(owner)
+            if key not in items:
                 self.raises_at_run_time("KeyError", repr(key))
-            return owner.items[key]
+            return items[key]
         if isinstance(owner, RangeV):
             self.fail("subscripts of a range are not supported yet")
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
@@ -361,6 +362,14 @@ class Expressions(Operators, Lookup, Iteration):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        if isinstance(owner, OneOf) or isinstance(index, OneOf):
+            owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
+            self.split_all([owner, index], lambda avs: self.store_item(*avs, value) or Known(None))
+            return
+        if isinstance(owner, DictV):
+            key = self.known(index, "the key of a dict")
+            self.set_items(owner, {**self.items_of(owner), key: value})
+            return
         if is_tensor(owner):
             view = self.index_tensor(owner, index)
             source = self.cast(value, tensor_type(owner).dtype) if is_tensor(value) else value
@@ -374,7 +383,14 @@ class Expressions(Operators, Lookup, Iteration):
         else:
             self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
 
-    def store_attribute(self, owner: AV, name: str) -> None:
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        if isinstance(owner, OneOf):
+            owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
+            self.split(owner, lambda o: self.store_attribute(o, name, value) or Known(None))
+            return
+        if isinstance(owner, ObjectV):
+            self.set_attribute(owner, name, value)
+            return
         self.fail(
             f"assignment to the attribute '{name}' is not supported yet: compiled code does not keep state between calls",
             "pass the state in as an argument and return the new one",

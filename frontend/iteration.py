@@ -12,6 +12,7 @@ from scriptc.frontend.values import (
     Dyn,
     Known,
     ListV,
+    OneOf,
     RangeV,
     ReversedV,
     Tup,
@@ -44,8 +45,13 @@ class Iteration(Context):
         match av:
             case Tup(items):
                 return Walk(items=list(items))
-            case DictV(items):
-                return Walk(items=[Known(k) for k in items])
+            case OneOf():
+                found = self.present(av, "TypeError", "'NoneType' object is not iterable")
+                if isinstance(found, OneOf):
+                    self.fail(f"iteration over {describe(found)} is not supported", "test its type first")
+                return self.iteration(found, site)
+            case DictV():
+                return Walk(items=[Known(k) for k in self.items_of(av)])
             case ListV(items=list() as items):
                 self.observe(av)
                 return Walk(items=list(items))

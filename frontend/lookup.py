@@ -18,6 +18,9 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    ObjectV,
+    OneOf,
+    SuperV,
     Tup,
     describe,
     is_tensor,
@@ -129,6 +132,18 @@ class Lookup(Context):
                 return self.tensor_attribute(owner, name)
             case Tup(items, cls) if name in getattr(cls, "_fields", ()):
                 return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
+                found = self.class_value(owner, cls, name)
+                if found is None:
+                    self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
+                return found
+            case OneOf():
+                owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
+                return self.split(owner, lambda o: self.attribute(o, name))
+            case ObjectV():
+                return self.object_attribute(owner, name)
+            case SuperV():
+                return self.super_value(owner, name)
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

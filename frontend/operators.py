@@ -7,12 +7,27 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from scriptc.frontend.context import Context
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.alternatives import Alternatives
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Closure,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    OneOf,
+    RangeV,
+    Text,
+    Tup,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, OptionalType, TensorType
+from scriptc.ir.types import BOOL, FLOAT, INT, NONE, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -36,12 +51,13 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
 }  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _SYMBOLS = {
-    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
-    "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
+    "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">",
+    "GtE": ">=", "USub": "-", "UAdd": "+", "Invert": "~",
 }  # fmt: skip
 
 
-class Operators(Context):
+class Operators(Alternatives):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -52,6 +68,8 @@ class Operators(Context):
             self.raises_at_run_time(type(e).__name__, str(e))
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
+        if isinstance(a, OneOf) or isinstance(b, OneOf):
+            return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
@@ -85,6 +103,11 @@ class Operators(Context):
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
+
+    def both_present(self, op: str, a: AV, b: AV) -> list[AV]:
+        """Operands of an operator that refuses None."""
+        message = f"unsupported operand type(s) for {_SYMBOLS.get(op, op)}: 'NoneType'"
+        return [self.present(av, "TypeError", message) for av in (a, b)]
 
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
         assert a.items is not None
@@ -176,6 +199,14 @@ class Operators(Context):
 
     # ---- comparisons and truth ----
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        if op in ("In", "NotIn"):
+            b = self.present(b, "TypeError", "argument of type 'NoneType' is not iterable")
+        elif op in ("Lt", "LtE", "Gt", "GtE"):
+            a, b = self.both_present(op, a, b)
+        if isinstance(a, OneOf) or isinstance(b, OneOf):
+            if op in ("Is", "IsNot") and (found := self.is_none(a, b)) is not None:
+                return self.negate(found) if op == "IsNot" else found
+            return self.split_all([a, b], lambda avs: self.compare(op, *avs))
         if op in ("Is", "IsNot"):
             return self.identity(a, b, negate=op == "IsNot")
         if op in ("In", "NotIn"):
@@ -196,6 +227,13 @@ class Operators(Context):
         if FLOAT in (x.type, y.type):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))
+
+    def is_none(self, a: AV, b: AV) -> AV | None:
+        """`a is b` where one is None and the other may be; None where neither is."""
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
+                return self.is_kind(one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
+        return None
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
         if op not in ("Eq", "NotEq"):
@@ -224,8 +262,6 @@ class Operators(Context):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
-        elif isinstance(a, Dyn) and isinstance(a.type, OptionalType) and isinstance(b, Known) and b.obj is None:
-            result = self.negate(Dyn(self.build("optional.present", [a.value])))
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
             result = Known(False)
         elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
@@ -238,7 +274,7 @@ class Operators(Context):
         if isinstance(item, Known) and isinstance(container, Known):
             result = self.evaluate(operator.contains, container.obj, item.obj)
         elif isinstance(container, DictV) and isinstance(item, Known):
-            result = Known(item.obj in container.items)
+            result = Known(item.obj in self.items_of(container))
         else:
             result = Known(False)
             for x in self.iterate(container):
@@ -253,8 +289,14 @@ class Operators(Context):
                 return self.evaluate(bool, obj)
             case Tup(items):
                 return Known(bool(items))
-            case DictV(items):
-                return Known(bool(items))
+            case DictV():
+                return Known(bool(self.items_of(av)))
+            case OneOf():
+                return self.split(av, self.truth)
+            case Closure() | Bound():
+                return Known(True)
+            case RangeV() | Text():
+                return self.truth(self.call(Known(len), [av], {}))
             case ListV(items=list() as items):
                 self.observe(av)
                 return Known(bool(items))
@@ -275,6 +317,9 @@ class Operators(Context):
         name = type(node).__name__
         if name == "Not":
             return self.negate(self.truth(av))
+        if isinstance(av, OneOf):
+            av = self.present(av, "TypeError", f"bad operand type for unary {_SYMBOLS.get(name, name)}: 'NoneType'")
+            return self.split(av, lambda a: self.unary(node, a))
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
@@ -295,6 +340,8 @@ class Operators(Context):
 
     def inplace(self, op: str, a: AV, b: AV) -> AV:
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
+        if isinstance(a, OneOf):
+            return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":

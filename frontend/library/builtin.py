@@ -10,13 +10,16 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
+    Bound,
     Closure,
     DictV,
     Dyn,
     Known,
     ListV,
+    ObjectV,
     RangeV,
     ReversedV,
+    Text,
     Tup,
     ZipV,
     is_tensor,
@@ -30,8 +33,8 @@ def len_(r: Reader, x: AV) -> AV:
     match x:
         case Tup(items):
             return Known(len(items))
-        case DictV(items):
-            return Known(len(items))
+        case DictV():
+            return Known(len(r.items_of(x)))
         case ListV(items=list() as items):
             r.observe(x)
             return Known(len(items))
@@ -200,8 +203,16 @@ def python_class(r: Reader, x: AV) -> type:
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL):
             return {"i64": int, "f64": float, "bool": bool}[str(x.type)]
+        case ObjectV(cls):
+            return cls
+        case RangeV():
+            return range
+        case Text():
+            return str
         case Closure():
             return type(python_class)
+        case Bound():
+            return type(r.python_class)
     r.fail("the class of this value is not known at compile time")
 
 
@@ -243,6 +254,8 @@ def _has(r: Reader, owner: AV, name: str) -> bool:
         if not found and isinstance(own, dict):
             r.guard("DICT_MISSING", own, name, None)
         return found
+    if isinstance(owner, ObjectV) and name in r.items_of(owner):
+        return True
     return hasattr(python_class(r, owner), name)
 
 
@@ -287,7 +300,7 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
 
 def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
     if isinstance(d, DictV):
-        return list(d.items.items())
+        return list(r.items_of(d).items())
     assert isinstance(d, Known)
     return [(k, r.known_item(d, k)) for k in d.obj]
 
