@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -15,7 +16,20 @@ from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library
 from scriptc.frontend.lookup import Lookup, is_library
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.source import Source, SourceError, source_of
-from scriptc.frontend.values import AV, Bound, Closure, DictV, Known, ObjectV, OneOf, SuperV, Tup, describe, is_tensor
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Closure,
+    DictV,
+    Known,
+    ObjectV,
+    OneOf,
+    PartialV,
+    SuperV,
+    Tup,
+    describe,
+    is_tensor,
+)
 
 _MAX_DEPTH = 200  # inlined calls
 
@@ -70,6 +84,11 @@ class Calls(Objects, Lookup):
                 return self.split(owner, lambda o: self.call(Bound(o, name, method), args, kwargs))
             case ObjectV():
                 return self.call(self.attribute(func, "__call__"), args, kwargs)
+            case PartialV(inner, first, named):
+                return self.call(inner, [*first, *args], {**named, **kwargs})
+            case Known(functools.partial() as made):
+                named = {k: Known(v) for k, v in made.keywords.items()}
+                return self.call(Known(made.func), [*map(Known, made.args), *args], {**named, **kwargs})
             case Closure():
                 return self.call_closure(func, args, kwargs)
             case Bound():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
+    GeneratorV,
     Ident,
     Kinds,
     Known,
@@ -89,7 +90,7 @@ class Walk:
     """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
     and `item` gives the value at it."""
 
-    items: list[AV] | None = None
+    items: Iterable[AV] | None = None
     count: tuple[AV, AV, AV] | None = None
     item: Callable[[Dyn], AV] | None = None
 
@@ -248,6 +249,18 @@ class Context:
         raise NotImplementedError
 
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def raise_with(self, type: str, message: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+        raise NotImplementedError
+
+    def to_float(self, v: Value) -> Value:
         raise NotImplementedError
 
     def bind_name(self, name: str, value: AV) -> None:

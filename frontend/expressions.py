@@ -7,16 +7,19 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.context import Poisoned, Terminated, Walk
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
+from scriptc.frontend.shapes import shape_of_slice
+from scriptc.frontend.text import Texts
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
+    GeneratorV,
     Known,
     ListV,
     Maybe,
@@ -33,10 +36,11 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.types import INT, ListType
 
+_BEYOND = 2**63 - 1
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-class Expressions(Operators, Lookup, Iteration):
+class Expressions(Operators, Lookup, Iteration, Texts):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -180,22 +184,6 @@ class Expressions(Operators, Lookup, Iteration):
                 result[self.known(self.eval(key), "the key of a dict")] = self.eval(value)
         return DictV(result)
 
-    def e_JoinedStr(self, node: ast.JoinedStr) -> AV:
-        return Known("".join(self.piece(v) for v in node.values))
-
-    def piece(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Constant):
-            return str(node.value)
-        assert isinstance(node, ast.FormattedValue)
-        obj = self.known(self.eval(node.value), "a value in an f-string")
-        if node.conversion != -1:
-            convert: Any = {115: str, 114: repr, 97: ascii}[node.conversion]
-            obj = convert(obj)
-        spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
-        av = self.evaluate(format, obj, spec)
-        assert isinstance(av, Known)
-        return str(av.obj)
-
     def e_NamedExpr(self, node: ast.NamedExpr) -> AV:
         value = self.eval(node.value)
         self.assign(node.target, value)
@@ -227,12 +215,12 @@ class Expressions(Operators, Lookup, Iteration):
         return self.comprehension(node, node.elt, (self.loc, "comp"))
 
     def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
-        return self.comprehension(node, node.elt, (self.loc, "comp"))
+        return GeneratorV(node, self.frame, self.eval(node.generators[0].iter))
 
-    def comprehension(self, node: Comprehension, elt: ast.expr, site: Any) -> AV:
+    def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
-        sequence = self.eval(first.iter)
+        sequence = self.eval(first.iter) if sequence is None else sequence
         if len(node.generators) == 1 and not first.ifs:
             walk = self.iteration(sequence, site)
             if walk.items is not None:
@@ -273,6 +261,32 @@ class Expressions(Operators, Lookup, Iteration):
                     self.frame.locals[n.id] = saved[n.id]
         return value
 
+    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        """Items are made as they are asked for where the generator has one `for` without `if`."""
+        node, target = av.node, av.node.generators[0].target
+
+        def inside(run: Any) -> AV:
+            self.frames.append(av.frame)
+            saved, self.node = self.node, node
+            try:
+                result: AV = run()
+                return result
+            finally:
+                self.node = saved
+                self.frames.pop()
+
+        if node.generators[1:] or node.generators[0].ifs:
+            made = inside(lambda: self.comprehension(node, node.elt, (self.loc, "comp"), av.sequence))
+            return self.iteration(made, site)
+        walk = self.iteration(av.sequence, site)
+        if walk.items is not None:
+            return Walk(items=(inside(lambda i=i: self.with_target(target, i, node.elt)) for i in walk.items))
+        if walk.count is None:
+            return walk
+        item = walk.item
+        assert item is not None
+        return Walk(count=walk.count, item=lambda i: inside(lambda: self.with_target(target, item(i), node.elt)))
+
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live
         nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
@@ -312,6 +326,8 @@ class Expressions(Operators, Lookup, Iteration):
             return items[key]
         if isinstance(owner, RangeV):
             self.fail("subscripts of a range are not supported yet")
+        if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
+            return found
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
         if known_items is not None and self.is_known_index(index):
             if isinstance(owner, ListV):
@@ -323,12 +339,27 @@ class Expressions(Operators, Lookup, Iteration):
             list_value = self.value(owner)
             assert isinstance(list_value.type, ListType)
             return self.wrap(self.build("list.get", [list_value, self.integer(index)]))
+        if isinstance(owner, ListV):
+            return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
             return self.pick(owner, list(owner.items), self.known(index, "an index into a tuple of different types"))
         self.fail(f"this subscript of {describe(owner)} is not supported yet")
 
     def wrap(self, value: Any) -> AV:
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
+        parts = shape_of_slice(index)
+        step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
+        back = self.compare("Lt", step, Known(0))
+        ends = (Known(_BEYOND), Known(-_BEYOND - 1))
+        found: list[AV] = []
+        for part, (forward, backward) in zip(parts, ((Known(0), ends[0]), ends), strict=False):
+            absent = isinstance(part, Known) and part.obj is None
+            pick = self.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
+            found.append(pick)
+        return [self.integer(b) for b in (*found, step)]
 
     def is_slice(self, index: AV) -> bool:
         return (
@@ -376,12 +407,42 @@ class Expressions(Operators, Lookup, Iteration):
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
             self.copy_into(view, source)
-        elif isinstance(owner, ListV) and not self.is_slice(index):
+        elif isinstance(owner, ListV) and self.is_slice(index):
+            start, stop, step = self.slice_bounds(index)
+            if not (step.op is not None and step.op.attrs.get("value") == 1):
+                self.fail("assignment to a slice with a step is not supported", "assign item by item")
+            self.splice_list(owner, start, stop, value)
+        elif isinstance(owner, ListV):
             item = self.value(value)
             self.widen(owner, item.type)
             self.effect("list.set", [self.mutate(owner), self.integer(index), item])
+        elif isinstance(owner, ObjectV):
+            self.special(owner, "__setitem__", [index, value])
         else:
             self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
+
+    def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
+        """owner[start:stop] = value"""
+        other = value if isinstance(value, ListV) else self.call(Known(list), [value], {})
+        added = self.value(other)
+        assert isinstance(added.type, ListType)
+        self.widen(owner, added.type.elem)
+        self.effect("list.splice", [self.mutate(owner), start, stop, added])
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        if isinstance(owner, DictV):
+            items = dict(self.items_of(owner))
+            key = self.known(index, "the key of a dict")
+            if key not in items:
+                self.raises_at_run_time("KeyError", repr(key))
+            del items[key]
+            self.set_items(owner, items)
+        elif isinstance(owner, ListV) and self.is_slice(index):
+            self.store_item(owner, index, self.new_list([], (self.loc, "del")))
+        elif isinstance(owner, ListV):
+            self.effect("list.delete", [self.mutate(owner), self.integer(index)])
+        else:
+            self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
         if isinstance(owner, OneOf):

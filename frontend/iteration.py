@@ -10,8 +10,10 @@ from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
+    GeneratorV,
     Known,
     ListV,
+    ObjectV,
     OneOf,
     RangeV,
     ReversedV,
@@ -36,7 +38,7 @@ class Iteration(Context):
             return self.known_range(av)
         walk = self.iteration(av, None)
         if walk.items is not None:
-            return walk.items
+            return list(walk.items)
         if walk.count is None:
             return []
         self.fail(f"the length of {describe(av)} is not known at compile time here")
@@ -45,6 +47,10 @@ class Iteration(Context):
         match av:
             case Tup(items):
                 return Walk(items=list(items))
+            case GeneratorV():
+                return self.walk_generator(av, site)
+            case ObjectV():
+                return self.iteration(self.iterated_object(av), site)
             case OneOf():
                 found = self.present(av, "TypeError", "'NoneType' object is not iterable")
                 if isinstance(found, OneOf):
@@ -77,7 +83,7 @@ class Iteration(Context):
             case ReversedV(part):
                 walk = self.iteration(part, site)
                 if walk.items is not None:
-                    return Walk(items=walk.items[::-1])
+                    return Walk(items=list(walk.items)[::-1])
                 if walk.count is None:
                     return Walk()
                 if walk.item is None or not self.starts_at_zero(walk.count):
@@ -87,6 +93,13 @@ class Iteration(Context):
             case Known(obj):
                 return Walk(items=self.known_items(obj))
         self.fail(f"iteration over {describe(av)} is not supported in compiled code")
+
+    def iterated_object(self, av: ObjectV) -> AV:
+        """What the __iter__ of an object returns, where that is iter() of something."""
+        found = self.special(av, "__iter__", [])
+        if found is None:
+            self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
+        return found
 
     def walk_list(self, av: ListV) -> Walk:
         value = av.value
@@ -110,16 +123,14 @@ class Iteration(Context):
         if any(w.items is None and w.count is None for w in walks):
             return Walk()
         if all(w.items is not None for w in walks):
-            columns = [w.items or [] for w in walks]
+            columns = [list(w.items or []) for w in walks]
             rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
             if av.offset is None:
                 return Walk(items=[Tup(r) for r in rows])
             return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
+        walks = [self.counted(w, p) for w, p in zip(walks, av.parts, strict=True)]
         if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
-            self.fail(
-                "zip of a known and an unknown sequence is not supported yet",
-                "index the one with the counter of a range",
-            )
+            self.fail("zip of these sequences is not supported", "index one with the counter of a range")
         length = walks[0].count[1]  # type: ignore[index]
         for w in walks[1:]:
             length = Dyn(self.build("int.min", [self.value(length), self.value(w.count[1])]))  # type: ignore[index]
@@ -131,6 +142,25 @@ class Iteration(Context):
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
         return Walk(count=(Known(0), length, Known(1)), item=item)
+
+    def counted(self, walk: Walk, av: AV) -> Walk:
+        """A walk by an index that starts at zero."""
+        if walk.items is not None:
+            made = self.new_list(list(walk.items), (self.loc, "zip"))
+            if made.value is None:
+                self.fail("zip of an unknown sequence and one of different types is not supported", "use one type of items")
+            return self.walk_list(made)
+        if walk.count is None or self.starts_at_zero(walk.count) or walk.item is None:
+            return walk
+        start, _, step = walk.count
+        length = self.call(Known(len), [RangeV(*walk.count)], {})
+        item = walk.item
+
+        def at(i: Dyn) -> AV:
+            place = self.binary("Add", start, self.binary("Mult", i, step))
+            return item(Dyn(self.value(place)))
+
+        return Walk(count=(Known(0), length, Known(1)), item=at)
 
     def known_range(self, av: RangeV) -> list[AV]:
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]

@@ -46,6 +46,9 @@ def is_library(module_name: str | None) -> bool:
         "warnings",
         "collections",
         "enum",
+        "dataclasses",
+        "copy",
+        "scriptc",
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable
 
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
@@ -149,7 +149,7 @@ class Loops(Flow):
                 return node.target.id
         return "i"
 
-    def unrolled(self, node: ast.For, items: Sequence[AV], names: frozenset[str]) -> bool:
+    def unrolled(self, node: ast.For, items: Iterable[AV], names: frozenset[str]) -> bool:
         """A loop over a known sequence: its body once per item."""
         leaves = has_leave(node.body, ast.Break) or has_leave(node.body, ast.Continue)
         if not leaves:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn
 
 from scriptc.frontend.alternatives import Alternatives
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.shapes import identity_of, sequence_items
+from scriptc.frontend.text import Texts
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -17,10 +21,12 @@ from scriptc.frontend.values import (
     Kinds,
     Known,
     ListV,
+    ObjectV,
     OneOf,
     RangeV,
     Text,
     Tup,
+    is_empty_list,
     is_tensor,
     tensor_type,
 )
@@ -49,6 +55,12 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_METHODS = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
+    "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
+    "Invert": "invert",
+}  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
@@ -57,7 +69,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives):
+class Operators(Alternatives, Texts):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -83,11 +95,18 @@ class Operators(Alternatives):
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        if isinstance(a, Tup) and isinstance(b, Tup) and op == "Add":
-            return Tup([*a.items, *b.items])
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.special_operator(op, a, b)
+        if op == "Add" and all(is_text(av) for av in (a, b)):
+            return self.joined([*self.text_parts(a), *self.text_parts(b)])
+        columns = [sequence_items(av) for av in (a, b)]
+        if columns[0] is not None and columns[1] is not None and op == "Add":
+            return Tup([*columns[0], *columns[1]])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
             return Tup(list(a.items) * b.obj)
-        if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):
+        if isinstance(b, ListV) and op == "Mult":
+            a, b = b, a
+        if isinstance(a, ListV) and op in ("Add", "Mult"):
             return self.list_operator(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
         if FLOAT in (x.type, y.type):
@@ -96,9 +115,11 @@ class Operators(Alternatives):
             return Dyn(self.build(on_floats, [self.to_float(x), self.to_float(y)]))
         if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
             return Dyn(self.build(on_ints.replace("int.", "bool."), [x, y]))
-        if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):
-            self.fail(
-                "an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k"
+        if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):  # an int, or a float where b is negative
+            return self.choose(
+                self.compare("GtE", b, Known(0)),
+                lambda: Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)])),
+                lambda: Dyn(self.build(on_floats, [self.to_float(x), self.to_float(y)])),
             )
         if not on_ints:
             self.bad_operands(op, a, b)
@@ -110,16 +131,30 @@ class Operators(Alternatives):
         return [self.present(av, "TypeError", message) for av in (a, b)]
 
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
-        assert a.items is not None
-        self.observe(a)
-        if op == "Mult" and isinstance(b, Known) and isinstance(b.obj, int):
+        if a.items is not None and op == "Mult" and isinstance(b, Known) and isinstance(b.obj, int):
+            self.observe(a)
             return self.new_list(a.items * b.obj, (self.loc, "mult"))
-        if op == "Add" and isinstance(b, ListV) and b.items is not None:
+        if op == "Add" and not isinstance(b, ListV):
+            if isinstance(b, Known) and isinstance(b.obj, list):
+                return self.list_operator(op, a, self.new_list(self.iterate(b), (self.loc, "known")))
+            self.bad_operands(op, a, b)
+        if op == "Add" and isinstance(b, ListV) and a.items is not None and b.items is not None:
+            self.observe(a)
             self.observe(b)
             return self.new_list([*a.items, *b.items], (self.loc, "add"))
-        self.fail("this operator on lists is not supported yet", "append in a loop")
+        return self.call(Known(lists.concatenated if op == "Add" else lists.repeated), [a, b], {})
 
-    def bad_operands(self, op: str, a: AV, b: AV) -> None:
+    def special_operator(self, op: str, a: AV, b: AV) -> AV:
+        """The operator as the class of an operand defines it."""
+        name = _METHODS[op]
+        found = self.special(a, f"__{name}__", [b])
+        if found is None:
+            found = self.special(b, f"__r{name}__", [a])
+        if found is None:
+            self.bad_operands(op, a, b)
+        return found
+
+    def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
         symbol, left, right = _SYMBOLS.get(op, op), self.type_name(a), self.type_name(b)
         if op in COMPARE:
             text = f"'{symbol}' not supported between instances of '{left}' and '{right}'"
@@ -221,6 +256,8 @@ class Operators(Alternatives):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
             return self.elementwise(name, a, b)
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.compare_objects(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
@@ -235,9 +272,32 @@ class Operators(Alternatives):
                 return self.is_kind(one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
         return None
 
-    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+    def compare_objects(self, op: str, a: AV, b: AV) -> AV:
+        found = self.special(a, f"__{_METHODS[op]}__", [b]) if not is_generated(a, f"__{_METHODS[op]}__") else None
+        if found is not None:
+            return found
         if op not in ("Eq", "NotEq"):
-            self.fail("ordering of sequences is not supported yet")
+            self.bad_operands(op, a, b)
+        same = isinstance(a, ObjectV) and isinstance(b, ObjectV) and a.cls is b.cls
+        if same and is_generated(a, "__eq__"):  # what `dataclass` writes
+            assert isinstance(a, ObjectV) and isinstance(b, ObjectV)
+            return self.compare_sequences(op, *(Tup([*self.items_of(o).values()]) for o in (a, b)))
+        if isinstance(a, ObjectV) and isinstance(getattr(a.cls, "__eq__", None), FunctionType):
+            equal = Known(False) if is_generated(a, "__eq__") else self.truth(self.special(a, "__eq__", [b]) or Known(False))
+        else:
+            equal = Known(identity_of(a) is identity_of(b))
+        return self.negate(equal) if op == "NotEq" else equal
+
+    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
+            decomposition = {"Eq": lists.equal, "NotEq": lists.not_equal, "Lt": lists.less, "LtE": lists.less_equal,
+                             "Gt": lists.greater, "GtE": lists.greater_equal}[op]  # fmt: skip
+            return self.call(Known(decomposition), [a, b], {})
+        if op not in ("Eq", "NotEq"):
+            return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
+        classes = [self.python_class(av) for av in (a, b)]
+        if (classes[0] is list) != (classes[1] is list) or not all(issubclass(c, (list, tuple)) for c in classes):
+            return Known(op == "NotEq")
         parts = [self.iterate(av) for av in (a, b)]
         same_kind = isinstance(a, ListV) == isinstance(b, ListV)
         if not same_kind or len(parts[0]) != len(parts[1]):
@@ -247,6 +307,16 @@ class Operators(Alternatives):
             equal = self.truth(self.compare("Eq", x, y))
             result = self.both(result, equal)
         return self.negate(result) if op == "NotEq" else result
+
+    def order(self, op: str, left: list[AV], right: list[AV]) -> AV:
+        """Sequences are ordered by the first items that differ, else by length."""
+        if not left or not right:
+            return self.compare(op, Known(len(left)), Known(len(right)))
+        return self.choose(
+            self.truth(self.compare("Eq", left[0], right[0])),
+            lambda: self.order(op, left[1:], right[1:]),
+            lambda: self.compare(op, left[0], right[0]),
+        )
 
     def both(self, a: AV, b: AV) -> AV:
         """Both bools, neither with effects."""
@@ -273,6 +343,12 @@ class Operators(Alternatives):
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
             result = self.evaluate(operator.contains, container.obj, item.obj)
+        elif isinstance(container, ObjectV) and (found := self.special(container, "__contains__", [item])) is not None:
+            result = self.truth(found)
+        elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
+            result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, RangeV):
+            result = self.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
         elif isinstance(container, DictV) and isinstance(item, Known):
             result = Known(item.obj in self.items_of(container))
         else:
@@ -293,6 +369,11 @@ class Operators(Alternatives):
                 return Known(bool(self.items_of(av)))
             case OneOf():
                 return self.split(av, self.truth)
+            case ObjectV():
+                found = self.special(av, "__bool__", [])
+                if found is None and (found := self.special(av, "__len__", [])) is None:
+                    return Known(True)
+                return self.truth(found)
             case Closure() | Bound():
                 return Known(True)
             case RangeV() | Text():
@@ -322,6 +403,8 @@ class Operators(Alternatives):
             return self.split(av, lambda a: self.unary(node, a))
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
+        if isinstance(av, ObjectV) and (found := self.special(av, f"__{_METHODS[name]}__", [])) is not None:
+            return found
         if is_tensor(av):
             if name == "UAdd":
                 return av
@@ -345,9 +428,10 @@ class Operators(Alternatives):
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":
-            for item in self.iterate(b):
-                self.append(a, item)
+            self.call(self.attribute(a, "extend"), [b], {})
             return a
+        if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
+            return found
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
@@ -377,3 +461,13 @@ class Operators(Alternatives):
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
         return Dyn(self.sizes(items))
+
+
+def is_text(av: AV) -> bool:
+    return isinstance(av, Text) or isinstance(av, Known) and isinstance(av.obj, str)
+
+
+def is_generated(av: AV, name: str) -> bool:
+    """Whether a method is one that `dataclass` wrote, of which there is no source."""
+    method = getattr(av.cls, name, None) if isinstance(av, ObjectV) else None
+    return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"

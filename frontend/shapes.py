@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from scriptc.frontend.values import AV, Bound, Content, DictV, Ident, Known, ObjectV, RangeV, ReversedV, Text, Tup, ZipV
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Content,
+    DictV,
+    Formatted,
+    Ident,
+    Known,
+    ObjectV,
+    RangeV,
+    ReversedV,
+    Text,
+    Tup,
+    ZipV,
+)
 
 
 @dataclass(frozen=True)
@@ -53,6 +67,8 @@ def shape_of(av: AV) -> Shape | None:
             )  # fmt: skip
         case Text(parts):
             return Shape(("text", len(parts)), parts, Text)
+        case Formatted(value, spec):
+            return Shape(("formatted", spec), [value], lambda parts: Formatted(parts[0], spec))
     return None
 
 
@@ -73,3 +89,17 @@ def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:
     parts = [replaced(p, swap) for p in shape.parts]
     changed = any(p is not old for p, old in zip(parts, shape.parts, strict=True))
     return shape.make(parts) if changed else av
+
+
+def shape_of_slice(av: AV) -> list[AV]:
+    """Start, stop and step of a slice."""
+    if isinstance(av, Known):
+        return [Known(getattr(av.obj, n)) for n in ("start", "stop", "step")]
+    assert isinstance(av, Tup)
+    return list(av.items)
+
+
+def sequence_items(av: AV) -> list[AV] | None:
+    """The items of a tuple; None for all else."""
+    shape = shape_of(av) if isinstance(av, (Tup, Known)) else None
+    return list(shape.parts) if shape is not None and not (isinstance(av, Tup) and av.cls in (slice, set)) else None

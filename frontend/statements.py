@@ -110,13 +110,13 @@ class Statements(Loops, Matching):
 
     def s_Assert(self, node: ast.Assert) -> bool:
         condition = self.test(node.test)
-        message = "" if node.msg is None else None
         if isinstance(condition, Known) and condition.obj:
             return True
 
         def fails() -> bool:
-            text = message if message is not None else self.text(self.eval(node.msg))  # type: ignore[arg-type]
-            self.raises_at_run_time("AssertionError", text)
+            if node.msg is None:
+                self.raises_at_run_time("AssertionError", "")
+            self.raise_with("AssertionError", self.eval(node.msg))
 
         if isinstance(condition, Known):
             return fails()
@@ -129,8 +129,9 @@ class Statements(Loops, Matching):
         cls = self.known(self.eval(call.func if call else node.exc), "the class of an exception")
         if not (isinstance(cls, type) and issubclass(cls, Exception) and cls.__module__ == "builtins"):
             self.fail("only Python's own exceptions can be raised in compiled code", "raise ValueError or RuntimeError")
-        text = self.text(self.eval(call.args[0])) if call and call.args else ""
-        self.raises_at_run_time(cls.__name__, text)
+        if call and call.args:
+            self.raise_with(cls.__name__, self.eval(call.args[0]))
+        self.raises_at_run_time(cls.__name__, "")
 
     def check_that(self, condition: AV, type: str, message: str) -> None:
         """Raises at run time unless the condition holds."""
@@ -144,11 +145,6 @@ class Statements(Loops, Matching):
             self.raises_at_run_time(type, message)
 
         self.branch(truth, lambda: True, fails, frozenset())
-
-    def text(self, av: AV) -> str:
-        """The text of a message, which must be known."""
-        obj = self.known(av, "the text of a message")
-        return obj if isinstance(obj, str) else str(obj)
 
     def s_Import(self, node: ast.Import) -> bool:
         import sys

@@ -125,7 +125,15 @@ class OneOf(AV):
 class Text(AV):
     """A string with run-time numbers in it."""
 
-    parts: Sequence[AV]  # known strings and numbers
+    parts: Sequence[AV]  # known strings, numbers, numbers with a format
+
+
+@dataclass(eq=False, slots=True)
+class Formatted(AV):
+    """A number in a text, spelt by a format such as .3f."""
+
+    value: AV
+    spec: str
 
 
 class Kinds:
@@ -177,6 +185,24 @@ class Bound(AV):
     owner: AV
     name: str
     func: Any = None  # the function behind a method of a known object
+
+
+@dataclass(eq=False, slots=True)
+class GeneratorV(AV):
+    """A generator expression whose first sequence is evaluated."""
+
+    node: ast.GeneratorExp
+    frame: Frame
+    sequence: AV
+
+
+@dataclass(eq=False, slots=True)
+class PartialV(AV):
+    """functools.partial(...) made in compiled code."""
+
+    func: AV
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
 
 
 @dataclass(eq=False, slots=True)

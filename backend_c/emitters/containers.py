@@ -68,6 +68,21 @@ def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def list_insert(low: Lowerer, op: Op) -> Sequence[Shape]:
+    container, index, value = op.operands
+    member, held = _boxed(low, op, container, value)
+    args = Args("cx", low.one(container), low.one(index))
+    return low.call(op, "sc_list_insert", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
+
+
+@emitter
+def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
+    member = list_member(_elem(low, op, op.operands[0]))
+    reverse = "true" if op.attrs["reverse"] else "false"
+    return low.call(op, "sc_list_argsort", Args("cx", *low.operands(op), f"'{member}'", reverse), op.result.type)
+
+
+@emitter
 def list_len(low: Lowerer, op: Op) -> Sequence[Shape]:
     return [low.expr("{0}->len", low.operands(op), INT, op, read=True)]
 

@@ -51,7 +51,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.startswith("Tensor."):
+            if name.partition(".")[0] in ("Tensor", "list"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -78,7 +78,8 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "creation", "images", "memory", "pointwise", "reductions", "shapes"):
+    for module in ("builtin", "containers", "creation", "functions", "images", "memory", "numbers", "pointwise",
+                   "reductions", "sequences", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "reductions", "shapes"):
+    for module in ("activations", "lists", "numbers", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

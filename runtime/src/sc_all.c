@@ -11,6 +11,8 @@
 #include "sc_view.c"
 #include "sc_join.c"
 #include "sc_reduce.c"
+#include "sc_list.c"
+#include "sc_text.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import torch
+
 from language.cases import cases
 
 X = torch.arange(6.0).reshape(2, 3)
