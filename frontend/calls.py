@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Known,
+    Native,
     ObjectV,
     OneOf,
     PartialV,
@@ -84,6 +85,8 @@ class Calls(Objects, Lookup):
                 return self.split(owner, lambda o: self.call(Bound(o, name, method), args, kwargs))
             case ObjectV():
                 return self.call(self.attribute(func, "__call__"), args, kwargs)
+            case Native(run):
+                return run(*args, **kwargs)
             case PartialV(inner, first, named):
                 return self.call(inner, [*first, *args], {**named, **kwargs})
             case Known(functools.partial() as made):

@@ -44,7 +44,6 @@ from scriptc.ir.types import (
     Elem,
     JoinError,
     ListType,
-    OptionalType,
     ScalarType,
     TensorType,
     Type,
@@ -88,11 +87,13 @@ class Restart(Exception):
 @dataclass
 class Walk:
     """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it."""
+    and `item` gives the value at it. `length` asks anew for the number of items, where that of `lists` may change."""
 
     items: Iterable[AV] | None = None
     count: tuple[AV, AV, AV] | None = None
     item: Callable[[Dyn], AV] | None = None
+    length: Callable[[], AV] | None = None
+    lists: Sequence[Value] = ()
 
 
 @dataclass
@@ -100,6 +101,7 @@ class Assumptions:
     """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
 
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
+    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
@@ -255,6 +257,9 @@ class Context:
         raise NotImplementedError
 
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def tuple_method(self, owner: Tup, name: str) -> AV | None:
         raise NotImplementedError
 
     def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
@@ -472,6 +477,8 @@ class Context:
             values = [self.value(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)
+            if not _is_storable(elem):
+                self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
             cell = value.type.cell.find()
@@ -490,18 +497,21 @@ class Context:
             joined = join(cell.type, item)
         except JoinError:
             self.fail(f"a list of {cell.type} cannot hold {item} as well", "use one type of items in a list")
+        if not _is_storable(item):
+            self.fail(f"a list of {item} cannot grow in compiled code", "keep one list for each part")
         if joined == cell.type:
             return
+        sites = [site for site, made in self.cells if made.find() is cell]
+        if cell.fixed and cell.type == NEVER and sites:  # an empty list of the caller
+            self.assume.elements[sites[0]] = item
+            raise Restart
         if cell.fixed:
             self.fail(f"an argument list of {cell.type} cannot hold {item}")
         if isinstance(joined, TensorType) and joined.dims is None:
             self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
-        if isinstance(joined, OptionalType):
-            self.fail("a list cannot hold None beside other values yet", "use one type of items in a list")
         cell.type = joined
-        for site, made in self.cells:
-            if made.find() is cell:
-                self.assume.elements[site] = joined
+        for site in sites:
+            self.assume.elements[site] = joined
         if cell.observed:
             raise Restart
 
@@ -528,6 +538,11 @@ class Context:
             self.guard("DICT_IS", first.container, first.key, tensor)
         hint = param.name.rpartition(".")[2]
         return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
+
+
+def _is_storable(elem: Type) -> bool:
+    """Whether lists of such elements exist at run time."""
+    return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
 
 
 Handler = Callable[..., AV]

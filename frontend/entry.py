@@ -70,7 +70,10 @@ class EntryReader(Calls, Reader):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
             case ListSpec():
-                return ListV(self.parameter(_list_type(spec), name))
+                value = self.parameter(_list_type(spec), name)
+                assert isinstance(value.type, ListType)
+                self.cells.append((("argument", name), value.type.cell))
+                return ListV(value)
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
@@ -183,7 +186,10 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     if receiver is not None:
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
-    for arg in specs:
+    for i, arg in enumerate(specs):
+        found = reader.assume.elements.get(("argument", arg.name))
+        if found is not None:  # an empty list that is appended to
+            specs[i] = arg = ArgSpec(arg.name, ListSpec(_spec_of_type(found)))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]

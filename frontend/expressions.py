@@ -285,7 +285,8 @@ class Expressions(Operators, Lookup, Iteration, Texts):
             return walk
         item = walk.item
         assert item is not None
-        return Walk(count=walk.count, item=lambda i: inside(lambda: self.with_target(target, item(i), node.elt)))
+        made = lambda i: inside(lambda: self.with_target(target, item(i), node.elt))  # noqa: E731
+        return Walk(count=walk.count, item=made, length=walk.length, lists=walk.lists)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live

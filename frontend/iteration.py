@@ -104,10 +104,9 @@ class Iteration(Context):
     def walk_list(self, av: ListV) -> Walk:
         value = av.value
         assert value is not None and isinstance(value.type, ListType)
-        length = Dyn(self.build("list.len", [value]))
-        return Walk(
-            count=(Known(0), length, Known(1)), item=lambda i: self.wrap(self.build("list.get", [value, i.value]))
-        )
+        length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
+        item = lambda i: self.wrap(self.build("list.get", [value, i.value]))  # noqa: E731
+        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 
     def row(self, tensor: AV, index: Dyn) -> AV:
         """tensor[i] for a counter that lies within it, so that no check is needed."""
@@ -131,9 +130,13 @@ class Iteration(Context):
         walks = [self.counted(w, p) for w, p in zip(walks, av.parts, strict=True)]
         if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
             self.fail("zip of these sequences is not supported", "index one with the counter of a range")
-        length = walks[0].count[1]  # type: ignore[index]
-        for w in walks[1:]:
-            length = Dyn(self.build("int.min", [self.value(length), self.value(w.count[1])]))  # type: ignore[index]
+
+        def length() -> AV:
+            lengths = [self.value(w.length() if w.length else w.count[1]) for w in walks]  # type: ignore[index]
+            least = lengths[0]
+            for other in lengths[1:]:
+                least = self.build("int.min", [least, other])
+            return Dyn(least)
 
         def item(i: Dyn) -> AV:
             row = [w.item(i) for w in walks]  # type: ignore[misc]
@@ -141,7 +144,8 @@ class Iteration(Context):
                 return Tup(row)
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
-        return Walk(count=(Known(0), length, Known(1)), item=item)
+        changing = [v for w in walks for v in w.lists]
+        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing)
 
     def counted(self, walk: Walk, av: AV) -> Walk:
         """A walk by an index that starts at zero."""

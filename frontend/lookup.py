@@ -135,6 +135,8 @@ class Lookup(Context):
                 return self.tensor_attribute(owner, name)
             case Tup(items, cls) if name in getattr(cls, "_fields", ()):
                 return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
+                return found
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
                 found = self.class_value(owner, cls, name)
                 if found is None:

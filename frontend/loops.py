@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from scriptc.frontend.context import Restart, Walk
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
-from scriptc.ir.core import Block
+from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
 
@@ -43,15 +44,38 @@ class Loops(Flow):
         if plan.count is None:
             return self.run(node.orelse)
 
+        if site in self.assume.growing:
+            return self.with_else(node, names, lambda breaks: self.growing_loop(node, names, plan, breaks))
+
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
                 self.assign(node.target, plan.item(Dyn(target.counter)))  # type: ignore[misc, arg-type]
                 return self.run(node.body)
 
             assert plan.count is not None
-            return self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            before = len(self.builder.block.ops)
+            falls = self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            if any(_changes_length(op, plan.lists) for op in self.builder.block.ops[before:]):
+                self.assume.growing.add(site)
+                raise Restart
+            return falls
 
         return self.with_else(node, names, loop)
+
+    def growing_loop(self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None) -> bool:
+        """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
+        at = f"·at {node.lineno}:{node.col_offset}"
+        self.frame.locals[at] = Known(0)
+
+        def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+            assert plan.length is not None and plan.item is not None
+            index = self.frame.locals[at]
+            self.branch(self.compare("Lt", index, plan.length()), lambda: True, leave, frozenset())
+            self.frame.locals[at] = self.binary("Add", index, Known(1))
+            self.assign(node.target, plan.item(Dyn(self.value(index))))
+            return self.run(node.body)
+
+        return self.dynamic_loop(node, names | {at}, None, body, breaks)
 
     def with_else(
         self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool]
@@ -178,3 +202,18 @@ class Loops(Flow):
 
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
 
+
+
+_LENGTHS = ("list.append", "list.insert", "list.delete", "list.splice")
+
+
+def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
+    """Whether an op, or one inside it, may change the length of one of the lists."""
+    if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
+        return True
+    return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)
+
+
+def _may_be_one(a: Value, b: Value) -> bool:
+    made = [v.op is not None and v.op.has("ALLOCATES") for v in (a, b)]
+    return a is b or (a.type == b.type and not any(made))

@@ -11,8 +11,9 @@ from typing import Any, Generic, Protocol
 import torch
 
 from scriptc.frontend.alternatives import Alternatives
+from scriptc.frontend.decompositions import lists
 from scriptc.frontend.lookup import is_library
-from scriptc.frontend.values import AV, Bound, DictV, Known, ObjectV, SuperV, Tup
+from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
 
 _PLAIN_BASES = (object, Generic, Protocol)
 
@@ -46,6 +47,8 @@ class Chooser:
         self.__name__ = "one of several kinds"
 
     def __call__(self, values: Sequence[Any]) -> Any:
+        if values[0] not in self.tags:  # itself part of an alternative that was not taken
+            return None
         return values[1 + self.tags.index(values[0])]
 
     def __eq__(self, other: object) -> bool:
@@ -92,6 +95,18 @@ class Objects(Alternatives):
                     )
                 items[name] = Known(defaults[name])
         return Tup([items[n] for n in fields], cls)
+
+    def tuple_method(self, owner: Tup, name: str) -> AV | None:
+        """What `namedtuple` and `tuple` define; None for all else."""
+        fields = list(getattr(owner.cls, "_fields", ()))
+        match name:
+            case "_replace" if fields:
+                return Native(lambda **new: self.named_tuple(owner.cls, [], dict(zip(fields, owner.items, strict=True)) | new))
+            case "_asdict" if fields:
+                return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
+            case "index" | "count":
+                return Bound(Tup(owner.items), name, getattr(lists, name))
+        return None
 
     def by_name(self, what: str, names: list[str], args: Sequence[AV], kwargs: dict[str, AV]) -> dict[str, AV]:
         items = dict(zip(names, args, strict=False))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -185,6 +185,13 @@ class Bound(AV):
     owner: AV
     name: str
     func: Any = None  # the function behind a method of a known object
+
+
+@dataclass(eq=False, slots=True)
+class Native(AV):
+    """A method that the front end itself answers."""
+
+    run: Callable[..., AV]
 
 
 @dataclass(eq=False, slots=True)
