@@ -15,7 +15,7 @@ from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
 from scriptc.ir.phases import verify_phase
 
-HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_scalar.h")
+HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h")
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ FLOOR_FLAGS = (
     "-fno-trapping-math -ffinite-math-only -fno-signed-zeros"
 ).split()
 SCRIPTC, FROZEN, INSIDE, BY_HAND = "scriptc", "scriptc frozen", "scriptc in C", "by hand"
+ROUNDS = 5  # the program by hand takes turns with all others
 RATIOS = (("eager", SCRIPTC), ("jit frozen", SCRIPTC), (SCRIPTC, BY_HAND), (INSIDE, BY_HAND))
 
 
@@ -80,9 +81,11 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
         candidates.append(Candidate(name, call))
     clock = compiled._dispatcher.callable
     candidates.append(Candidate(INSIDE, lambda: compiled(inputs), lambda: clock.last_call_seconds))
-    before = _floor(floor, size)
-    times = medians(candidates, samples=options.samples)
-    return {**times, BY_HAND: statistics.median([before, _floor(floor, size), _floor(floor, size)])}
+    rounds = []
+    for _ in range(ROUNDS):
+        times = medians(candidates, samples=max(1, options.samples // ROUNDS))
+        rounds.append({**times, BY_HAND: _floor(floor, size)})
+    return {name: statistics.median(times[name] for times in rounds) for name in rounds[0]}
 
 
 def _floor(program: Path, size: Any) -> float:

@@ -37,6 +37,13 @@ _MAX_DEPTH = 200  # inlined calls
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
 _EVALUATED = {"math", "operator", "builtins", "typing", "torch._jit_internal", "torch.overrides", "torch._C"}
 
+_GLOBAL_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+
 
 class Calls(Objects, Lookup):
     """Mixin: calls."""
@@ -119,11 +126,12 @@ class Calls(Objects, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
-        if not hasattr(torch.Tensor, plain.name):
+        if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail(f"Tensor.{func.name} is not supported yet")
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        obj = getattr(obj, "__scriptc_original__", obj)  # what is compiled by itself is followed like all else
         try:
             handler = FUNCTIONS.get(obj)
             decomposition = DECOMPOSITIONS.get(obj)
@@ -176,7 +184,12 @@ class Calls(Objects, Lookup):
                 return self.evaluate(
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
-        self.fail(f"{library_name(obj)} is not supported yet")
+        self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
+
+    def spelled(self, name: str) -> str:
+        """A callable as the program spells it, so that it can be found there."""
+        func = self.node.func if isinstance(self.node, ast.Call) else None
+        return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, where no hook stands in between."""
@@ -184,6 +197,11 @@ class Calls(Objects, Lookup):
         return self.call(self.attribute(Known(module), "forward"), args, kwargs)
 
     def guard_hooks(self, module: torch.nn.Module) -> None:
+        for name in _GLOBAL_HOOKS:
+            table = getattr(torch.nn.modules.module, name)
+            if table:
+                self.fail("hooks on all modules are not supported yet", "remove them before the call")
+            self.guard("DICT_EMPTY", table, None, None)
         for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
             table = module.__dict__.get(name)
             if table:

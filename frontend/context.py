@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import Guard, Live, TensorSpec
+from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -105,6 +105,7 @@ class Assumptions:
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
 
 
 @dataclass
@@ -113,6 +114,7 @@ class Outside:
 
     guards: dict[Any, Guard] = field(default_factory=dict)
     live: list[Live] = field(default_factory=list)
+    numbers: list[LiveNumber] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
@@ -134,9 +136,10 @@ class Context:
         self.no_grad = 0
         self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
         self.kinds = Kinds()
-        self.poisoned = False  # some statement was not read because of an error
+        self.poisoned = False  # some statement is in error, so `errors` says why
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
+        self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
 
     # ---- supplied by the parts ----
@@ -231,6 +234,9 @@ class Context:
         raise NotImplementedError
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
+        raise NotImplementedError
+
+    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         raise NotImplementedError
 
     def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
@@ -444,6 +450,9 @@ class Context:
             seen.add(v)
             if v in self.counters:
                 self.assume.unrolled.add(self.counters[v])
+                return True
+            if v in self.number_args:
+                self.assume.changing.remove(self.number_args[v])
                 return True
             if v in self.int_args:
                 self.assume.known_args.add(self.int_args[v])

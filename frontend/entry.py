@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -27,6 +27,7 @@ from scriptc.frontend.specs import (
     KnownSpec,
     ListSpec,
     Live,
+    LiveNumber,
     ScalarSpec,
     Spec,
     TensorSpec,
@@ -34,7 +35,7 @@ from scriptc.frontend.specs import (
 )
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Func, Module, Value
+from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
@@ -51,10 +52,13 @@ class Entry:
     result: Spec
     live: list[Live]
     guards: list[Guard]
+    numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
 
 
 class EntryReader(Calls, Reader):
-    """A whole reader."""
+    """A whole reader. `body` is the block of the entry function."""
+
+    body: Block
 
     def argument(self, spec: Spec, name: str) -> AV:
         """The abstract value of an argument; dynamic leaves become parameters of the function."""
@@ -81,11 +85,20 @@ class EntryReader(Calls, Reader):
                 return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in pairs}, is_argument=True)
         raise AssertionError(spec)
 
+    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
+        for number, value in zip(self.outside.numbers, self.number_args, strict=True):
+            if number.container is container and number.key == key:
+                return Dyn(value)
+        value = self.parameter({"i64": INT, "f64": FLOAT}[spec.kind], name)
+        self.number_args[value] = (id(container), key)
+        self.outside.numbers.append(LiveNumber(container, key, spec))
+        return Dyn(value)
+
     places = 0
 
     def parameter(self, type: Type, name: str) -> Value:
-        value = Value(type, self.builder.block, re.sub(r"\W", "_", name))
-        self.builder.block.args.append(value)
+        value = Value(type, self.body, re.sub(r"\W", "_", name))
+        self.body.args.append(value)
         return value
 
 
@@ -140,20 +153,22 @@ def _spec_of_type(t: Type) -> Spec:
 
 
 def read(
-    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True, name: str | None = None
-) -> Entry:
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
+    changing: Collection[Any] = (),
+) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
-    receiver: the object that the first parameter is, or None for a plain function. Raises CompileError with every error
+    receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
+    their dict, key), that are not to be baked in because they change between calls. Raises CompileError with every error
     found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
     """
     library.load()
-    assume = Assumptions()
+    assume = Assumptions(changing=set(changing))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
         specs = Signature(frozenset(assume.known_args), dynamic).of(arguments)
-        module = Module(name or func.__qualname__.replace(".<locals>", ""))
+        module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
@@ -181,7 +196,7 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         raise CompileError(Diagnostic(Loc(code.co_filename, code.co_firstlineno), str(e))) from e
     frame = Frame(source, func, None)
     reader.frames.append(frame)
-    body = reader.builder.block
+    body = reader.body = reader.builder.block
     reader.node = source.node
     if receiver is not None:
         first = source.node.args.posonlyargs + source.node.args.args
@@ -204,11 +219,14 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         reader.report(e)
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
-    assert not reader.poisoned, "a statement was left out, but no error says why"
+    if reader.poisoned:
+        raise InternalError("a statement was left out, but the error that it is in was lost", reader.loc)
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    return Entry(reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()))
+    return Entry(
+        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
+    )
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:

@@ -7,6 +7,8 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from scriptc.frontend.context import Poisoned, Terminated, Walk
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
@@ -146,9 +148,7 @@ class Expressions(Operators, Lookup, Iteration, Texts):
             self.node = saved
 
     def e_IfExp(self, node: ast.IfExp) -> AV:
-        return self.choose(
-            self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse)
-        )
+        return self.choose(self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
 
     # ---- displays ----
     def e_Tuple(self, node: ast.Tuple) -> AV:
@@ -403,7 +403,10 @@ class Expressions(Operators, Lookup, Iteration, Texts):
             self.set_items(owner, {**self.items_of(owner), key: value})
             return
         if is_tensor(owner):
-            view = self.index_tensor(owner, index)
+            view, picked = self.indexed(owner, index)
+            if picked:
+                self.copy_into(view, self.put(view, picked, value, accumulate=False))
+                return
             source = self.cast(value, tensor_type(owner).dtype) if is_tensor(value) else value
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
@@ -458,29 +461,75 @@ class Expressions(Operators, Lookup, Iteration, Texts):
             "pass the state in as an argument and return the new one",
         )
 
+    def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
+        """A copy of a tensor with a value where tensors index it."""
+        from scriptc.frontend.decompositions.indexing import put_tensors
+
+        if not is_tensor(value):
+            value = self.op("full", self.shape_tuple(()), value, dtype=tensor_type(view).dtype)
+        places = Tup(list(picked.values()))
+        return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
+
     def index_tensor(self, tensor: AV, index: AV) -> AV:
-        """Basic indexing: ints, slices, None, `...`; each makes a view."""
+        """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""
+        view, picked = self.indexed(tensor, index)
+        if not picked:
+            return view
+        from scriptc.frontend.decompositions.indexing import index_tensors
+
+        return self.call(Known(index_tensors), [view, Known(tuple(picked)), Tup(list(picked.values()))], {})
+
+    def indexed(self, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
+        """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index."""
         parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
         if isinstance(index, Known) and isinstance(index.obj, tuple):
             parts = [Known(o) for o in index.obj]
         rank = tensor_type(tensor).rank
-        consumed = sum(not (isinstance(p, Known) and (p.obj is None or p.obj is Ellipsis)) for p in parts)
+        consumed = sum(self.indexed_dims(p) for p in parts)
         if consumed > rank:
             self.raises_at_run_time("IndexError", f"too many indices for tensor of dimension {rank}")
+        return self.basic_index(tensor, parts, rank - consumed)
+
+    def indexed_dims(self, part: AV) -> int:
+        """How many dims of a tensor an index takes."""
+        if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis):
+            return 0
+        is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
+        return tensor_type(part).rank if is_mask else 1
+
+    def basic_index(self, tensor: AV, parts: list[AV], skipped: int) -> tuple[AV, dict[int, AV]]:
+        """The view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
         dim, result = 0, tensor
+        picked: dict[int, AV] = {}
         for part in parts:
             obj = part.obj if isinstance(part, Known) else ...
             if isinstance(part, Known) and obj is None:
                 result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
             elif isinstance(part, Known) and obj is Ellipsis:
-                dim += rank - consumed
+                dim += skipped
             elif self.is_slice(part):
                 result, dim = self.slice_dim(result, dim, part), dim + 1
             elif self.is_integer(part):
                 result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
             else:
-                self.fail(f"indexing a tensor with {describe(part)} is not supported yet", "use ints and slices")
-        return result if result is not tensor or not parts else self.op("alias", tensor)
+                for index in self.index_tensors_of(part):
+                    picked[dim] = index
+                    dim += 1
+        return (result if result is not tensor or not parts or picked else self.op("alias", tensor)), picked
+
+    def index_tensors_of(self, part: AV) -> list[AV]:
+        """The tensors of places that an index stands for: a mask stands for one per dim."""
+        if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
+            part = self.call(Known(torch.tensor), [part], {})
+        if not is_tensor(part):
+            self.fail(f"indexing a tensor with {describe(part)} is not supported yet", "use ints, slices and tensors")
+        t = tensor_type(part)
+        if t.dtype not in ("bool", "u8"):
+            return [part]
+        places = self.op("nonzero", part)
+        if not t.rank:
+            self.fail("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where")
+        return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
 
     def is_integer(self, av: AV) -> bool:
         if isinstance(av, Known):

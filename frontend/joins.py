@@ -66,7 +66,7 @@ class Leaf(Plan):
         yield self.type
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
-        if isinstance(av, Unbound):
+        if isinstance(av, (Unbound, Poison)):
             yield ctx.builder.op("undef", (), ctx.loc, types=[self.type]).result
         else:
             yield ctx.value(av)
@@ -168,12 +168,13 @@ def unify(
     """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
     `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
     with smaller serials were there before the paths parted."""
-    first = avs[0]
-    if any(isinstance(a, Poison) for a in avs):
-        return Same(Poison())
-    moved = next((a for a in avs if isinstance(a, Moved)), None)
-    if moved is not None or all(isinstance(a, Unbound) for a in avs):
-        return Same(moved or first)
+    sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
+    moved = next((a for a in sound if isinstance(a, Moved)), None)
+    if moved is not None:
+        return Same(moved)
+    if all(isinstance(a, Unbound) for a in sound):
+        return Same(Unbound() if len(sound) == len(avs) else Poison())
+    avs, first = sound, sound[0]
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))

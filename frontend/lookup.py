@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import TensorSpec
+from scriptc.frontend.specs import ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -30,12 +30,14 @@ from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
+_NUMBERS = {int: "i64", float: "f64"}
 
 
 def is_library(module_name: str | None) -> bool:
-    """Whether a module belongs to torch or Python, whose names are taken not to change."""
+    """Whether a module belongs to torch, Python or scriptc, whose names are taken not to change."""
     root = (module_name or "").partition(".")[0]
     return root in (
+        "scriptc",
         "torch",
         "math",
         "operator",
@@ -88,6 +90,8 @@ class Lookup(Context):
         """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
         if isinstance(obj, torch.Tensor):
             return self.live_tensor(obj, container, key, name)
+        if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
+            return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
         if guarded:
             by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
             self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
@@ -121,6 +125,8 @@ class Lookup(Context):
             guarded = not is_library(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
         if hasattr(builtins, name):
+            if not is_library(func.__module__):
+                self.guard("DICT_MISSING", func.__globals__, name, None)
             return Known(getattr(builtins, name))
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
@@ -133,8 +139,8 @@ class Lookup(Context):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
-            case Tup(items, cls) if name in getattr(cls, "_fields", ()):
-                return items[cls._fields.index(name)]  # type: ignore[attr-defined]
+            case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+                return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
                 return found
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
@@ -164,9 +170,11 @@ class Lookup(Context):
                 return Known(torch.device("cpu"))
             case "ndim":
                 return Known(t.rank)
-            case "T" | "mT":
-                if name == "T" and t.rank != 2:
-                    self.fail("T of a tensor that is not 2-D is not supported", "use permute or mT")
+            case "T" | "mT" | "H" | "mH":
+                if t.rank < 2 and name in ("T", "H"):
+                    return self.op("alias", tensor)
+                if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
+                    self.fail(f"{name} of a tensor of {t.rank} dims is not supported", "use permute or mT")
                 return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn":
                 return Known(False)

@@ -123,7 +123,7 @@ class Loops(Flow):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, returns = len(self.errors), [len(f.returns) for f in self.frames]
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -140,12 +140,14 @@ class Loops(Flow):
             keys -= {k for k in keys if isinstance(header.get(k), Moved)}
             envs = [before, header, *inner, *leaving]
             found = self.plans(keys, envs, force=True, mark=mark)
+            found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
                 break
             block.drop()
             plans = found
             if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
                 del self.errors[errors:]
+                self.poisoned = poisoned
             del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]

@@ -48,8 +48,8 @@ BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
     "BitAnd": (operator.and_, "int.and_", "", "bitwise_and"),
     "BitOr": (operator.or_, "int.or_", "", "bitwise_or"),
     "BitXor": (operator.xor, "int.xor", "", "bitwise_xor"),
-    "LShift": (operator.lshift, "int.lshift", "", ""),
-    "RShift": (operator.rshift, "int.rshift", "", ""),
+    "LShift": (operator.lshift, "int.lshift", "", "bitwise_left_shift"),
+    "RShift": (operator.rshift, "int.rshift", "", "bitwise_right_shift"),
 }
 COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
@@ -61,7 +61,9 @@ _METHODS = {
     "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
     "Invert": "invert",
 }  # fmt: skip
+_DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
+_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
     "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">",
@@ -222,9 +224,17 @@ class Operators(Alternatives, Texts):
                 "Subtraction, the `-` operator, with two bool tensors is not supported. "
                 "Use the `^` or `logical_xor()` operator instead.",
             )
-        if name == "floor_div" and category(common) < 2:
-            self.fail("floor division of integer tensors is not supported yet", "use torch.div on floats")
+        if name in _DIVIDES and common not in FLOATING:
+            self.check_divisor(operands[1])
         return self.op(name, *(self.cast(av, common) for av in operands))
+
+    def check_divisor(self, divisor: AV) -> None:
+        """Integers divided by zero raise, whatever else is in the tensor."""
+        zero = self.compare("Eq", divisor, Known(0))
+        if is_tensor(zero):
+            dims = tuple(range(tensor_type(zero).rank))
+            zero = self.op("any", zero, dim=dims, keepdim=False, dtype="bool")
+        self.check_that(self.negate(self.truth(zero)), "RuntimeError", "ZeroDivisionError")
 
     def matmul(self, a: AV, b: AV) -> AV:
         for av in (a, b):
@@ -261,6 +271,10 @@ class Operators(Alternatives, Texts):
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
+        if (x.type, y.type) == (INT, FLOAT):
+            return Dyn(self.build(f"mixed.{name}", [x, y]))
+        if (x.type, y.type) == (FLOAT, INT):
+            return Dyn(self.build(f"mixed.{_MIRRORED.get(name, name)}", [y, x]))
         if FLOAT in (x.type, y.type):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))

@@ -104,6 +104,15 @@ class Live:
 
 
 @dataclass(frozen=True)
+class LiveNumber:
+    """An int or float that is read at each call from where it lives, because it changes between calls."""
+
+    container: dict[Any, Any]
+    key: Any
+    spec: ScalarSpec
+
+
+@dataclass(frozen=True)
 class Guard:
     """What compiled code depends on outside its arguments. `kind` is one of the bridge's guard kinds."""
 

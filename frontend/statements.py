@@ -33,7 +33,6 @@ class Statements(Loops, Matching):
         except Terminated:
             return False
         except Poisoned:
-            self.poisoned = True
             return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value):
@@ -48,6 +47,7 @@ class Statements(Loops, Matching):
 
     def poison(self, stmt: ast.stmt) -> bool:
         """What a statement in error would have bound or returned is not reported again."""
+        self.poisoned = True
         for name in assigned([stmt]):
             self.frame.locals[name] = Poison()
         if isinstance(stmt, ast.Return):

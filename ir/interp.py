@@ -63,13 +63,49 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
         return torch.where(c, a, b).to(dtype)
 
+    def extreme(name: str) -> Callable[..., Any]:
+        def run(*operands: Any) -> Any:
+            dtype = next(x.dtype for x in operands if isinstance(x, torch.Tensor))
+            return getattr(torch, name)(*(torch.as_tensor(x, dtype=dtype) for x in operands))
+
+        return run
+
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
+    def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
+        if reduce == "set":
+            return torch.scatter(x, dim, index, src)
+        name = {"add": "sum"}.get(reduce, reduce)
+        return torch.scatter_reduce(x, dim, index, src, name, include_self=include_self)
+
+    def arg_scan(x: Any, dim: int, largest: bool) -> Any:
+        return (torch.cummax if largest else torch.cummin)(x, dim)[1]
+
+    def argsort(x: Any, dim: int, descending: bool) -> Any:
+        return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
+
+    def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
+        return torch.as_strided(x, size, stride, None if offset < 0 else offset)
+
+    def heaviside(a: Any, b: Any) -> Any:
+        """Also of numbers, which torch's own does not take."""
+        tensors = [v if isinstance(v, torch.Tensor) else torch.tensor(v) for v in (a, b)]
+        dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
+        return torch.heaviside(*(t.to(dtype) for t in tensors))
+
     own: dict[str, Callable[..., Any]] = {
+        "heaviside": heaviside,
+        "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
+        "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
+        "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
+        "frexp_mantissa": lambda x: torch.frexp(x)[0],
+        "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
+        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
 

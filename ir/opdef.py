@@ -91,7 +91,8 @@ def _number(text: str) -> Any:
 class Samples:
     """Inputs for the tests generated from a row: `shapes` per tensor operand, values drawn from [low, high].
 
-    `extra` gives further positional arguments (numbers, tuples), one tuple per variation.
+    `extra` gives further positional arguments (numbers, tuples), one tuple per variation. `kinds` gives the dtypes of
+    operands that do not have the sampled one (which "" stands for). `finite`: infinities and NaN are not tried.
     """
 
     shapes: tuple[tuple[tuple[int, ...], ...], ...] = ()
@@ -99,6 +100,8 @@ class Samples:
     high: float = 3.0
     dtypes: tuple[str, ...] = ("f32", "f64")
     extra: tuple[tuple[Any, ...], ...] = ((),)
+    kinds: tuple[str, ...] = ()
+    finite: bool = False
 
 
 Infer = Callable[[Sequence["Value"], Mapping[str, Any]], Sequence["Type"]]

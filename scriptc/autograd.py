@@ -63,6 +63,7 @@ class GradCall:
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
         inputs: list[Any] = [leaf for a in self.entry.args for leaf in _leaves(a.spec, arguments[a.name])]
+        inputs += [None] * len(self.entry.numbers)
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
         differentiable = [bool(g & requires) for g in self.gradients]

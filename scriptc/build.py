@@ -20,7 +20,9 @@ from scriptc.pipeline import translate
 from scriptc.target import Target, target_of
 
 # Libraries that every program links, and targets that CMake keeps for itself.
-_TAKEN_NAMES = frozenset("m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split())
+_TAKEN_NAMES = frozenset(
+    "m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split()
+)
 
 
 def build(
@@ -41,7 +43,7 @@ def build(
     options: those of `scriptc.compile`.
     Returns the directory. One that an earlier build made is replaced, another one is refused.
     """
-    made, folder = Options.of(options), Path(out)
+    made, folder = Options.of({"freeze": True, **options}), Path(out)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
@@ -76,7 +78,9 @@ def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, 
         target = target_of(model)
         return target.func.__name__, target, target.bind(example_args, {})
     if example_args:
-        raise TypeError("with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}")
+        raise TypeError(
+            "with a dict of entries, each has its example arguments in the dict: {'step': (function, (x, y))}"
+        )
     targets = {key: (target_of(function), args) for key, (function, args) in model.items()}
     if not targets:
         raise ValueError("a build needs an entry")

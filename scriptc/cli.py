@@ -67,7 +67,9 @@ def _parser() -> argparse.ArgumentParser:
 
     build = add("build", _build, "write a directory of C that cmake builds and tests without Python or torch")
     build.add_argument("--out", required=True, type=Path, metavar="DIR", help="directory to write")
-    build.add_argument("--name", required=True, help="name of the library and prefix of its C functions")
+    build.add_argument("--name", help="name of the library and prefix of its C functions (default: that of DIR)")
+    build.add_argument("--embed-weights", action="store_true", help="compile the weights in, instead of a file of them")
+    build.add_argument("--march", default="", help="one kind of machine alone, such as native (default: all, at load)")
 
     compare = add("compare", _compare, "run the target in eager PyTorch and compiled, and show how the results differ")
     compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
@@ -136,8 +138,12 @@ def _build(options: argparse.Namespace) -> int:
     model, (args, kwargs) = _read_target(options)
     if kwargs:
         raise UserError("build takes the arguments of the call by position")
-    scriptc.build(model, *args, out=options.out, name=options.name, **_compile_options(options))
-    print(f"wrote {options.out}; cmake -S {options.out} -B {options.out}/build builds it")
+    written = {"out": options.out, "name": options.name, "embed_weights": options.embed_weights, "march": options.march}
+    try:
+        scriptc.build(model, *args, **written, **_compile_options(options))
+    except (ValueError, FileExistsError) as error:
+        raise UserError(str(error)) from error
+    print(f"wrote {options.out}; cmake -S {options.out} -B {options.out}/build configures it")
     return OK
 
 

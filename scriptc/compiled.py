@@ -68,7 +68,7 @@ class CompiledFunction(Inspection):
 
     @functools.cached_property
     def _dispatcher(self) -> Dispatcher:  # type: ignore[override]
-        return Dispatcher(target_of(self.__scriptc_original__), self._options)
+        return Dispatcher(self.__scriptc_original__, self._options)
 
     @functools.cached_property
     def __call__(self) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ class CompiledMethod(Inspection):
     def __init__(self, method: MethodType, options: Options):
         functools.update_wrapper(self, method)
         self.__scriptc_original__ = method
-        self._dispatcher = Dispatcher(target_of(method), options)
+        self._dispatcher = Dispatcher(method, options)
         self._call = self._dispatcher.call
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -124,13 +124,19 @@ def _function_type(func: FunctionType, options: Options) -> CompiledFunction:
     return made
 
 
+def _remade(make: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The original in a pickle: pickle itself refuses to make another class's object in the place of ours."""
+    return make(*arguments)
+
+
 def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Module:
     """A module of a subclass made for it, which shares all state with the original."""
     cls = type(module)
-    dispatcher = Dispatcher(target_of(module), options)
+    dispatcher = Dispatcher(module, options)
 
     def reduce(self: Any, protocol: Any = 2) -> Any:
-        return module.__reduce_ex__(protocol)
+        make, arguments, *rest = module.__reduce_ex__(protocol)
+        return _remade, (make, arguments), *rest
 
     def deepcopy(self: Any, memo: dict[int, Any]) -> torch.nn.Module:
         return _compile_instance(copy.deepcopy(module, memo), options)
@@ -160,7 +166,7 @@ def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.n
         store = self.__dict__.setdefault(_SLOT, _Store())
         found = store.get("")
         if found is None:
-            found = store[""] = Dispatcher(target_of(self), options)
+            found = store[""] = Dispatcher(self, options)
         return found
 
     def call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
-from scriptc.target import Target
+from scriptc.target import target_of
 
 
 @dataclass(frozen=True)
@@ -51,29 +53,38 @@ def describe(spec: Any) -> str:
 class Dispatcher:
     """Compiles a target for each new signature and keeps the results."""
 
-    def __init__(self, target: Target, options: Options):
-        self.target = target
+    def __init__(self, obj: Any, options: Options):
+        self.obj = obj
+        self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
         self._lock = threading.RLock()
+        self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
         self.callable = bridge.Callable(self._miss)
         self.call = self.callable.call
 
     def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """A call that no variant fits: compile one that does."""
-        arguments = self.target.bind(args, kwargs)
         with self._lock:
-            self.add(arguments)
+            self.target = target_of(self.obj)  # a module may have been given another forward
+            self.add(self.target.bind(args, kwargs))
         return True
 
     def add(self, arguments: dict[str, Any]) -> Variant:
         """Compiles for one call."""
-        translated = translate(self.target, arguments, self.options)
+        translated = translate(self.target, arguments, self.options, self._changing())
         name, source = translated.entry.module.name, translated.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
         variant = Variant(translated, library)
         self.install(variant)
         return variant
+
+    def _changing(self) -> set[Any]:
+        """Numbers outside that were baked in and have changed twice since: from now on they are read at each call."""
+        for guard in [g for v in self.variants[-1:] for g in v.translated.entry.guards if g.kind == "DICT_EQ"]:
+            if type(guard.expected) in (int, float) and guard.container.get(guard.key) != guard.expected:
+                self._changes[id(guard.container), guard.key] += 1
+        return {place for place, times in self._changes.items() if times >= 2}
 
     def install(self, variant: Variant) -> None:
         """From now on, calls that the variant fits run it."""
@@ -87,8 +98,8 @@ class Dispatcher:
             entry=0,
             params=parameters(self.target, entry.args),
             result=to_bridge(entry.result),
-            live=tuple(bridge.Live(live.container, live.key, to_bridge(live.spec)) for live in entry.live),
-            guards=tuple(map(_guard, entry.guards)),
+            live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in (*entry.numbers, *entry.live)),
+            guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             grad_call=GradCall(self.target, entry, gradients) if any(gradients) else None,

@@ -20,12 +20,14 @@ from scriptc.ir.loc import Loc
 from scriptc.target import Target
 
 # Headers serve both languages.
-_KEYWORDS = frozenset("""alignas alignof and asm auto bool break case catch char class compl concept const consteval constexpr
+_KEYWORDS = frozenset(
+    """alignas alignof and asm auto bool break case catch char class compl concept const consteval constexpr
 constinit const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
 for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private protected public register
 reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
 thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
-linux unix i386 std""".split())
+linux unix i386 std""".split()
+)
 _USED = "context caller package levels weights embedded code free v c k out why".split()  # in the bodies of C functions
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only last_error free_tensors free_array model get entries check""".split()
@@ -65,7 +67,10 @@ class _Describer:
     def describe(self, name: str, target: Target) -> EntryInterface:
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
         results = self.leaves(self.entry.result, "result", argument=False)
-        tree = {"parameters": [self.parameter(target, arg) for arg in self.entry.args], "result": self.tree(self.entry.result)}
+        tree = {
+            "parameters": [self.parameter(target, arg) for arg in self.entry.args],
+            "result": self.tree(self.entry.result),
+        }
         declared = f"{target.func.__qualname__}, {re.split(r'[/]', self.loc.file)[-1]}:{self.loc.line}"
         return EntryInterface(name, declared, tuple(arguments), tuple(results), tuple(self.baked), tree)
 
@@ -115,7 +120,12 @@ class _Describer:
             case front.TupleSpec(items, cls):
                 fields = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None)
                 parts = [self.tree(item, argument=argument) for item in items]
-                return {"is": "tuple", "class": cls.__name__, "fields": list(fields) if fields else None, "items": parts}
+                return {
+                    "is": "tuple",
+                    "class": cls.__name__,
+                    "fields": list(fields) if fields else None,
+                    "items": parts,
+                }
             case front.DictSpec(keys, items):
                 if not all(isinstance(key, str) for key in keys):
                     raise self.refusal("a dict with keys that are no strings cannot be passed", "use strings as keys")

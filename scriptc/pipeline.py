@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +38,12 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
     run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
 
 
-def translate(target: Target, arguments: Mapping[str, Any], options: Options) -> Translated:
-    """Python source to C text, specialised on one call."""
+def translate(
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
+) -> Translated:
+    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic)
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
     source_ir = print_module(entry.module)
     gradients = output_dependencies(entry.module)
     try:

@@ -22,7 +22,8 @@ from scriptc.target import Target
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
 SECONDS = 15.0  # that trying variations may take
-_SIZES = (1, 2, 3, 5, 7, 11)
+_SIZES = (1, 2, 3, 5, 17, 64)
+MAX_ELEMENTS = 1 << 20  # of a variation's arguments together, unless the example has more
 Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
 
 
@@ -48,7 +49,7 @@ class _Recorder:
     def run(self) -> list[Pair]:
         pairs = [self.call(self.varied({}, fresh=False))]
         groups = self.groups()
-        seen = {()}
+        seen: set[tuple[tuple[Place, int], ...]] = {()}
         for k in range(4 * MAX_PAIRS):
             if len(pairs) == MAX_PAIRS or self.late():
                 break
@@ -67,6 +68,8 @@ class _Recorder:
     def attempt(self, sizes: dict[Place, int]) -> list[Pair]:
         """One pair, or none where eager refuses."""
         arguments = self.varied(sizes)
+        if _elements(arguments) > max(MAX_ELEMENTS, _elements(self.example)):
+            return []
         try:
             return [self.call(arguments)]
         except Exception:
@@ -144,10 +147,11 @@ class _Recorder:
     # ---- calls ----
 
     def call(self, arguments: dict[str, Any]) -> Pair:
-        expected = list(_leaves(self.eager(self.receiver, copy.deepcopy(arguments)), self.entry.result))
-        given = [leaf for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
-        recorded = [_recorded(leaf) for leaf in expected]
-        return Pair(self.index, [_recorded(leaf) for leaf in given], recorded, self.references(arguments, expected))
+        # Before the call, which may write to its arguments.
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
+        wide = _wide(arguments)
+        expected = list(_leaves(self.eager(self.receiver, arguments), self.entry.result))
+        return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
         bound = self.target.signature.bind_partial()
@@ -158,14 +162,14 @@ class _Recorder:
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
-        """The results computed in float64, None for those that have no such."""
+        """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
         if not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = list(_leaves(self.eager(self.wide, _wide(arguments)), self.entry.result))
+            wide = list(_leaves(self.eager(self.wide, arguments), self.entry.result))
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:
@@ -190,6 +194,13 @@ def _sizes(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
         case specs.DictSpec(keys, items):
             for key, s in zip(keys, items, strict=True):
                 yield from _sizes(value[key], s, f"{path}[{key!r}]")
+
+
+def _elements(value: Any) -> int:
+    if isinstance(value, torch.Tensor):
+        return value.numel()
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return sum(map(_elements, items))
 
 
 def _leaves(value: Any, spec: specs.Spec) -> Iterator[Any]:

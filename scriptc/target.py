@@ -13,11 +13,15 @@ _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 @dataclass(frozen=True)
 class Target:
-    """A Python function and the object that its first parameter is (`receiver`, None for a plain function)."""
+    """A Python function and the object that its first parameter is (`receiver`, None for a plain function).
+
+    guards: what made this the target, as (kind, container, key, expected); where one fails, it is another.
+    """
 
     func: FunctionType
     receiver: Any
     name: str
+    guards: tuple[tuple[str, Any, Any, Any], ...] = ()
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
@@ -46,17 +50,11 @@ def target_of(obj: Any) -> Target:
     """The target behind a function, bound method or nn.Module; TypeError for anything else."""
     import torch
 
+    if isinstance(obj, Target):
+        return obj
     obj = original(obj)
     if isinstance(obj, torch.nn.Module):
-        forward = original(getattr(type(obj), "forward", None))
-        own = obj.__dict__.get("forward")
-        if isinstance(own, MethodType) and isinstance(own.__func__, FunctionType):
-            return Target(own.__func__, own.__self__, type(obj).__name__)
-        if isinstance(own, FunctionType):
-            return Target(own, None, type(obj).__name__)
-        if not isinstance(forward, FunctionType) or forward.__name__ == "_forward_unimplemented":
-            raise TypeError(f"{type(obj).__name__} has no forward() written in Python")
-        return Target(forward, obj, type(obj).__name__)
+        return _forward_of(obj)
     if isinstance(obj, MethodType) and isinstance(obj.__func__, FunctionType):
         return Target(obj.__func__, obj.__self__, obj.__func__.__qualname__)
     if isinstance(obj, FunctionType):
@@ -64,3 +62,23 @@ def target_of(obj: Any) -> Target:
     raise TypeError(
         f"scriptc compiles functions, methods, nn.Module classes and instances, not {type(obj).__name__} objects"
     )
+
+
+def _forward_of(module: Any) -> Target:
+    """The forward that calling a module runs: its own, if it was given one, or that of its class."""
+    cls, own = type(module), module.__dict__.get("forward")
+    if own is None:
+        found = cls.forward
+        forward = original(found)
+        if not isinstance(forward, FunctionType) or forward.__name__ == "_forward_unimplemented":
+            raise TypeError(f"{cls.__name__} has no forward() written in Python")
+        guards = [("DICT_MISSING", module.__dict__, "forward", None), ("TYPE_ATTR_IS", cls, "forward", found)]
+        return Target(forward, module, cls.__name__, tuple(guards))
+    func, receiver = (own.__func__, own.__self__) if isinstance(own, MethodType) else (own, None)
+    if not isinstance(func, FunctionType):
+        raise TypeError(f"the forward that this {cls.__name__} was given is not written in Python")
+    hooks = [module.__dict__[name] for name in ("_forward_hooks", "_forward_pre_hooks")]
+    if any(hooks):
+        raise TypeError(f"hooks on a {cls.__name__} whose forward was replaced are not supported")
+    guards = [("DICT_IS", module.__dict__, "forward", own), *(("DICT_EMPTY", h, None, None) for h in hooks)]
+    return Target(func, receiver, cls.__name__, tuple(guards))

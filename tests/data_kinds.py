@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from c_kinds import C_KINDS
 from data_suite import Case, Kind
+from frontend_kinds import FRONTEND_KINDS
 from ir_kinds import IR_KINDS
 
 
@@ -19,4 +20,5 @@ KINDS: dict[str, Kind] = {
     "suite-": suite_upper,
     **IR_KINDS,
     **C_KINDS,
+    **FRONTEND_KINDS,
 }

@@ -81,6 +81,8 @@ def _case(
     dtypes: list[str] = []
     kept: list[tuple[int, ...]] = []
     given: list[Any] = []
+    assert row.samples is not None
+    kinds = row.samples.kinds
     for i, shape in enumerate(shapes):
         t: Type
         if numbers and shape == ():
@@ -90,7 +92,7 @@ def _case(
                 continue
             given.append(numbers[0])
         else:
-            dtypes.append("bool" if row.ref == "where" and i == 0 else dtype)
+            dtypes.append(kinds[i] if i < len(kinds) and kinds[i] else dtype)
             kept.append(shape)
             t = TensorType(dtypes[-1], (None,) * len(shape))
             if row.name == "squeeze":

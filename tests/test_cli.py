@@ -136,13 +136,23 @@ def test_ir_at_each_stage(nets: str, capsys: pytest.CaptureFixture[str]) -> None
     assert everything.startswith("// after read\n")
     assert printed("--after", "read") in everything
     assert printed("--optimize", "0") == printed("--after", "read")
-    assert "%x: f32[?]" in printed() and "%x: f32[3]" in printed("--static")
+    assert "%x: f32[3]" in printed("--static") and "%x: f32[3]" not in printed()
     assert "nets.py" not in printed() and "nets.py" in printed("--locs")
 
 
 def test_c(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("c", f"{nets}:twice") == 0
     assert "/* nets.py:14: return x * n */" in capsys.readouterr().out
+
+
+def test_build(nets: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "made"
+    assert run("build", f"{nets}:twice", "--out", str(out), "--name", "doubled") == 0
+    assert (out / "CMakeLists.txt").is_file() and (out / "include" / "doubled.h").is_file()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    assert run("build", f"{nets}:twice", "--out", str(tmp_path / "other")) == 2
+    assert run("build", f"{nets}:twice", "--out", str(out), "--name", "not a name") == 2
 
 
 @pytest.mark.parametrize("source", ["-", "file"])

@@ -7,7 +7,7 @@ from programs import calling, control, dtypes, numbers, sequences, tensors  # no
 from programs.cases import PROGRAMS
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
-FEW = 15  # calls at -O3: there are a hundred pairs of dtypes
+FEW = 5  # calls at -O3: there are a hundred pairs of dtypes
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in PROGRAMS]
 
 

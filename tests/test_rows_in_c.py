@@ -14,6 +14,7 @@ from row_cases import RowCase, row_module
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.ir.interp import Interpreter
+from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 from scriptc.ir.phases import C_READY, HIGH
 
@@ -50,11 +51,16 @@ def test_each_op_of_the_loop_ir_is_printed() -> None:
 FRESH_STRIDES = {"pow"}
 
 
+def telling_strides(t: torch.Tensor) -> list[int]:
+    """Strides of dims that hold more than one element: those of others, eager's own functions choose differently."""
+    return [stride for size, stride in zip(t.shape, t.stride(), strict=True) if size != 1]
+
+
 def same(got: Any, expected: Any, exact: bool, strides: bool = True) -> None:
     if isinstance(expected, torch.Tensor):
         assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
         if expected.numel() > 1 and strides:
-            assert got.stride() == expected.stride()
+            assert telling_strides(got) == telling_strides(expected)
         if exact:
             assert torch.equal(torch.nan_to_num(got, 7.0), torch.nan_to_num(expected, 7.0))
             if got.dtype.is_floating_point:
@@ -93,6 +99,12 @@ def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, layout:
     assert compiled.live == 0, "objects are left"
 
 
+def layouts(row: OpDef) -> tuple[str, ...]:
+    assert row.samples is not None
+    special = "ELEMENTWISE" in row.traits and not row.samples.finite
+    return ("plain", "transposed", *(("special",) if special else ()))
+
+
 def test_c_has_no_warnings(tmp_path: Path) -> None:
     module, _ = row_module([row for row in SAMPLED if "ELEMENTWISE" not in row.traits], "quiet")
     assert_no_warnings(module, tmp_path)
@@ -104,7 +116,7 @@ def test_rows(index: int) -> None:
     compiled, interpreter = Compiled(module), Interpreter(module)
     failures = []
     for case in cases:
-        for layout in ("plain", "transposed", *(["special"] if "ELEMENTWISE" in case.row.traits else [])):
+        for layout in layouts(case.row):
             try:
                 compare(compiled, interpreter, case, layout)
             except AssertionError as error:

@@ -129,13 +129,13 @@ def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> Non
     assert ctypes.CDLL(str(second)).answer() == 43
 
 
-def test_only_what_is_needed_is_compiled(
-    root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_is_needed_is_compiled(root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (small_runtime / "two.c").write_text("int one(void);\nint two(void);\nint two(void)\n{ return one(); }\n")
     compiled: list[str] = []
     real = toolchain.compile_object
-    monkeypatch.setattr(build, "compile_object", lambda source, *rest: (compiled.append(source.stem), real(source, *rest)))
+    monkeypatch.setattr(
+        build, "compile_object", lambda source, *rest: (compiled.append(source.stem), real(source, *rest))
+    )
     build.build_library("int one(void);\n" + PROGRAM.replace("%d", "one()"), "first", optimize=0, debug=False)
     assert sorted(compiled) == ["first", "one"]
     build.build_library("int two(void);\n" + PROGRAM.replace("%d", "two()"), "second", optimize=0, debug=False)

@@ -122,7 +122,11 @@ def _rebuilt(spec: Spec, leaves: Iterator[Any]) -> Any:
 def assert_same(expected: Outcome, actual: Outcome) -> None:
     if expected.error is not None:
         assert actual.error is not None, f"returned {actual.result!r}, but eager raises {expected.error!r}"
-        assert type(actual.error) is type(expected.error), f"raised {actual.error!r}, but eager raises {expected.error!r}"
+        assert type(actual.error) is type(expected.error), (
+            f"raised {actual.error!r}, but eager raises {expected.error!r}"
+        )
+    elif actual.error is not None and _too_large(expected.result):
+        assert type(actual.error) is OverflowError  # ints are of 64 bits here
     elif actual.error is not None:
         raise AssertionError(f"eager returns {expected.result!r}") from actual.error
     else:
@@ -130,6 +134,12 @@ def assert_same(expected: Outcome, actual: Outcome) -> None:
         where = [_places(o.result, list(_objects(o.args, "arg"))) for o in (expected, actual)]
         assert where[0] == where[1], f"the result's identity: {where[1]}, but eager: {where[0]}"
     _same(expected.args, actual.args, "args")
+
+
+def _too_large(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_too_large, value))
+    return isinstance(value, int) and not -(2**63) <= value < 2**63
 
 
 def _same(a: Any, b: Any, at: str) -> None:
@@ -148,7 +158,9 @@ def _same(a: Any, b: Any, at: str) -> None:
             _same(a[k], b[k], f"{at}[{k!r}]")
     elif isinstance(a, float):
         assert str(a) == str(b) or a != 0, f"{at}: {b!r}, but eager: {a!r}"  # the sign of zero counts
-        torch.testing.assert_close(torch.tensor(b, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), equal_nan=True)
+        torch.testing.assert_close(
+            torch.tensor(b, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), equal_nan=True
+        )
     else:
         assert a == b, f"{at}: {b!r}, but eager: {a!r}"
 
@@ -173,7 +185,10 @@ def _places(result: Any, given: list[tuple[str, Any]]) -> list[str]:
         views = [
             f"view of {name} at {obj.storage_offset()}"
             for name, o in given
-            if isinstance(o, torch.Tensor) and isinstance(obj, torch.Tensor) and o.numel() and _storage(o) == _storage(obj)
+            if isinstance(o, torch.Tensor)
+            and isinstance(obj, torch.Tensor)
+            and o.numel()
+            and _storage(o) == _storage(obj)
         ]
         again = seen.setdefault(id(obj), path)
         found.append(f"{path}: {(same or views or ['new'])[0]}{'' if again == path else f' again {again}'}")

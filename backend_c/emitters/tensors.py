@@ -74,6 +74,19 @@ def arg_reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def scan(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = Args("cx", low.one(op.operands[0]), f"SC_{op.name.upper()}", c_const(op.attrs["dim"]), _dtype(op))
+    return low.call(op, "sc_scan", args, op.result.type)
+
+
+@emitter
+def scatter(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), [a for a in op.defn.args if a.name not in ("reduce", "include_self")])
+    args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]))
+    return low.call(op, "sc_scatter", args, op.result.type)
+
+
+@emitter
 def full(low: Lowerer, op: Op) -> Sequence[Shape]:
     items, value = flatten(low.get(op.operands[0])), low.one(op.operands[1])
     args = Args("cx", _dtype(op)).array(items).add(str(len(items)))

@@ -12,14 +12,18 @@ from scriptc.frontend.library import decomposes
 
 @decomposes("torch.softmax", "Tensor.softmax")
 def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    x = input if dtype is None else input.to(dtype)
+    x = (input if dtype is None else input.to(dtype)).contiguous()
+    if x.dim() > 0 and x.size(dim) == 0:
+        return x.clone()
     e = torch.exp(x - torch.amax(x, dim, keepdim=True))
     return e / torch.sum(e, dim, keepdim=True)
 
 
 @decomposes("torch.log_softmax", "Tensor.log_softmax")
 def log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    x = input if dtype is None else input.to(dtype)
+    x = (input if dtype is None else input.to(dtype)).contiguous()
+    if x.dim() > 0 and x.size(dim) == 0:
+        return x.clone()
     shifted = x - torch.amax(x, dim, keepdim=True)
     return shifted - torch.log(torch.sum(torch.exp(shifted), dim, keepdim=True))
 
@@ -57,3 +61,92 @@ def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
 @decomposes("torch.relu_")
 def relu_(input: Tensor) -> Tensor:
     return input.copy_(torch.relu(input))
+
+
+@decomposes("torch._C._nn.hardtanh")
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    return torch.clamp(input, min_val, max_val)
+
+
+@decomposes("torch._C._nn.relu6")
+def relu6(input: Tensor) -> Tensor:
+    return torch.clamp(input, 0, 6)
+
+
+@decomposes("torch._C._nn.hardsigmoid")
+def hardsigmoid(input: Tensor) -> Tensor:
+    return torch.clamp(input + 3, 0, 6) / 6
+
+
+@decomposes("torch._C._nn.hardswish")
+def hardswish(input: Tensor) -> Tensor:
+    return input * torch.clamp(input + 3, 0, 6) / 6
+
+
+@decomposes("torch._C._nn.log_sigmoid")
+def log_sigmoid(input: Tensor) -> Tensor:
+    return torch.clamp(input, max=0) - torch.log1p(torch.exp(-torch.abs(input)))
+
+
+@decomposes("torch._C._nn.mish")
+def mish(input: Tensor) -> Tensor:
+    return input * torch.tanh(torch.nn.functional.softplus(input))
+
+
+@decomposes("torch._C._nn.softshrink")
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    if lambd < 0:
+        raise RuntimeError("lambda must be greater or equal to 0")
+    return torch.where(input > lambd, input - lambd, torch.where(input < -lambd, input + lambd, input * 0))
+
+
+@decomposes("torch.hardshrink", "Tensor.hardshrink")
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    return torch.where((input >= -lambd) & (input <= lambd), 0.0, input)
+
+
+@decomposes("torch.threshold", "torch._C._VariableFunctions.threshold")
+def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
+    return torch.where(input <= threshold, value, input).to(input.dtype)
+
+
+@decomposes("torch.celu")
+def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    return torch.where(input > 0, input, alpha * torch.expm1(input / alpha))
+
+
+@decomposes("torch.selu")
+def selu(input: Tensor) -> Tensor:
+    alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+    return scale * torch.where(input > 0, input, alpha * torch.expm1(input))
+
+
+@decomposes("torch.prelu", "Tensor.prelu")
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    if input.dim() > 1 and weight.dim() == 1:
+        weight = weight.reshape([1, -1] + [1] * (input.dim() - 2))
+    return torch.where(input > 0, input, input * weight)
+
+
+@decomposes("torch._C._nn.glu")
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    half = input.size(dim) // 2
+    return input.narrow(dim, 0, half) * torch.sigmoid(input.narrow(dim, half, half))
+
+
+@decomposes("torch._C._nn.scaled_dot_product_attention")
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    if enable_gqa:
+        key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
+        value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
+    factor = 1 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = query * factor @ key.transpose(-2, -1)
+    if is_causal:
+        allowed = torch.ones(query.size(-2), key.size(-2), dtype=torch.bool).tril()
+        scores = torch.where(allowed, scores, -math.inf)
+    if attn_mask is not None:
+        scores = torch.where(attn_mask, scores, -math.inf) if attn_mask.dtype == torch.bool else scores + attn_mask
+    return torch.dropout(torch.softmax(scores, -1), dropout_p, True) @ value

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.var", "Tensor.var")
-def var(
-    input: Tensor,
-    dim: int | None = None,
-    unbiased: bool = True,
-    keepdim: bool = False,
-    *,
-    correction: int | None = None,
-) -> Tensor:
+@decomposes("torch.var_mean")
+def var_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    if isinstance(dim, bool):  # var_mean(x, unbiased)
+        dim, unbiased = None, dim
     mean = torch.mean(input, dim, keepdim=True)
     centred = input - mean
     squares = torch.sum(centred * centred, dim, keepdim=keepdim)
-    count = input.numel() // mean.numel()
+    count = input.numel() // max(mean.numel(), 1)
     degrees = (1 if unbiased else 0) if correction is None else correction
-    return squares / max(count - degrees, 0)
+    return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
+
+
+@decomposes("torch.var", "Tensor.var")
+def var(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
+    return torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0]
+
+
+@decomposes("torch.std", "Tensor.std")
+def std(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> Tensor:  # fmt: skip
+    return torch.sqrt(torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0])
+
+
+@decomposes("torch.std_mean")
+def std_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    variance, mean = torch.var_mean(input, dim, unbiased, keepdim, correction=correction)
+    return torch.sqrt(variance), mean
 
 
 @decomposes("torch.layer_norm")
@@ -40,3 +65,262 @@ def layer_norm(
     if bias is not None:
         result = result + bias
     return result
+
+
+@decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp")
+def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
+    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    highest = torch.amax(x, dim, keepdim=True)
+    shift = torch.where(torch.isinf(highest), 0.0, highest)
+    total = torch.log(torch.sum(torch.exp(x - shift), dim, keepdim=True)) + shift
+    return total if keepdim else total.reshape(torch.sum(x, dim).shape)
+
+
+@decomposes("torch.nansum", "Tensor.nansum")
+def nansum(
+    input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    return torch.sum(torch.where(torch.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+@decomposes("torch.nanmean", "Tensor.nanmean")
+def nanmean(
+    input: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
+) -> Tensor:
+    counted = torch.sum(~torch.isnan(input), dim, keepdim)
+    return torch.nansum(input, dim, keepdim, dtype=dtype) / counted
+
+
+@decomposes("torch.aminmax", "Tensor.aminmax")
+def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    if dim is None and keepdim:
+        dims = tuple(range(input.dim()))
+        return torch.return_types.aminmax((torch.amin(input, dims, True), torch.amax(input, dims, True)))
+    if dim is None:
+        return torch.return_types.aminmax((torch.amin(input), torch.amax(input)))
+    return torch.return_types.aminmax((torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)))
+
+
+@decomposes("torch.linalg.vector_norm")
+def vector_norm(
+    x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
+    dtype: torch.dtype | None = None,
+) -> Tensor:  # fmt: skip
+    values = torch.abs(x if dtype is None else x.to(dtype))
+    if ord == math.inf:
+        return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
+    if ord == -math.inf:
+        return torch.amin(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
+    if ord == 0:
+        return torch.sum(values != 0, dim, keepdim).to(values.dtype)
+    if ord == 1:
+        return torch.sum(values, dim, keepdim)
+    if ord == 2:
+        return torch.sqrt(torch.sum(values * values, dim, keepdim))
+    return torch.pow(torch.sum(torch.pow(values, ord), dim, keepdim), 1.0 / ord)
+
+
+@decomposes("torch.norm", "torch.functional.norm", "Tensor.norm")
+def norm(
+    input: Tensor, p: float | str | None = "fro", dim: int | tuple[int, ...] | None = None, keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+) -> Tensor:  # fmt: skip
+    if p == "nuc":
+        raise NotImplementedError("the nuclear norm")
+    order = 2.0 if p is None or p == "fro" else p
+    return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
+
+
+@decomposes("torch.dist", "Tensor.dist")
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    return torch.linalg.vector_norm(input - other, p)
+
+
+@decomposes("torch.renorm", "Tensor.renorm")
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    d = dim % input.dim()
+    others = tuple(i for i in range(input.dim()) if i != d)
+    length = torch.linalg.vector_norm(input, p, others, keepdim=True)
+    return input * torch.where(length > maxnorm, maxnorm / (length + 1e-7), 1.0)
+
+
+def _line(input: Tensor, dim: int | None) -> tuple[Tensor, int]:
+    if dim is None:
+        return input.reshape(-1), 0
+    return (input.reshape(1), 0) if input.dim() == 0 else (input, dim % input.dim())
+
+
+def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Tensor, Tensor]:
+    """The lower of two middles; a NaN is the median of what it is in, unless it is ignored."""
+    x, d = _line(input, dim)
+    order = torch.argsort(x, d)
+    missing = torch.isnan(x)
+    valid = x.size(d) - torch.sum(missing, d, keepdim=True)
+    first_nan = torch.clamp(valid, max=x.size(d) - 1)
+    place = torch.where(valid > 0, (valid - 1) // 2, 0)
+    if not ignore_nan:
+        place = torch.where(valid == x.size(d), place, first_nan)
+    index = torch.gather(order, d, place)
+    value = torch.gather(x, d, index)
+    if dim is None or (not keepdim or input.dim() == 0):
+        return value.select(d, 0), index.select(d, 0)
+    return value, index
+
+
+@decomposes("torch.median", "Tensor.median")
+def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    found = _median(input, dim, keepdim, False)
+    return found[0] if dim is None else torch.return_types.median(found)
+
+
+@decomposes("torch.nanmedian", "Tensor.nanmedian")
+def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    found = _median(input, dim, keepdim, True)
+    return found[0] if dim is None else torch.return_types.nanmedian(found)
+
+
+@decomposes("torch.msort", "Tensor.msort")
+def msort(input: Tensor) -> Tensor:
+    return torch.sort(input, 0)[0]
+
+
+@decomposes("torch.diff", "Tensor.diff")
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+    d = dim % input.dim()
+    result = input
+    if prepend is not None:
+        result = torch.cat([prepend, result], d)
+    if append is not None:
+        result = torch.cat([result, append], d)
+    for _ in range(n):
+        size = result.size(d)
+        length = max(size - 1, 0)
+        high, low = result.narrow(d, size - length, length), result.narrow(d, 0, length)
+        result = high ^ low if input.dtype == torch.bool else high - low
+    return result
+
+
+def _spacing(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor | float:
+    if x is None:
+        return dx
+    steps = torch.diff(x, 1, -1 if x.dim() == 1 else dim)
+    if x.dim() == 1:
+        return steps.reshape(tuple(-1 if i == dim else 1 for i in range(y.dim())))
+    return steps
+
+
+@decomposes("torch.trapezoid", "torch.trapz")
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    d = dim % y.dim()
+    length = max(y.size(d) - 1, 0)
+    pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
+    return torch.sum(pairs * _spacing(y, x, dx, d), d) / 2
+
+
+@decomposes("torch.cumulative_trapezoid")
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    d = dim % y.dim()
+    length = max(y.size(d) - 1, 0)
+    pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
+    return torch.cumsum(pairs * _spacing(y, x, dx, d), d) / 2
+
+
+@decomposes("torch.batch_norm", "torch._C._VariableFunctions.batch_norm")
+def batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    """In training the running statistics move towards those of the batch."""
+    shape = (1, -1) + (1,) * (input.dim() - 2)
+    if training or running_mean is None:
+        dims = (0, *range(2, input.dim()))
+        variance, mean = torch.var_mean(input, dims, correction=0)
+        if running_mean is not None:
+            running_mean.copy_((1 - momentum) * running_mean + momentum * mean)
+        if running_var is not None:
+            count = input.numel() // input.size(1)
+            running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
+    else:
+        mean, variance = running_mean, running_var
+    result = (input - mean.reshape(shape)) * torch.rsqrt(variance + eps).reshape(shape)
+    if weight is not None:
+        result = result * weight.reshape(shape)
+    return result if bias is None else result + bias.reshape(shape)
+
+
+@decomposes("torch.group_norm")
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Tensor:  # fmt: skip
+    grouped = input.reshape(input.size(0), num_groups, -1)
+    variance, mean = torch.var_mean(grouped, 2, correction=0, keepdim=True)
+    result = ((grouped - mean) * torch.rsqrt(variance + eps)).reshape(input.shape)
+    shape = (1, -1) + (1,) * (input.dim() - 2)
+    if weight is not None:
+        result = result * weight.reshape(shape)
+    return result if bias is None else result + bias.reshape(shape)
+
+
+@decomposes("torch.instance_norm")
+def instance_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    use_input_stats: bool, momentum: float, eps: float, cudnn_enabled: bool,
+) -> Tensor:  # fmt: skip
+    dims = tuple(range(2, input.dim()))
+    shape = (1, -1) + (1,) * (input.dim() - 2)
+    if use_input_stats:
+        variance, mean = torch.var_mean(input, dims, correction=0, keepdim=True)
+        count = input.numel() // max(input.size(0) * input.size(1), 1)
+        if running_mean is not None:
+            seen = torch.mean(mean, 0).reshape(-1)
+            running_mean.copy_((1 - momentum) * running_mean + momentum * seen)
+        if running_var is not None:
+            spread = torch.mean(variance, 0).reshape(-1) * (count / max(count - 1, 1))
+            running_var.copy_((1 - momentum) * running_var + momentum * spread)
+    else:
+        mean, variance = running_mean.reshape(shape), running_var.reshape(shape)
+    result = (input - mean) * torch.rsqrt(variance + eps)
+    if weight is not None:
+        result = result * weight.reshape(shape)
+    return result if bias is None else result + bias.reshape(shape)
+
+
+@decomposes("torch.rms_norm", "torch.nn.functional.rms_norm")
+def rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    dims = tuple(range(-len(normalized_shape), 0))
+    small = torch.finfo(input.dtype).eps if eps is None else eps
+    result = input * torch.rsqrt(torch.mean(input * input, dims, keepdim=True) + small)
+    return result if weight is None else result * weight
+
+
+@decomposes("torch.native_layer_norm")
+def native_layer_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None, bias: Tensor | None, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    dims = tuple(range(-len(normalized_shape), 0))
+    variance, mean = torch.var_mean(input, dims, correction=0, keepdim=True)
+    return torch.layer_norm(input, normalized_shape, weight, bias, eps), mean, torch.rsqrt(variance + eps)
+
+
+@decomposes("torch.native_group_norm")
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    variance, mean = torch.var_mean(input.reshape(N, group, -1), 2, correction=0)
+    return torch.group_norm(input, group, weight, bias, eps), mean, torch.rsqrt(variance + eps)
+
+
+@decomposes("torch.native_batch_norm")
+def native_batch_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
+    training: bool, momentum: float, eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+    if not training:
+        result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+        return result, torch.zeros(0), torch.zeros(0)
+    variance, mean = torch.var_mean(input, (0, *range(2, input.dim())), correction=0)
+    result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
+    return result, mean, torch.rsqrt(variance + eps)

@@ -21,3 +21,390 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
 def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
     at = dim % input.dim()
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
+
+
+@decomposes("torch.broadcast_shapes")
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    result = _shape(shapes[0])
+    for other in shapes[1:]:
+        result = _broadcast(result, _shape(other))
+    return torch.Size(result)
+
+
+def _shape(shape: tuple[int, ...] | int) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+def _broadcast(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+    rank = max(len(a), len(b))
+    wide = [(1,) * (rank - len(s)) + tuple(s) for s in (a, b)]
+    return tuple(wide[1][i] if wide[0][i] == 1 else wide[0][i] for i in range(rank))
+
+
+@decomposes("torch.broadcast_tensors", "torch.functional.broadcast_tensors")
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    shape = tuple(each[0].shape)
+    for t in each[1:]:
+        shape = _broadcast(shape, tuple(t.shape))
+    return tuple(t.expand(shape) for t in each)
+
+
+@decomposes("torch.broadcast_to", "Tensor.broadcast_to")
+def broadcast_to(input: Tensor, size: tuple[int, ...]) -> Tensor:
+    return input.expand(size)
+
+
+@decomposes("Tensor.sum_to_size")
+def sum_to_size(input: Tensor, *size: int) -> Tensor:
+    wanted = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    lead = input.dim() - len(wanted)
+    result = torch.sum(input, tuple(range(lead))) if lead > 0 else input
+    for d, n in enumerate(wanted):
+        if n == 1:
+            result = torch.sum(result, d, keepdim=True)
+    return result
+
+
+def _copy(name: str, view: str) -> None:
+    function = getattr(torch, view, None) or getattr(Tensor, view)
+
+    @decomposes(f"torch.{name}")
+    def copied(input: Tensor, *args: object, **kwargs: object) -> Tensor:
+        return function(input, *args, **kwargs).clone()  # type: ignore[no-any-return]
+
+
+for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "narrow", "as_strided", "view", "unfold",
+              "t", "detach"):  # fmt: skip
+    _copy(f"{_view}_copy", _view)
+_copy("alias_copy", "detach")
+
+
+@decomposes("torch.unbind_copy")
+def unbind_copy(input: Tensor, dim: int = 0) -> list[Tensor]:
+    return [t.clone() for t in torch.unbind(input, dim)]
+
+
+@decomposes("torch.movedim", "Tensor.movedim", "torch.moveaxis", "Tensor.moveaxis")
+def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
+    rank = input.dim()
+    if rank == 0:
+        return input
+    froms = tuple(d % rank for d in ((source,) if isinstance(source, int) else source))
+    tos = tuple(d % rank for d in ((destination,) if isinstance(destination, int) else destination))
+    rest = [d for d in range(rank) if d not in froms]
+    places = [d for d in range(rank) if d not in tos]
+    return input.permute(tuple(froms[tos.index(d)] if d in tos else rest[places.index(d)] for d in range(rank)))
+
+
+@decomposes("torch.fliplr", "Tensor.fliplr")
+def fliplr(input: Tensor) -> Tensor:
+    return torch.flip(input, (1,))
+
+
+@decomposes("torch.flipud", "Tensor.flipud")
+def flipud(input: Tensor) -> Tensor:
+    return torch.flip(input, (0,))
+
+
+@decomposes("torch.roll", "Tensor.roll")
+def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ...] | None = None) -> Tensor:
+    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+        by = shifts if isinstance(shifts, int) else shifts[0]
+        return torch.roll(input.reshape(-1), by, 0).reshape(input.shape)
+    result = input.clone()
+    if input.dim() == 0:
+        return result
+    pairs = zip((shifts,) if isinstance(shifts, int) else shifts, (dims,) if isinstance(dims, int) else dims)  # noqa: B905
+    for shift, dim in pairs:
+        n = input.size(dim)
+        at = (n - shift) % n if n > 0 else 0
+        result = torch.cat([result.narrow(dim, at, n - at), result.narrow(dim, 0, at)], dim)
+    return result
+
+
+@decomposes("torch.rot90", "Tensor.rot90")
+def rot90(input: Tensor, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Tensor:
+    a, b = dims
+    if k % 4 == 1:
+        return torch.flip(input, (b,)).transpose(a, b)
+    if k % 4 == 2:
+        return torch.flip(input, (a, b))
+    if k % 4 == 3:
+        return torch.flip(input, (a,)).transpose(a, b)
+    return input.clone()
+
+
+@decomposes("torch.ravel", "Tensor.ravel")
+def ravel(input: Tensor) -> Tensor:
+    return input.reshape(-1)
+
+
+def _at_least(input: Tensor, rank: int) -> Tensor:
+    if input.dim() == 0:
+        return input.reshape((1,) * rank)
+    if rank == 2 and input.dim() == 1:
+        return input.unsqueeze(0)
+    if rank == 3 and input.dim() == 1:
+        return input.unsqueeze(0).unsqueeze(-1)
+    if rank == 3 and input.dim() == 2:
+        return input.unsqueeze(-1)
+    return input
+
+
+def _atleast(rank: int) -> None:
+    @decomposes(f"torch.atleast_{rank}d", f"torch.functional.atleast_{rank}d")
+    def atleast(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
+        if len(tensors) == 1 and isinstance(tensors[0], Tensor):
+            return _at_least(tensors[0], rank)
+        return tuple(_at_least(t, rank) for t in (tensors[0] if len(tensors) == 1 else tensors))
+
+
+for _rank in (1, 2, 3):
+    _atleast(_rank)
+
+
+@decomposes("torch.hstack")
+def hstack(tensors: list[Tensor]) -> Tensor:
+    parts = [_at_least(t, 1) for t in tensors]
+    return torch.cat(parts, 0 if parts[0].dim() == 1 else 1)
+
+
+@decomposes("torch.vstack", "torch.row_stack")
+def vstack(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([_at_least(t, 2) for t in tensors], 0)
+
+
+@decomposes("torch.dstack")
+def dstack(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([_at_least(t, 3) for t in tensors], 2)
+
+
+@decomposes("torch.column_stack")
+def column_stack(tensors: list[Tensor]) -> Tensor:
+    return torch.cat([t.reshape(-1, 1) if t.dim() < 2 else t for t in tensors], 1)
+
+
+@decomposes("torch.tile", "Tensor.tile")
+def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
+    return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
+
+
+@decomposes("torch.split_with_sizes", "Tensor.split_with_sizes")
+def split_with_sizes(input: Tensor, split_sizes: list[int], dim: int = 0) -> tuple[Tensor, ...]:
+    return torch.split(input, list(split_sizes), dim)
+
+
+@decomposes("torch.split_with_sizes_copy")
+def split_with_sizes_copy(input: Tensor, split_sizes: list[int], dim: int = 0) -> list[Tensor]:
+    return [t.clone() for t in torch.split(input, list(split_sizes), dim)]
+
+
+@decomposes("torch.unsafe_split", "Tensor.unsafe_split")
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    return torch.split(tensor, split_size, dim)
+
+
+@decomposes("torch.unsafe_chunk", "Tensor.unsafe_chunk")
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    return torch.chunk(input, chunks, dim)
+
+
+@decomposes("torch.tensor_split", "Tensor.tensor_split")
+def tensor_split(input: Tensor, indices_or_sections: int | list[int], dim: int = 0) -> tuple[Tensor, ...]:
+    n = input.size(dim)
+    if isinstance(indices_or_sections, int):
+        count = indices_or_sections
+        short, longer = n // count, n % count
+        return tuple(
+            input.narrow(dim, i * short + min(i, longer), short + (1 if i < longer else 0)) for i in range(count)
+        )
+    d = dim % input.dim()
+    bounds = (0, *indices_or_sections)
+    ends = (*indices_or_sections, n)
+    return tuple(input.transpose(0, d)[a:b].transpose(0, d) for a, b in zip(bounds, ends))  # noqa: B905
+
+
+@decomposes("torch.hsplit", "Tensor.hsplit")
+def hsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    return torch.tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
+
+
+@decomposes("torch.vsplit", "Tensor.vsplit")
+def vsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    return torch.tensor_split(input, indices_or_sections, 0)
+
+
+@decomposes("torch.dsplit", "Tensor.dsplit")
+def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    return torch.tensor_split(input, indices_or_sections, 2)
+
+
+@decomposes("torch.tril", "Tensor.tril")
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    row = torch.arange(input.size(-2)).unsqueeze(1)
+    column = torch.arange(input.size(-1))
+    return torch.where(column - row <= diagonal, input, 0).to(input.dtype)
+
+
+@decomposes("torch.triu", "Tensor.triu")
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    row = torch.arange(input.size(-2)).unsqueeze(1)
+    column = torch.arange(input.size(-1))
+    return torch.where(column - row >= diagonal, input, 0).to(input.dtype)
+
+
+@decomposes("torch.diag_embed", "Tensor.diag_embed")
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    rank = input.dim() + 1
+    n = input.size(-1) + abs(offset)
+    a, b = dim1 % rank, dim2 % rank
+    batch = tuple(input.shape[:-1])
+    low, high = min(a, b), max(a, b)
+    shape = (*batch[:low], n, *batch[low : high - 1], n, *batch[high - 1 :])
+    result = torch.zeros(shape, dtype=input.dtype)
+    result.diagonal(offset, dim1, dim2).copy_(input)
+    return result
+
+
+@decomposes("torch.diag", "Tensor.diag")
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    if input.dim() == 1:
+        return torch.diag_embed(input, diagonal)
+    return torch.diagonal(input, diagonal).clone()
+
+
+@decomposes("torch.diagflat", "Tensor.diagflat")
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    return torch.diag_embed(input.reshape(-1), offset)
+
+
+@decomposes("torch.linalg.diagonal")
+def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    return torch.diagonal(A, offset, dim1, dim2)
+
+
+@decomposes("torch.trace", "Tensor.trace")
+def trace(input: Tensor) -> Tensor:
+    return torch.sum(torch.diagonal(input))
+
+
+@decomposes("torch.meshgrid", "torch.functional.meshgrid")
+def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
+    each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
+    rank = len(each)
+    swap = indexing == "xy" and rank > 1
+    order = (1, 0, *range(2, rank)) if swap else tuple(range(rank))
+    sizes = tuple(each[d].numel() for d in order)
+    return tuple(
+        t.reshape(tuple(-1 if order[d] == i else 1 for d in range(rank))).expand(sizes) for i, t in enumerate(each)
+    )
+
+
+@decomposes("torch.cartesian_prod", "torch.functional.cartesian_prod")
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    if len(tensors) == 1:
+        return tensors[0]
+    return torch.stack([t.reshape(-1) for t in torch.meshgrid(*tensors, indexing="ij")], 1)
+
+
+@decomposes("torch.block_diag", "torch.functional.block_diag")
+def block_diag(*tensors: Tensor) -> Tensor:
+    blocks = [_at_least(t, 2) for t in tensors]
+    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=blocks[0].dtype)
+    row, column = 0, 0
+    for b in blocks:
+        result.narrow(0, row, b.size(0)).narrow(1, column, b.size(1)).copy_(b)
+        row, column = row + b.size(0), column + b.size(1)
+    return result
+
+
+@decomposes("torch._C._nn.pad", "torch.nn.functional.pad")
+def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    if mode == "constant":
+        return torch.constant_pad_nd(input, pad, 0 if value is None else value)
+    result = input
+    for i in range(len(pad) // 2):
+        dim = input.dim() - 1 - i
+        n = input.size(dim)
+        places = torch.arange(-pad[2 * i], n + pad[2 * i + 1])
+        if mode == "reflect":
+            if pad[2 * i] >= n or pad[2 * i + 1] >= n:
+                raise RuntimeError("Padding size should be less than the corresponding input dimension")
+            places = (n - 1) - torch.abs((n - 1) - torch.abs(places))
+        elif mode == "replicate":
+            places = torch.clamp(places, 0, n - 1)
+        else:
+            places = torch.remainder(places, n)
+        result = torch.index_select(result, dim, places)
+    return result
+
+
+@decomposes("torch.constant_pad_nd")
+def constant_pad_nd(input: Tensor, pad: list[int], value: float = 0) -> Tensor:
+    rank, count = input.dim(), len(pad) // 2
+    before = (0,) * (rank - count) + tuple(pad[2 * (count - 1 - i)] for i in range(count))
+    after = (0,) * (rank - count) + tuple(pad[2 * (count - 1 - i) + 1] for i in range(count))
+    sizes = tuple(n + a + b for n, a, b in zip(input.shape, before, after))  # noqa: B905
+    result = torch.full(sizes, value, dtype=input.dtype)
+    to, source = result, input
+    for d in range(rank):
+        a, b = before[d], after[d]
+        cut, left = max(-a, 0), max(a, 0)
+        n = input.size(d) - cut - max(-b, 0)
+        source = source.narrow(d, cut, n)
+        to = to.narrow(d, left, n)
+    to.copy_(source)
+    return result
+
+
+@decomposes("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    classes = int(torch.amax(tensor)) + 1 if num_classes < 0 else num_classes
+    return (tensor.unsqueeze(-1) == torch.arange(classes)).to(torch.int64)
+
+
+@decomposes("torch.repeat_interleave", "Tensor.repeat_interleave")
+def repeat_interleave(
+    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
+    if dim is None:
+        return torch.repeat_interleave(input.reshape(-1), repeats, 0)
+    d = dim % max(input.dim(), 1)
+    n = input.size(d) if input.dim() > 0 else 1
+    if isinstance(repeats, int):
+        places = torch.arange(n).unsqueeze(1).expand(n, repeats).reshape(-1)
+    else:  # the place of each result among the ends of the runs
+        ends = torch.cumsum(repeats.reshape(-1).expand(n), 0)
+        total = int(ends[-1]) if n > 0 else 0
+        places = torch.sum(ends <= torch.arange(total).unsqueeze(1), 1)
+    return torch.index_select(input, d, places)
+
+
+@decomposes("torch.pixel_shuffle", "torch.nn.functional.pixel_shuffle")
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    r = upscale_factor
+    batch = tuple(input.shape[:-3])
+    c, h, w = input.size(-3) // (r * r), input.size(-2), input.size(-1)
+    rank = len(batch)
+    x = input.reshape(*batch, c, r, r, h, w)
+    x = x.permute(*range(rank), rank, rank + 3, rank + 1, rank + 4, rank + 2)
+    return x.reshape(*batch, c, h * r, w * r)
+
+
+@decomposes("torch.pixel_unshuffle", "torch.nn.functional.pixel_unshuffle")
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    r = downscale_factor
+    batch = tuple(input.shape[:-3])
+    c, h, w = input.size(-3), input.size(-2) // r, input.size(-1) // r
+    rank = len(batch)
+    x = input.reshape(*batch, c, h, r, w, r)
+    x = x.permute(*range(rank), rank, rank + 2, rank + 4, rank + 1, rank + 3)
+    return x.reshape(*batch, c * r * r, h, w)
+
+
+@decomposes("torch.channel_shuffle", "torch.nn.functional.channel_shuffle")
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    b, c = input.size(0), input.size(1)
+    rest = tuple(input.shape[2:])
+    return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)

@@ -78,8 +78,9 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "functions", "images", "memory", "numbers", "pointwise",
-                   "reductions", "sequences", "shapes"):  # fmt: skip
+    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "numbers",
+                   "pointwise", "reductions", "sequences", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "lists", "numbers", "reductions", "shapes"):
+    for module in ("activations", "contractions", "indexing", "lists", "losses", "numbers", "pointwise", "recurrent",
+                   "reductions", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

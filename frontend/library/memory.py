@@ -75,7 +75,8 @@ def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
 
 def _conversion(method: str, name: str) -> None:
     @serves(f"Tensor.{method}")
-    def handler(r: Reader, self: AV) -> AV:
+    def handler(r: Reader, self: AV, memory_format: AV = Known(None)) -> AV:  # noqa: B008
+        options(r, {"memory_format": memory_format})
         return r.cast(self, name)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import torch
+
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
+from scriptc.ir.dtypes import FLOATING
 
 _ONE = Known(1)
 _NONE = Known(None)
@@ -24,7 +27,7 @@ def sub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
     return r.elementwise("sub", input, _scaled(r, other, alpha))
 
 
-@serves("torch.rsub")
+@serves("torch.rsub", "Tensor.rsub")
 def rsub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
     return r.elementwise("sub", other, _scaled(r, input, alpha))
 
@@ -34,14 +37,50 @@ def div(r: Reader, input: AV, other: AV, *, rounding_mode: AV = _NONE) -> AV:
     mode = r.known(rounding_mode, "rounding_mode")
     if mode is None:
         return r.elementwise("div", input, other)
-    if mode == "floor":
-        return r.elementwise("floor_div", input, other)
-    r.fail(f"rounding_mode={mode!r} is not supported yet", "use torch.trunc(a / b)")
+    if mode not in ("floor", "trunc"):
+        r.raises_at_run_time(
+            "RuntimeError", f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
+        )
+    return r.elementwise("floor_div" if mode == "floor" else "trunc_div", input, other)
 
 
 @serves("torch.floor_divide", "Tensor.floor_divide")
 def floor_divide(r: Reader, input: AV, other: AV) -> AV:
     return r.elementwise("floor_div", input, other)
+
+
+@serves("Tensor.__rdiv__", "Tensor.__rtruediv__")
+def rdiv(r: Reader, input: AV, other: AV) -> AV:
+    return r.elementwise("mul", r.elementwise("reciprocal", input), other)
+
+
+def _reflected(method: str, op: str) -> None:
+    @serves(f"Tensor.{method}")
+    def handler(r: Reader, input: AV, other: AV) -> AV:
+        return r.binary(op, other, input)
+
+
+for _method, _op in (
+    ("__rsub__", "Sub"), ("__rmod__", "Mod"), ("__rpow__", "Pow"), ("__rfloordiv__", "FloorDiv"), ("__rmul__", "Mult"),
+    ("__rmatmul__", "MatMult"), ("__rand__", "BitAnd"), ("__ror__", "BitOr"), ("__rxor__", "BitXor"),
+):  # fmt: skip
+    _reflected(_method, _op)
+
+
+@serves("torch.frexp", "Tensor.frexp")
+def frexp(r: Reader, input: AV) -> AV:
+    exponent = r.cast(r.elementwise("frexp.exponent", input), "i32")
+    return Tup([r.elementwise("frexp.mantissa", input), exponent], torch.return_types.frexp)
+
+
+@serves("torch.round", "Tensor.round")
+def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B008
+    places = r.known(decimals, "decimals")
+    if places == 0 or tensor_type(input).dtype not in FLOATING:
+        return r.elementwise("round", input)
+    scale = Known(10.0 ** abs(places))
+    up, down = ("mul", "div") if places > 0 else ("div", "mul")
+    return r.elementwise(down, r.elementwise("round", r.elementwise(up, input, scale)), scale)
 
 
 @serves("torch.where", "Tensor.where")
@@ -76,7 +115,7 @@ def clamp_max(r: Reader, input: AV, max: AV) -> AV:
     return clamp(r, input, max=max)
 
 
-@serves("torch.pow", "Tensor.pow", "torch.float_power")
+@serves("torch.pow", "Tensor.pow")
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
     """Small whole exponents are products, as in eager."""
     if isinstance(exponent, Known) and is_tensor(input):

@@ -8,7 +8,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, Tup, tensor_type
+from scriptc.frontend.values import AV, Dyn, Known, Tup, tensor_type
 from scriptc.ir.dtypes import FLOATING
 
 _NONE, _FALSE = Known(None), Known(False)
@@ -89,6 +89,12 @@ def _extreme(name: str) -> None:
         """max(x), max(x, dim) with indices, max(a, b)."""
         along = dim if isinstance(other, Known) and other.obj is None else other
         if isinstance(along, Known) and along.obj is None:
+            r.check_that(
+                r.compare("NotEq", Dyn(r.build("numel", [r.value(input)])), Known(0)),
+                "RuntimeError",
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                "Specify the reduction dim with the 'dim' argument.",
+            )
             return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
         if not isinstance(along, Known):
             return r.elementwise(f"{name}imum", input, along)

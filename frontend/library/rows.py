@@ -9,18 +9,16 @@ from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 
 
-def _unary(name: str):  # type: ignore[no-untyped-def]
-    def handler(r: Operators, input: AV) -> AV:
-        return r.elementwise(name, input)
+def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
+    count = len(row.operand_args)
 
-    return handler
+    def unary(r: Operators, input: AV) -> AV:
+        return r.elementwise(row.name, input)
 
+    def binary(r: Operators, input: AV, other: AV) -> AV:
+        return r.elementwise(row.name, input, other)
 
-def _binary(name: str):  # type: ignore[no-untyped-def]
-    def handler(r: Operators, input: AV, other: AV) -> AV:
-        return r.elementwise(name, input, other)
-
-    return handler
+    return (unary, binary)[count - 1]
 
 
 def _direct(row: OpDef):  # type: ignore[no-untyped-def]
@@ -37,7 +35,7 @@ def register() -> None:
         if not row.torch:
             continue
         if "ELEMENTWISE" in row.traits:
-            handler = (_unary, _binary)[len(row.operand_args) - 1](row.name)
+            handler = _elementwise(row)
         elif not row.attr_args:
             handler = _direct(row)
         else:

@@ -9,18 +9,22 @@ from scriptc.ir.ops import (
     contractions,
     creation,
     images,
+    indexing,
     loops,
     memory,
     pointwise,
     reductions,
     scalars,
+    scans,
+    special,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise, reductions, views, contractions, images,
+    structure, scalars, containers, checks, memory, creation, pointwise,
+    special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip
     for _row in _family.ROWS:

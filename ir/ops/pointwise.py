@@ -18,8 +18,8 @@ _COMMUTES = _TRAITS | {"COMMUTATIVE"}
 _WIDE = frozenset({"WIDE_NUMBER"})
 _FLOATING = frozenset({"FLOATING"})
 _TENSOR = frozenset({"tensor"})
-_UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
-_BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
+UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
+BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
 _FLOATS = ("f32", "f64", "f16", "bf16")
 _ALL = (*_FLOATS, "u8", "i8", "i16", "i32", "i64", "bool")
 _NUMBERS = tuple(d for d in _ALL if d != "bool")
@@ -36,7 +36,7 @@ def unary(
     floating: bool = False,
 ) -> OpDef:  # fmt: skip
     """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
-    samples = Samples(_UNARY_SHAPES, low, high, dtypes)
+    samples = Samples(UNARY_SHAPES, low, high, dtypes)
     return OpDef(
         name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
         _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
@@ -52,7 +52,7 @@ def binary(
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
         _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
-        samples=Samples(_BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp,
+        samples=Samples(BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp,
     )  # fmt: skip
 
 
@@ -93,6 +93,24 @@ ROWS = [
           dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("logical_not", "!{0}", dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("bitwise_not", {"int": "~{0}", "bool": "!{0}"}, dtypes=_INTS, ulp=0.0),
+    unary("signbit", {"float": "(__builtin_signbit({0}) != 0)", "int": "(({0} < 1) & ({0} != 0))", "bool": "false"},
+          dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("isposinf", {"float": "({0} == (1.0f / 0.0f))", "int": "false", "bool": "false"},
+          dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("isneginf", {"float": "({0} == (-1.0f / 0.0f))", "int": "false", "bool": "false"},
+          dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("frac", "({0} - sc_trunc_{t}({0}))", ulp=0.0),
+    unary("deg2rad", "({0} * ({T})0.017453292519943295)", floating=True),
+    unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True),
+    unary("angle", "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", dtypes=("f32", "f64"), floating=True),
+    unary("sinc", "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
+          "torch.special.sinc", floating=True),
+    # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
+    OpDef("frexp.exponent", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_exponent", reads=_TENSOR,
+          c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=("f32", "f64"))),
+    OpDef("frexp.mantissa", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_mantissa", reads=_TENSOR,
+          c="sc_mantissa_{t}({0})",
+          samples=Samples(UNARY_SHAPES, dtypes=("f32", "f64"))),
     binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})"},
            method=False, dtypes=_ALL, commutes=True),
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),
@@ -101,17 +119,39 @@ ROWS = [
     binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE | _FLOATING),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
            dtypes=_FLOATS, ulp=1.0),
-    binary("fmod", "sc_fmod_{t}({0}, {1})", dtypes=_FLOATS),
-    binary("floor_div", "sc_floordiv_{t}({0}, {1})", method=False, dtypes=_FLOATS, ref="torch.floor_divide"),
+    binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS),
+    binary("floor_div", {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}, method=False,
+           dtypes=_FLOATS, ref="torch.floor_divide"),
+    binary("trunc_div", {"float": "sc_trunc_{t}({0} / {1})", "int": "sc_wrap_div({0}, {1})"}, method=False,
+           dtypes=_FLOATS, ref="trunc_div", traits=_WIDE),
+    binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING),
+    binary("fmax", {"float": "sc_fmax_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
+           dtypes=_ALL, ulp=1.0),
+    binary("fmin", {"float": "sc_fmin_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
+           dtypes=_ALL, ulp=1.0),
+    binary("hypot", "({T})hypot((double){0}, (double){1})", dtypes=_FLOATS, ulp=2.0),
+    binary("nextafter", {"float": "sc_nextafter_{t}({0}, {1})"}, dtypes=("f32", "f64")),
+    binary("heaviside", {"float": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)", "int": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
+           "bool": "({0} | {1})"}, dtypes=_ALL, ref="heaviside"),
+    binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
+    binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
+    binary("xlogy", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log_{t}({1}))", "torch.special.xlogy", dtypes=_FLOATS,
+           low=0.1, ulp=4.0, traits=_FLOATING),
+    binary("xlog1py", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log1p_{t}({1}))", "torch.special.xlog1py",
+           dtypes=_FLOATS, low=0.1, ulp=4.0, traits=_FLOATING, method=False, ref="torch.special.xlog1py"),
+    binary("bitwise_left_shift", {"int": "sc_wrap_shl({0}, {1})"}, "Tensor.__lshift__", dtypes=_INTS[:-1], low=0.0),
+    binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
            dtypes=("f32", "f64"), low=0.1, ulp=2.0),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
-           dtypes=_ALL, commutes=True),
+           dtypes=_ALL, commutes=True, ref="maximum"),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
-           dtypes=_ALL, commutes=True),
+           dtypes=_ALL, commutes=True, ref="minimum"),
     binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, traits=_FLOATING),
-    *(binary(n, f"({{0}} {sign} {{1}})", dtypes=_ALL, infer=predicate, commutes=n in ("eq", "ne"))
-      for n, sign in (("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="))),
+    *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_ALL, infer=predicate,
+             commutes=n in ("eq", "ne"))
+      for n, sign, long in (("eq", "==", "eq"), ("ne", "!=", "not_equal"), ("lt", "<", "less"), ("le", "<=", "less_equal"),
+                            ("gt", ">", "greater"), ("ge", ">=", "greater_equal"))),
     binary("logical_and", "(({0} != 0) & ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
     binary("logical_or", "(({0} != 0) | ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
     binary("logical_xor", "(({0} != 0) != ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
@@ -123,5 +163,5 @@ ROWS = [
     # `dtype` is the result's where both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
-          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_ALL)),
+          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_ALL, kinds=("bool",))),
 ]  # fmt: skip

@@ -62,6 +62,7 @@ ROWS = [
     _row("float.to_int", 1, INT, "builtins.int", kernel="sc_float_to_int"),
     _row("float.to_bool", 1, BOOL, "builtins.bool", c="({0} != 0)"),
     _row("bool.not", 1, BOOL, "operator.not_", c="!{0}"),
+    *_binary(_COMPARE, BOOL, "mixed", "((long double){0} @ (long double){1})"),  # an int and a float, without rounding
     *_binary("and_=& or_=| xor=!= eq=== ne=!=", BOOL, "bool", "({0} @ {1})"),
     _row("bool.to_int", 1, INT, "builtins.int", c="(int64_t){0}"),
     _row("bool.to_float", 1, FLOAT, "builtins.float", c="(double){0}"),

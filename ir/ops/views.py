@@ -167,7 +167,36 @@ def _times(count: Dim, dim: Dim) -> Dim:
     return count * dim if isinstance(count, int) and isinstance(dim, int) else None
 
 
+def _diagonal(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = _dims(operands)
+    drop = {normal_dim(attrs[name], len(dims)) for name in ("dim1", "dim2")}
+    if len(drop) < 2:
+        raise TypeRuleError(f"diagonal dimensions cannot be identical {attrs['dim1']}, {attrs['dim2']}")
+    return _like(operands, (*(d for i, d in enumerate(dims) if i not in drop), None))
+
+
+def _unfold(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims, dim = list(_dims(operands)), attrs["dimension"]
+    if dims:
+        dims[dim] = None
+    return _like(operands, (*dims, as_dim(operands[1])))
+
+
+def _as_strided(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return _like(operands, tuple(as_dim(v) for v in tuple_items(operands[1])))
+
+
 ROWS = [
+    OpDef("diagonal", "(Tensor self, SymInt offset, int dim1, int dim2) -> Tensor", _diagonal, _VIEW,
+          ref="torch.diagonal", emit="view", samples=Samples(_X, extra=((0, 0, 1), (1, 0, 1), (-2, 1, 0), (9, 0, 1)))),
+    OpDef("unfold", "(Tensor self, int dimension, SymInt size, SymInt step) -> Tensor", _unfold, _VIEW,
+          ref="Tensor.unfold", raises=True, emit="view", samples=Samples(_X, extra=((0, 2, 1), (1, 3, 2)))),
+    # offset: from the start of the storage, or -1 for the tensor's own
+    OpDef("as_strided", "(Tensor self, SymInt[] size, SymInt[] stride, SymInt offset) -> Tensor", _as_strided, _VIEW,
+          ref="as_strided", raises=True, emit="view",
+          samples=Samples(_X, extra=(((2, 2), (4, 1), -1), ((3,), (2,), 1)))),
+    OpDef("flip", "(Tensor self, int[] dims) -> Tensor", lambda o, a: (o[0].type,), _JOINS, ref="torch.flip", reads=_TENSOR,
+          emit="view", samples=Samples(_X, extra=(((0,),), ((0, 1),), ((),)))),
     OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select",
           check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
     OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW,

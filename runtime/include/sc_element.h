@@ -21,6 +21,12 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #define sc_wrap_neg(a) ((__typeof__(a))(0 - SC_UNSIGNED(a)))
 #define sc_wrap_abs(a) ((__typeof__(a))((a) < 0 ? 0 - SC_UNSIGNED(a) : SC_UNSIGNED(a)))
 #define sc_wrap_mod(a, b) ((__typeof__(a))sc_mod_i64(a, b))
+#define sc_wrap_rem(a, b) ((__typeof__(a))((b) == 0 || (int64_t)(b) == -1 ? 0 : (int64_t)(a) % (int64_t)(b)))
+#define sc_wrap_div(a, b) ((__typeof__(a))sc_div_i64(a, b))
+#define sc_wrap_floordiv(a, b) ((__typeof__(a))sc_floordiv_i64(a, b))
+/* Shifts by as many bits as there are, or by fewer than none, give what an endless shift gives. */
+#define sc_wrap_shl(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (__typeof__(a))((uint64_t)(a) << (b)))
+#define sc_wrap_shr(a, b) ((__typeof__(a))((a) >> ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 8 * sizeof(a) - 1 : (uint64_t)(b))))
 #define sc_wrap_pow(a, b) ((__typeof__(a))sc_pow_i64(a, b))
 
 /* Python's modulo: the sign of b. By zero: 0, after whoever builds the op has raised. */
@@ -28,6 +34,17 @@ static inline int64_t sc_mod_i64(int64_t a, int64_t b) {
     if (b == 0 || b == -1) return 0;
     int64_t r = a % b;
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+/* Towards zero. By zero: 0, as above. */
+static inline int64_t sc_div_i64(int64_t a, int64_t b) {
+    if (b == 0 || b == -1) return b == 0 ? 0 : (int64_t)(0 - (uint64_t)a);
+    return a / b;
+}
+
+static inline int64_t sc_floordiv_i64(int64_t a, int64_t b) {
+    int64_t q = sc_div_i64(a, b);
+    return b != 0 && b != -1 && a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
 }
 
 /* A negative exponent gives 0, but for the bases 1 and -1. */

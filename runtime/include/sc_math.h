@@ -325,4 +325,45 @@ SC_MATH double sc_floordiv_f64(double a, double b) {
     return b == 0.0 ? a / b : q != 0.0 ? whole : __builtin_copysign(0.0, a / b);
 }
 
+/* ---- of two numbers ---- */
+
+SC_MATH float sc_fmax_f32(float a, float b) { return (a > b) | (b != b) ? a : b; } /* the number, beside a NaN */
+SC_MATH float sc_fmin_f32(float a, float b) { return (a < b) | (b != b) ? a : b; }
+SC_MATH float sc_nextafter_f32(float a, float b) { return nextafterf(a, b); }
+SC_MATH float sc_mantissa_f32(float x) {
+    int exponent;
+    return frexpf(x, &exponent);
+}
+SC_MATH float sc_exponent_f32(float x) {
+    int exponent = 0;
+    frexpf(x, &exponent);
+    return x - x == 0 ? (float)exponent : 0;
+}
+SC_MATH float sc_logaddexp_f32(float a, float b) { /* equal infinities have no difference */
+    return (a == b) & (a - a != 0) ? a : sc_max_f32(a, b) + sc_log1p_f32(sc_exp_f32(-sc_abs_f32(a - b)));
+}
+SC_MATH float sc_logaddexp2_f32(float a, float b) {
+    float more = sc_log1p_f32(sc_exp2_f32(-sc_abs_f32(a - b))) * (float)1.4426950408889634;
+    return (a == b) & (a - a != 0) ? a : sc_max_f32(a, b) + more;
+}
+SC_MATH double sc_fmax_f64(double a, double b) { return (a > b) | (b != b) ? a : b; } /* the number, beside a NaN */
+SC_MATH double sc_fmin_f64(double a, double b) { return (a < b) | (b != b) ? a : b; }
+SC_MATH double sc_nextafter_f64(double a, double b) { return nextafter(a, b); }
+SC_MATH double sc_mantissa_f64(double x) {
+    int exponent;
+    return frexp(x, &exponent);
+}
+SC_MATH double sc_exponent_f64(double x) {
+    int exponent = 0;
+    frexp(x, &exponent);
+    return x - x == 0 ? (double)exponent : 0;
+}
+SC_MATH double sc_logaddexp_f64(double a, double b) { /* equal infinities have no difference */
+    return (a == b) & (a - a != 0) ? a : sc_max_f64(a, b) + sc_log1p_f64(sc_exp_f64(-sc_abs_f64(a - b)));
+}
+SC_MATH double sc_logaddexp2_f64(double a, double b) {
+    double more = sc_log1p_f64(sc_exp2_f64(-sc_abs_f64(a - b))) * (double)1.4426950408889634;
+    return (a == b) & (a - a != 0) ? a : sc_max_f64(a, b) + more;
+}
+
 #endif

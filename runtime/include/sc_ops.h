@@ -30,6 +30,11 @@ SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *s
 SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);  /* -1 keeps */
 SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
+SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
+SC_KERNEL sc_tensor *sc_unfold(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t size, int64_t step);
+/* offset counts from the start of x's storage, or is -1 for x's own; RuntimeError where that would leave the storage */
+SC_KERNEL sc_tensor *sc_as_strided(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, const int64_t *stride,
+                                   int n_stride, int64_t offset);
 SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim);
 
 /* ---- creation and copies (sc_copy.c) ---- */
@@ -46,6 +51,22 @@ SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, i
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
+
+/* ---- elements by index (sc_index.c) ---- */
+typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
+    SC_SCATTER_SET, SC_SCATTER_ADD, SC_SCATTER_PROD, SC_SCATTER_AMAX, SC_SCATTER_AMIN, SC_SCATTER_MEAN
+} sc_scatter_op;
+SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
+/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction. */
+SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
+                                int64_t op, bool include_self);
+SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, rank] */
+
+/* ---- along one dim (sc_scan.c) ---- */
+typedef enum sc_scan_op { SC_CUMSUM, SC_CUMPROD, SC_LOGCUMSUMEXP } sc_scan_op; /* ORDER SCAN: ir/ops/scans.py */
+SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
+SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax's and cummin's indices */
+SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending); /* stable */
 
 /* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
 SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);

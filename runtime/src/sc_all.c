@@ -13,6 +13,9 @@
 #include "sc_reduce.c"
 #include "sc_list.c"
 #include "sc_text.c"
+#include "sc_index.c"
+#include "sc_scan.c"
+#include "sc_special.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

@@ -232,3 +232,73 @@ SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
     }
     return l;
 }
+
+/* ---- views that step through several dims at once ---- */
+
+SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2) {
+    int a = sc_wrap_dim(cx, dim1, x->rank), b = a < 0 ? -1 : sc_wrap_dim(cx, dim2, x->rank);
+    if (b < 0) return NULL;
+    if (a == b) {
+        sc_raise(cx, "RuntimeError", "diagonal dimensions cannot be identical %lld, %lld", (long long)dim1, (long long)dim2);
+        return NULL;
+    }
+    int64_t size[SC_MAX_RANK], stride[SC_MAX_RANK];
+    int rank = 0;
+    for (int d = 0; d < x->rank; d++)
+        if (d != a && d != b) size[rank] = x->size[d], stride[rank++] = x->stride[d];
+    int64_t rows = x->size[a] - (offset < 0 ? -offset : 0), columns = x->size[b] - (offset > 0 ? offset : 0);
+    int64_t length = rows < columns ? rows : columns;
+    size[rank] = length > 0 ? length : 0;
+    stride[rank++] = x->stride[a] + x->stride[b];
+    int64_t start = length <= 0 ? 0 : offset < 0 ? -offset * x->stride[a] : offset * x->stride[b];
+    return sc_view_of(cx, x, start, rank, size, stride);
+}
+
+SC_KERNEL sc_tensor *sc_unfold(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t size, int64_t step) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    int64_t n = x->rank ? x->size[d] : 1, sizes[SC_MAX_RANK], strides[SC_MAX_RANK];
+    if (size < 0 || size > n) {
+        if (size < 0) sc_raise(cx, "RuntimeError", "size is %lld but must be >= 0", (long long)size);
+        else
+            sc_raise(cx, "RuntimeError", "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)n,
+                     (long long)size);
+        return NULL;
+    }
+    if (step < 1) {
+        sc_raise(cx, "RuntimeError", "step is %lld but must be > 0", (long long)step);
+        return NULL;
+    }
+    for (int k = 0; k < x->rank; k++) sizes[k] = x->size[k], strides[k] = x->stride[k];
+    sizes[x->rank] = size;
+    strides[x->rank] = x->rank ? x->stride[d] : 1;
+    if (x->rank) {
+        sizes[d] = (n - size) / step + 1;
+        strides[d] = x->stride[d] * step;
+    }
+    return sc_view_of(cx, x, 0, x->rank + 1, sizes, strides);
+}
+
+SC_KERNEL sc_tensor *sc_as_strided(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, const int64_t *stride,
+                                   int n_stride, int64_t offset) {
+    if (rank != n_stride) {
+        sc_raise(cx, "RuntimeError", "mismatch in length of strides and shape");
+        return NULL;
+    }
+    int64_t bytes = (int64_t)sc_dtype_size(x->dtype), own = ((char *)x->data - (char *)x->storage->data) / bytes;
+    int64_t start = offset < 0 ? own : offset, last = start, numel = 1;
+    for (int d = 0; d < rank; d++) {
+        if (size[d] < 0 || stride[d] < 0) {
+            sc_raise(cx, "RuntimeError", "as_strided: Negative sizes or strides are not supported at the moment");
+            return NULL;
+        }
+        last += (size[d] - 1) * stride[d];
+        numel *= size[d];
+    }
+    if (numel && (last + 1) * bytes > (int64_t)x->storage->nbytes) {
+        sc_raise(cx, "RuntimeError", "setStorage: sizes %s, storage offset %lld, out of bounds for storage of size %lld",
+                 sc_sizes_text(size, rank).s, (long long)start, (long long)x->storage->nbytes);
+        return NULL;
+    }
+    return sc_view_of(cx, x, start - own, rank, size, stride);
+}

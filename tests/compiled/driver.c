@@ -39,7 +39,9 @@ EXPORT int drv_call(sc_ctx *cx, int entry, const sc_value *args, sc_value *resul
 }
 
 EXPORT sc_tensor *drv_tensor(sc_ctx *cx, void *data, int dtype, int rank, const int64_t *size, const int64_t *stride) {
-    return sc_from_external(cx, data, 0, dtype, rank, size, stride, 0, 0, NULL);
+    size_t last = 0;
+    for (int d = 0; d < rank; d++) last += size[d] > 1 ? (size_t)((size[d] - 1) * stride[d]) : 0;
+    return sc_from_external(cx, data, (last + 1) * sc_dtype_size(dtype), dtype, rank, size, stride, 0, 0, NULL);
 }
 
 /* dtype, rank, sizes and strides in one array */

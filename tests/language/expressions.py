@@ -8,6 +8,7 @@ import math
 import operator
 
 import torch
+
 from language.cases import cases
 
 X = torch.arange(6.0).reshape(2, 3)

@@ -6,9 +6,10 @@ from functools import partial
 
 import torch
 import torch.nn.functional as F
-from programs.cases import PROGRAMS, cases, tensor
 from three_ways import Program, call
 from torch import nn
+
+from programs.cases import PROGRAMS, cases, tensor
 
 X = tensor(3, 4)
 SCALE = 3

@@ -16,7 +16,9 @@ def cases(*calls: object) -> Callable[[T], T]:
     """Each call is a tuple of arguments, an Args, or a single argument."""
 
     def listed(target: T) -> T:
-        PROGRAMS.append(Program(target, [c if isinstance(c, Args) else Args(c if type(c) is tuple else (c,)) for c in calls]))
+        PROGRAMS.append(
+            Program(target, [c if isinstance(c, Args) else Args(c if type(c) is tuple else (c,)) for c in calls])
+        )
         return target
 
     return listed

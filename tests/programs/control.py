@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+
 from programs.cases import cases, tensor
 
 X = tensor(4)
@@ -88,7 +89,7 @@ def while_tensor(x):
 def break_loop(xs, limit):
     total = torch.zeros(3)
     i = -1
-    for i, x in enumerate(xs):
+    for i, x in enumerate(xs):  # noqa: B007
         total = total + x
         if total.abs().sum() > limit:
             break
@@ -192,7 +193,7 @@ def defined_in_loop_only(n):
 def maybe_unbound_in_loop(n):
     for i in range(n):
         if i > 0:
-            y = y + i
+            y = y + i  # noqa: F821
         else:
             y = 1
     return y if n > 0 else 0
@@ -201,7 +202,7 @@ def maybe_unbound_in_loop(n):
 @cases(5, 1)
 def loop_variable_survives(n):
     i = 100
-    for i in range(n):
+    for i in range(n):  # noqa: B007
         pass
     return i
 
@@ -354,3 +355,16 @@ def row_loop_in_place(x):
     for i in range(x.shape[0]):
         y[i] = x[i] * i
     return y
+
+
+@cases(
+    (2**53 + 1, 0.5),
+    (3, 3.0),
+    (3, 2.5),
+    (-(2**63), -(2.0**63)),
+    (2**63 - 1, 2.0**63),
+    (0, float("nan")),
+    (1, float("inf")),
+)
+def compares_mixed(n, x):
+    return n < x, n <= x, n > x, n >= x, n == x, n != x, x < n, x <= n, x > n, x >= n, x == n, x != n

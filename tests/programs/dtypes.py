@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import torch
+
 from programs.cases import cases, tensor
 
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,

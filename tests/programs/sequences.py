@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+
 from programs.cases import cases, tensor
 
 X = tensor(4, 6)
@@ -59,7 +60,9 @@ def list_append_arg(xs, n):
     return len(xs)
 
 
-@cases(([1, 2], 5),)
+@cases(
+    ([1, 2], 5),
+)
 def list_of_arg_returned(xs, n):
     xs.append(n)
     ys = xs
@@ -261,6 +264,14 @@ def bool_list(xs):
 @cases((3, 5), (5, 3))
 def sums(a, b):
     return sum([a, b, 1]), sum((a, 0.5)), any([a > 3, b > 5]), all((a > 3, b > 3))
+
+
+@cases((3, X), (0, X))
+def tuples_grow(n, x):
+    t = ()
+    for i in (1, 2, 3):
+        t = t + (i * n,)
+    return t, x.max(1).values, x.min(dim=0).indices, x.max(0)
 
 
 @cases(4)

@@ -1,0 +1,227 @@
+"""Indexing by tensors: all of it comes down to picking or placing rows of a matrix by one index each."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+
+def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
+    wide = torch.broadcast_tensors(*indices)
+    rows = torch.zeros((), dtype=torch.int64)
+    for dim, index in zip(dims, wide):  # noqa: B905
+        n = x.size(dim)
+        place = index.to(torch.int64)
+        if bool(torch.any((place < -n) | (place >= n))):
+            raise IndexError("index out of bounds for the dimension that it indexes")
+        rows = rows * n + torch.where(place < 0, place + n, place)
+    rest = tuple(d for d in range(x.dim()) if d not in dims)
+    count = 1
+    for d in dims:
+        count = count * x.size(d)
+    inner = 1
+    for d in rest:
+        inner = inner * x.size(d)
+    matrix = x.permute(*dims, *rest).reshape(count, inner)
+    return matrix, rows.reshape(-1), tuple(wide[0].shape)
+
+
+def index_order(dims: tuple[int, ...], rank: int, index_rank: int) -> tuple[int, ...]:
+    """Where eager puts the dims of the indices: in place of `dims` if these are neighbours, else in front. The permutation from
+    (indices, rest) to that."""
+    neighbours = dims[-1] - dims[0] + 1 == len(dims)
+    at = dims[0] if neighbours else 0
+    rest = tuple(range(index_rank, index_rank + rank - len(dims)))
+    return (*rest[:at], *range(index_rank), *rest[at:])
+
+
+def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> Tensor:
+    """x[..., index, ...]: `dims` are the indexed dims in order."""
+    matrix, rows, shape = rows_of(x, dims, indices)
+    picked = torch.index_select(matrix, 0, rows)
+    rest = tuple(x.size(d) for d in range(x.dim()) if d not in dims)
+    return picked.reshape(*shape, *rest).permute(*index_order(dims, x.dim(), len(shape)))
+
+
+def put_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool) -> Tensor:
+    """A copy of x with x[..., index, ...] set to values, or increased by them."""
+    matrix, rows, shape = rows_of(x, dims, indices)
+    rest_dims = tuple(d for d in range(x.dim()) if d not in dims)
+    rest = tuple(x.size(d) for d in rest_dims)
+    full = (*shape, *rest)
+    order = index_order(dims, x.dim(), len(shape))
+    there = values.expand(tuple(full[d] for d in order))
+    source = there.permute(*inverse(order)).reshape(rows.size(0), matrix.size(1)).to(x.dtype)
+    places = rows.unsqueeze(1).expand(rows.size(0), matrix.size(1))
+    if accumulate:
+        placed = torch.scatter_add(matrix, 0, places, source)
+    else:
+        placed = torch.scatter(matrix, 0, places, source)
+    sizes = tuple(x.size(d) for d in (*dims, *rest_dims))
+    return placed.reshape(sizes).permute(*inverse((*dims, *rest_dims)))
+
+
+def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(i) for i in range(len(order)))
+
+
+@decomposes("torch.take_along_dim", "Tensor.take_along_dim")
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    if dim is None:
+        return torch.gather(input.reshape(-1), 0, indices.reshape(-1))
+    d = dim % input.dim()
+    sizes = torch.broadcast_shapes(
+        tuple(1 if i == d else n for i, n in enumerate(input.shape)),
+        tuple(1 if i == d else n for i, n in enumerate(indices.shape)),
+    )
+    x = input.expand(tuple(input.size(d) if i == d else n for i, n in enumerate(sizes)))
+    index = indices.expand(tuple(indices.size(d) if i == d else n for i, n in enumerate(sizes)))
+    return torch.gather(x, d, index)
+
+
+@decomposes("torch.take", "Tensor.take")
+def take(input: Tensor, index: Tensor) -> Tensor:
+    return index_tensors(input.reshape(-1), (0,), (index,))
+
+
+@decomposes("Tensor.put", "torch.put")
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat = put_tensors(input.reshape(-1), (0,), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(input.shape)
+
+
+def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """An index into one dim, the same for all places in the others."""
+    d = dim % max(input.dim(), 1)
+    if input.dim() == 0:
+        return index.reshape(())
+    column = index.reshape(tuple(-1 if i == d else 1 for i in range(input.dim()))).to(torch.int64)
+    return column.expand(tuple(index.numel() if i == d else n for i, n in enumerate(input.shape)))
+
+
+@decomposes("torch.index_add", "Tensor.index_add")
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
+    scaled = source if alpha == 1 else source * alpha
+    places = _along(input, dim, index)
+    return torch.scatter_add(input, dim, places, scaled.reshape(places.shape))
+
+
+@decomposes("torch.index_copy", "Tensor.index_copy")
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    places = _along(input, dim, index)
+    return torch.scatter(input, dim, places, source.reshape(places.shape))
+
+
+@decomposes("torch.index_fill", "Tensor.index_fill")
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
+    n = input.size(dim) if input.dim() > 0 else 1
+    places = _along(input, dim, torch.where(index < 0, index + n, index))
+    if isinstance(value, Tensor):
+        return torch.scatter(input, dim, places, value.to(input.dtype).expand(places.shape))
+    return torch.scatter(input, dim, places, value)
+
+
+@decomposes("torch.index_reduce", "Tensor.index_reduce")
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    places = _along(input, dim, index)
+    return torch.scatter_reduce(input, dim, places, source.reshape(places.shape), reduce, include_self=include_self)
+
+
+@decomposes("torch.masked_fill", "Tensor.masked_fill")
+def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
+    return torch.where(mask, value, input).to(input.dtype)
+
+
+@decomposes("torch.masked_select", "Tensor.masked_select")
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    x, m = torch.broadcast_tensors(input, mask)
+    return torch.index_select(x.reshape(-1), 0, torch.nonzero(m.reshape(-1)).reshape(-1))
+
+
+@decomposes("torch.masked_scatter", "Tensor.masked_scatter")
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    x, m = torch.broadcast_tensors(input, mask)
+    places = torch.nonzero(m.reshape(-1)).reshape(-1)
+    return torch.scatter(x.reshape(-1), 0, places, source.reshape(-1)[: places.size(0)]).reshape(x.shape)
+
+
+@decomposes("torch.argwhere", "Tensor.argwhere")
+def argwhere(input: Tensor) -> Tensor:
+    return torch.nonzero(input)
+
+
+@decomposes("torch.embedding")
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    return torch.index_select(weight, 0, indices.reshape(-1)).reshape(*indices.shape, weight.size(1))
+
+
+@decomposes("torch.select_scatter", "Tensor.select_scatter")
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    result = input.clone()
+    result.select(dim, index).copy_(src)
+    return result
+
+
+@decomposes("torch.slice_scatter", "Tensor.slice_scatter")
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
+    result = input.clone()
+    result.transpose(0, dim)[start:end:step].copy_(src.transpose(0, dim))
+    return result
+
+
+@decomposes("torch.diagonal_scatter", "Tensor.diagonal_scatter")
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    result = input.clone()
+    result.diagonal(offset, dim1, dim2).copy_(src)
+    return result
+
+
+@decomposes("torch.as_strided_scatter", "Tensor.as_strided_scatter")
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: tuple[int, ...], stride: tuple[int, ...], storage_offset: int | None = None
+) -> Tensor:
+    result = input.clone()
+    result.as_strided(size, stride, storage_offset).copy_(src)
+    return result
+
+
+@decomposes("torch.isin")
+def isin(
+    elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    if isinstance(test_elements, Tensor) and isinstance(elements, Tensor):
+        found = torch.any(elements.unsqueeze(-1) == test_elements.reshape(-1), -1)
+    elif isinstance(test_elements, Tensor):
+        found = torch.any(test_elements == elements)
+    else:
+        found = elements == test_elements
+    return torch.logical_not(found) if invert else found
+
+
+@decomposes("torch.bucketize")
+def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
+    value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
+    below = boundaries <= value if right else boundaries < value
+    return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
+
+
+@decomposes("torch.searchsorted")
+def searchsorted(
+    sorted_sequence: Tensor, input: Tensor | float, *, out_int32: bool = False, right: bool = False,
+    side: str | None = None, sorter: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    line = sorted_sequence if sorter is None else torch.gather(sorted_sequence, -1, sorter)
+    value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
+    if line.dim() > 1:
+        line = line.unsqueeze(-2)
+    below = line <= value if right or side == "right" else line < value
+    return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)

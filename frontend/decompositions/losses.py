@@ -1,0 +1,224 @@
+"""Losses and distances: the leaves of torch.nn.functional. `reduction` is 0 none, 1 mean, 2 sum."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+
+def reduced(loss: Tensor, reduction: int) -> Tensor:
+    if reduction == 0:
+        return loss
+    return torch.mean(loss) if reduction == 1 else torch.sum(loss)
+
+
+def enumerated(reduction: str) -> int:
+    return 0 if reduction == "none" else 1 if reduction == "mean" else 2
+
+
+@decomposes("torch._C._nn.mse_loss")
+def mse_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    return reduced((input - target) * (input - target), reduction)
+
+
+@decomposes("torch._C._nn.l1_loss")
+def l1_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    return reduced(torch.abs(input - target), reduction)
+
+
+@decomposes("torch._C._nn.smooth_l1_loss")
+def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
+    distance = torch.abs(input - target)
+    if beta == 0:
+        return reduced(distance, reduction)
+    return reduced(torch.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), reduction)
+
+
+@decomposes("torch._C._nn.huber_loss")
+def huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
+    distance = torch.abs(input - target)
+    near = 0.5 * distance * distance
+    return reduced(torch.where(distance <= delta, near, delta * (distance - 0.5 * delta)), reduction)
+
+
+@decomposes("torch._C._nn.soft_margin_loss")
+def soft_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    return reduced(torch.log1p(torch.exp(-target * input)), reduction)
+
+
+@decomposes("torch._C._nn.binary_cross_entropy")
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1) -> Tensor:
+    loss = -(
+        target * torch.clamp(torch.log(input), min=-100) + (1 - target) * torch.clamp(torch.log1p(-input), min=-100)
+    )
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@decomposes("torch.binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, pos_weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
+    softplus = torch.clamp(-input, min=0) + torch.log1p(torch.exp(-torch.abs(input)))
+    if pos_weight is None:
+        loss = (1 - target) * input + softplus
+    else:
+        loss = (1 - target) * input + ((pos_weight - 1) * target + 1) * softplus
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+@decomposes("torch.poisson_nll_loss")
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
+    loss = torch.exp(input) - target * input if log_input else input - target * torch.log(input + eps)
+    if full:
+        stirling = target * torch.log(target) - target + 0.5 * torch.log(2 * math.pi * target)
+        loss = loss + torch.where(target <= 1, 0.0, stirling)
+    return reduced(loss, reduction)
+
+
+@decomposes("torch.kl_div")
+def kl_div(input: Tensor, target: Tensor, reduction: int = 1, *, log_target: bool = False) -> Tensor:
+    if log_target:
+        return reduced(torch.exp(target) * (target - input), reduction)
+    return reduced(torch.xlogy(target, target) - target * input, reduction)
+
+
+@decomposes("torch.margin_ranking_loss")
+def margin_ranking_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    return reduced(torch.clamp(-target * (input1 - input2) + margin, min=0), reduction)
+
+
+@decomposes("torch.hinge_embedding_loss")
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = 1) -> Tensor:
+    apart = torch.where(target != 1, torch.clamp(margin - input, min=0), 0.0)
+    return reduced(apart + torch.where(target != -1, input, 0.0), reduction)
+
+
+@decomposes("torch.cosine_embedding_loss")
+def cosine_embedding_loss(
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
+) -> Tensor:
+    product = torch.sum(input1 * input2, -1)
+    squares = (torch.sum(input1 * input1, -1) + 1e-12) * (torch.sum(input2 * input2, -1) + 1e-12)
+    cosine = product / torch.sqrt(squares)
+    loss = torch.where(target == 1, 1 - cosine, 0.0) + torch.where(
+        target == -1, torch.clamp(cosine - margin, min=0), 0.0
+    )
+    return reduced(loss, reduction)
+
+
+@decomposes("torch.nn.functional.cosine_similarity", "torch.cosine_similarity")
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    norms = [torch.sqrt(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
+    return torch.sum(x1 / torch.clamp(norms[0], min=eps) * (x2 / torch.clamp(norms[1], min=eps)), dim)
+
+
+@decomposes("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    return torch.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@decomposes("torch.triplet_margin_loss")
+def triplet_margin_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6,
+    swap: bool = False, reduction: int = 1,
+) -> Tensor:  # fmt: skip
+    near = torch.pairwise_distance(anchor, positive, p, eps)
+    far = torch.pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = torch.minimum(far, torch.pairwise_distance(positive, negative, p, eps))
+    return reduced(torch.clamp(margin + near - far, min=0), reduction)
+
+
+@decomposes("torch._C._nn.multi_margin_loss")
+def multi_margin_loss(
+    input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, reduction: int = 1
+) -> Tensor:
+    x = input.reshape(1, -1) if input.dim() < 2 else input
+    index = target.reshape(-1, 1)
+    own = torch.gather(x, 1, index)
+    loss = torch.clamp(margin - own + x, min=0)
+    loss = loss if p == 1 else loss * loss
+    if weight is not None:
+        loss = loss * weight[target.reshape(-1)].unsqueeze(1)
+    others = torch.arange(x.size(1)).unsqueeze(0) != index
+    loss = torch.mean(torch.where(others, loss, 0.0), 1)
+    return reduced(loss.reshape(target.shape) if reduction == 0 else loss, reduction)
+
+
+@decomposes("torch._C._nn.multilabel_margin_loss")
+def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
+    x = input.reshape(1, -1) if input.dim() < 2 else input
+    labels = target.reshape(x.shape)
+    valid = torch.cumprod((labels >= 0).to(torch.int64), 1) != 0  # labels end at the first -1
+    safe = torch.where(valid, labels, 0)
+    is_target = torch.zeros_like(x).scatter_add(1, safe, valid.to(x.dtype)) > 0
+    own = torch.gather(x, 1, safe).unsqueeze(2)
+    loss = torch.clamp(1 - own + x.unsqueeze(1), min=0)
+    counted = valid.unsqueeze(2) & ~is_target.unsqueeze(1)
+    result = torch.sum(torch.where(counted, loss, 0.0), (1, 2)) / x.size(1)
+    if reduction == 0:
+        return result.reshape(input.shape[:-1])
+    return reduced(result, reduction)
+
+
+def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
+    """Classes at dim 1, or 0 of an input without a batch."""
+    dim = 1 if input.dim() > 1 else 0
+    kept = target != ignore_index
+    safe = torch.where(kept, target, 0)
+    picked = -torch.gather(input, dim, safe.unsqueeze(dim)).squeeze(dim)
+    if weight is None:
+        weights = kept.to(input.dtype)
+    else:
+        weights = torch.where(kept, torch.index_select(weight, 0, safe.reshape(-1)).reshape(safe.shape), 0.0)
+    loss = torch.where(kept, picked * weights, 0.0)
+    if reduction == 1:
+        return torch.sum(loss) / torch.sum(weights)
+    return loss if reduction == 0 else torch.sum(loss)
+
+
+@decomposes("torch._C._nn.nll_loss_nd", "torch._C._nn.nll_loss", "torch._C._nn.nll_loss2d")
+def nll_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100
+) -> Tensor:
+    return _nll(input, target, weight, reduction, ignore_index)
+
+
+@decomposes("torch._C._nn.cross_entropy_loss")
+def cross_entropy_loss(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+) -> Tensor:  # fmt: skip
+    dim = 1 if input.dim() > 1 else 0
+    logs = torch.log_softmax(input, dim)
+    shape = [1, -1] + [1] * (input.dim() - 2) if input.dim() > 1 else [-1]
+    classes = input.size(dim)
+    if target.is_floating_point():  # probabilities
+        wanted = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing > 0 else target
+        weighted = logs * wanted if weight is None else logs * wanted * weight.reshape(shape)
+        if reduction == 1:
+            return -torch.sum(weighted) / (input.numel() / classes)
+        return -torch.sum(weighted, dim) if reduction == 0 else -torch.sum(weighted)
+    loss = _nll(logs, target, weight, reduction, ignore_index)
+    if label_smoothing == 0:
+        return loss
+    kept = target != ignore_index
+    smooth = -torch.sum(logs if weight is None else logs * weight.reshape(shape), dim)
+    smooth = torch.where(kept, smooth, 0.0)
+    if reduction == 0:
+        return (1 - label_smoothing) * loss + label_smoothing / classes * smooth
+    total = torch.sum(smooth)
+    if reduction == 1:
+        if weight is None:
+            total = total / torch.sum(kept.to(input.dtype))
+        else:
+            safe = torch.where(kept, target, 0)
+            each = torch.index_select(weight, 0, safe.reshape(-1)).reshape(safe.shape)
+            total = total / torch.sum(torch.where(kept, each, 0.0))
+    return (1 - label_smoothing) * loss + label_smoothing / classes * total

@@ -1,0 +1,146 @@
+"""Pointwise functions that are a formula of others."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+
+@decomposes("torch.lerp", "Tensor.lerp")
+def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
+    """From the nearer end, so that weights 0 and 1 give the ends themselves."""
+    difference = end - input
+    if isinstance(weight, Tensor):
+        return torch.where(weight.abs() < 0.5, input + weight * difference, end - difference * (1 - weight))
+    return input + weight * difference if abs(weight) < 0.5 else end - difference * (1 - weight)
+
+
+@decomposes("torch.addcmul", "Tensor.addcmul")
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return input + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
+
+
+@decomposes("torch.addcdiv", "Tensor.addcdiv")
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    return input + (tensor1 / tensor2 if value == 1 else value * tensor1 / tensor2)
+
+
+@decomposes("torch.nan_to_num", "Tensor.nan_to_num")
+def nan_to_num(
+    input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
+    if not input.is_floating_point():
+        return input.clone()
+    info = torch.finfo(input.dtype)
+    result = torch.where(torch.isnan(input), 0.0 if nan is None else nan, input)
+    result = torch.where(torch.isposinf(result), info.max if posinf is None else posinf, result)
+    return torch.where(torch.isneginf(result), info.min if neginf is None else neginf, result)
+
+
+@decomposes("torch.logit", "Tensor.logit", "torch.special.logit")
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    if eps is not None:
+        x = torch.clamp(x, eps, 1 - eps)
+    return torch.log(x / (1 - x))
+
+
+@decomposes("torch.ldexp", "Tensor.ldexp")
+def ldexp(input: Tensor, other: Tensor) -> Tensor:
+    return input * torch.pow(2.0, other)
+
+
+@decomposes("torch.float_power", "Tensor.float_power")
+def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
+    base = input.to(torch.float64) if isinstance(input, Tensor) else float(input)
+    power = exponent.to(torch.float64) if isinstance(exponent, Tensor) else float(exponent)
+    return torch.pow(base, power)
+
+
+@decomposes("torch.sgn", "Tensor.sgn")
+def sgn(input: Tensor) -> Tensor:
+    return torch.sign(input)
+
+
+@decomposes("torch.isreal", "Tensor.isreal")
+def isreal(input: Tensor) -> Tensor:
+    return torch.ones_like(input, dtype=torch.bool)
+
+
+@decomposes(
+    "torch.positive", "Tensor.positive", "torch.conj", "Tensor.conj", "torch.conj_physical", "Tensor.conj_physical",
+    "torch.resolve_conj", "Tensor.resolve_conj", "torch.resolve_neg", "Tensor.resolve_neg", "torch.real",
+)  # fmt: skip
+def same(input: Tensor) -> Tensor:
+    """What does nothing to a real tensor."""
+    return input
+
+
+@decomposes("torch.isclose", "Tensor.isclose")
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    close = input == other
+    if equal_nan:
+        close = close | (torch.isnan(input) & torch.isnan(other))
+    if rtol == 0 and atol == 0:
+        return close
+    allowed = atol + torch.abs(rtol * other)
+    difference = torch.abs(input - other)
+    return close | (torch.isfinite(difference) & (difference <= allowed))
+
+
+@decomposes("torch.allclose", "Tensor.allclose")
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    return bool(torch.all(torch.isclose(input, other, rtol, atol, equal_nan)))
+
+
+@decomposes("torch.mvlgamma", "Tensor.mvlgamma", "torch.special.multigammaln")
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    result = torch.lgamma(input)
+    for j in range(1, p):
+        result = result + torch.lgamma(input - j / 2)
+    return result + p * (p - 1) / 4 * math.log(math.pi)
+
+
+@decomposes("torch.polygamma", "torch.special.polygamma")
+def polygamma(n: int, input: Tensor) -> Tensor:
+    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    if n == 0:
+        return torch.digamma(x)
+    if n == 1:  # below 1/2 by reflection
+        sine = torch.sin(math.pi * x)
+        reflected = math.pi * math.pi / (sine * sine) - torch.special.zeta(2, 1 - x)
+        return torch.where(x < 0.5, reflected, torch.special.zeta(2, torch.where(x < 0.5, 1.0, x)))
+    return (-1.0) ** (n + 1) * math.gamma(n + 1) * torch.special.zeta(n + 1, x)
+
+
+@decomposes("Tensor.polygamma")
+def polygamma_method(input: Tensor, n: int) -> Tensor:
+    return torch.polygamma(n, input)
+
+
+@decomposes("torch.special.entr")
+def entr(input: Tensor) -> Tensor:
+    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    return torch.where(x > 0, -x * torch.log(x), torch.where(x == 0, 0.0, torch.where(x < 0, -math.inf, x)))
+
+
+@decomposes("torch.special.spherical_bessel_j0")
+def spherical_bessel_j0(x: Tensor) -> Tensor:
+    value = torch.sin(x) / x
+    return torch.where(x == 0, 1.0, torch.where(torch.isinf(x), 0.0, value))
+
+
+def _shifted(name: str, function: object) -> None:
+    @decomposes(f"torch.special.shifted_chebyshev_polynomial_{name}")
+    def polynomial(input: Tensor | float, n: Tensor | int) -> Tensor:
+        return function(2 * input - 1, n)  # type: ignore[operator, no-any-return]
+
+
+_shifted("t", torch.special.chebyshev_polynomial_t)
+_shifted("u", torch.special.chebyshev_polynomial_u)
+_shifted("v", torch.special.chebyshev_polynomial_v)
+_shifted("w", torch.special.chebyshev_polynomial_w)

@@ -1,0 +1,36 @@
+"""Running sums, products and extremes along a dim, and sorting. Dims count from the front."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.rules import Attrs, Operands, tensor, with_dtype
+from scriptc.ir.types import TensorType, Type
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_SHAPES = (((3, 5),), ((4, 0),), ((1, 130),))
+
+
+def _positions(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType("i64", tensor(operands[0]).dims),)
+
+
+def _scan(name: str, dtypes: tuple[str, ...]) -> OpDef:
+    return OpDef(
+        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, ref=f"scan:{name}",
+        reads=_TENSOR, emit="scan", samples=Samples(_SHAPES, dtypes=dtypes, extra=((0,), (1,))), tolerance_ulp=64,
+    )  # fmt: skip
+
+
+ROWS = [  # ORDER SCAN: sc_ops.h
+    _scan("cumsum", ("f32", "f64", "i64")),
+    _scan("cumprod", ("f32", "f64", "i64")),
+    _scan("logcumsumexp", ("f32", "f64")),
+    # Where the running extreme stands: the latest of equals.
+    OpDef("arg_scan", "(Tensor self, int dim, bool largest) -> Tensor", _positions, _PURE, ref="arg_scan", reads=_TENSOR,
+          kernel="sc_arg_scan", samples=Samples(_SHAPES, dtypes=("f32", "i64"), extra=((0, True), (1, False)))),
+    # Stable; NaN is the largest.
+    OpDef("argsort", "(Tensor self, int dim, bool descending) -> Tensor", _positions, _PURE, ref="argsort",
+          reads=_TENSOR, kernel="sc_argsort",
+          samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True), (1, False)))),
+]  # fmt: skip

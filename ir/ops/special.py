@@ -1,0 +1,72 @@
+"""Special functions: elementwise rows over sc_special.h, which computes in double whatever the dtype."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.pointwise import BINARY_SHAPES, UNARY_SHAPES
+from scriptc.ir.ops.rules import elementwise
+
+_TRAITS = frozenset({"PURE", "ELEMENTWISE", "FLOATING"})
+_TENSOR = frozenset({"tensor"})
+_DTYPES = ("f32", "f64")  # eager has no half forms of most
+
+
+def _unary(name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0) -> OpDef:
+    return OpDef(
+        name, "(Tensor self) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",), reads=_TENSOR,
+        c=f"({{T}}){c}((double){{0}})", samples=Samples(UNARY_SHAPES, low, high, _DTYPES), tolerance_ulp=16,
+    )  # fmt: skip
+
+
+def _binary(
+    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False
+) -> OpDef:  # fmt: skip
+    return OpDef(
+        name, "(Operand self, Operand other) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",),
+        reads=_TENSOR, check="broadcast", c=f"({{T}}){c}((double){{0}}, (double){{1}})",
+        samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), tolerance_ulp=16,
+    )  # fmt: skip
+
+
+def _aliases(name: str, *special: str) -> tuple[str, ...]:
+    return (f"torch.{name}", f"Tensor.{name}", *(f"torch.special.{s}" for s in special))
+
+
+def _polynomial(name: str, c: str) -> OpDef:
+    """Eager's are not tried with NaN, for which some read memory that nobody wrote."""
+    return _binary(name, f"sc_{c}", low=0.0, high=6.0, finite=True)
+
+
+ROWS = [
+    _unary("lgamma", "sc_lgamma", *_aliases("lgamma", "gammaln"), low=0.1, high=9.0),
+    _unary("digamma", "sc_digamma", *_aliases("digamma", "digamma", "psi"), low=0.1, high=9.0),
+    _unary("erfinv", "sc_erfinv", *_aliases("erfinv", "erfinv"), low=-0.99, high=0.99),
+    _unary("erfc", "erfc", *_aliases("erfc", "erfc")),
+    _unary("i0", "sc_bessel_i0", *_aliases("i0", "i0")),
+    _unary("i0e", "sc_bessel_i0e"),
+    _unary("i1", "sc_bessel_i1"),
+    _unary("i1e", "sc_bessel_i1e"),
+    _unary("ndtr", "sc_ndtr"),
+    _unary("ndtri", "sc_ndtri", low=0.01, high=0.99),
+    _unary("log_ndtr", "sc_log_ndtr"),
+    _unary("erfcx", "sc_erfcx"),
+    _unary("airy_ai", "sc_airy_ai", low=-9.0, high=9.0),
+    _unary("bessel_j0", "sc_bessel_j0"),
+    _unary("bessel_j1", "sc_bessel_j1"),
+    _unary("bessel_y0", "sc_bessel_y0", low=0.1),
+    _unary("bessel_y1", "sc_bessel_y1", low=0.1),
+    _unary("modified_bessel_i0", "sc_bessel_i0"),
+    _unary("modified_bessel_i1", "sc_bessel_i1"),
+    _unary("modified_bessel_k0", "sc_bessel_k0", low=0.1),
+    _unary("modified_bessel_k1", "sc_bessel_k1", low=0.1),
+    _unary("scaled_modified_bessel_k0", "sc_bessel_k0e", low=0.1),
+    _unary("scaled_modified_bessel_k1", "sc_bessel_k1e", low=0.1),
+    _binary("zeta", "sc_zeta", low=1.1, high=6.0),
+    _binary("igamma", "sc_igamma", *_aliases("igamma", "gammainc"), low=0.1, high=6.0, finite=True),
+    _binary("igammac", "sc_igammac", *_aliases("igammac", "gammaincc"), low=0.1, high=6.0, finite=True),
+    *(_polynomial(f"chebyshev_polynomial_{k}", f"chebyshev_{k}") for k in "tuvw"),
+    _polynomial("hermite_polynomial_h", "hermite_h"),
+    _polynomial("hermite_polynomial_he", "hermite_he"),
+    _polynomial("laguerre_polynomial_l", "laguerre_l"),
+    _polynomial("legendre_polynomial_p", "legendre_p"),
+]

@@ -1,0 +1,126 @@
+"""Functions that raise; the comment at the end of a line is what the test looks for in messages and tracebacks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+
+
+class Case(NamedTuple):
+    function: Callable[..., Any]
+    args: Callable[[], tuple[Any, ...]]
+    marker: str
+
+
+def seventh(xs):
+    return xs[7] + 1  # seventh
+
+
+def shape_mismatch(a, b):
+    c = a * 2
+    return c + b  # shapes
+
+
+def matmul_mismatch(a, b):
+    return a @ b  # matmul
+
+
+def asserts(x):
+    assert x.sum() > 0, "the sum must be positive"  # assertion
+    assert x.dim() == 2  # bare assertion
+    return x
+
+
+def raises(n):
+    if n > 2:
+        raise ValueError(f"too large: {'n'}")  # value error
+    for i in range(5):
+        if i * n == 4:
+            raise RuntimeError("reached four")  # in loop
+    raise KeyError("key")  # key error
+
+
+def divides(a, b):
+    return a // b  # division
+
+
+def helper(xs, i):
+    return xs[i]  # helper
+
+
+def outer(xs, i):
+    y = 1
+    return helper(xs, i + y)
+
+
+def unbound(n):
+    if n > 3:
+        value = n
+    return value  # unbound
+
+
+def unpacks(xs):
+    a, b, c = xs  # unpacking
+    return a + b + c
+
+
+def select(x, i):
+    return x[i]  # select
+
+
+def views(x, n):
+    return x.view(n, -1)  # view
+
+
+def stacks(xs):
+    out = []
+    for x in xs:
+        out.append(x)
+    return torch.stack(out)  # stack
+
+
+def overflows(n):
+    total = n
+    while True:
+        total = total * 3  # overflow
+
+
+def items(x):
+    return x.item()  # item
+
+
+def truth(x):
+    if x > 0:  # truth
+        return x
+    return -x
+
+
+FIVE = [torch.ones(2)] * 5
+CASES = [
+    Case(seventh, lambda: (FIVE,), "seventh"),
+    Case(shape_mismatch, lambda: (torch.ones(2, 3), torch.ones(2, 4)), "shapes"),
+    Case(matmul_mismatch, lambda: (torch.ones(2, 3), torch.ones(4, 3)), "matmul"),
+    Case(asserts, lambda: (-torch.ones(2, 2),), "assertion"),
+    Case(asserts, lambda: (torch.ones(2),), "bare assertion"),
+    Case(raises, lambda: (3,), "value error"),
+    Case(raises, lambda: (1,), "in loop"),
+    Case(raises, lambda: (-1,), "key error"),
+    Case(divides, lambda: (3, 0), "division"),
+    Case(divides, lambda: (3.0, 0.0), "division"),
+    Case(outer, lambda: (FIVE, 4), "helper"),
+    Case(outer, lambda: (FIVE, -7), "helper"),
+    Case(unbound, lambda: (1,), "unbound"),
+    Case(unpacks, lambda: ([1, 2],), "unpacking"),
+    Case(unpacks, lambda: ([1, 2, 3, 4],), "unpacking"),
+    Case(unpacks, lambda: (torch.ones(2, 2),), "unpacking"),
+    Case(select, lambda: (torch.ones(3, 2), 3), "select"),
+    Case(select, lambda: (torch.ones(3, 2), -4), "select"),
+    Case(views, lambda: (torch.ones(3, 2), 4), "view"),
+    Case(views, lambda: (torch.ones(4, 2).t(), 8), "view"),
+    Case(stacks, lambda: ([torch.ones(2), torch.ones(3)],), "stack"),
+    Case(stacks, lambda: ([],), "stack"),
+    Case(items, lambda: (torch.ones(2),), "item"),
+    Case(truth, lambda: (torch.ones(2),), "truth"),
+]

@@ -1,0 +1,174 @@
+"""Values of every kind across the boundary of a package, each way."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+import scriptc
+
+
+class Both(NamedTuple):
+    left: Tensor
+    right: Tensor
+
+
+def named_tuple(both: Both) -> Both:
+    return Both(both.right, both.left * 2)
+
+
+def numbers(ints: list[int], floats: list[float], flags: list[bool]) -> Any:
+    total = 0
+    out = []
+    for i in range(len(ints)):
+        total += ints[i]
+        out.append(ints[i] * 2)
+    longest = 0.0
+    for f in floats:
+        if f > longest:
+            longest = f
+    count = 0
+    for flag in flags:
+        if flag:
+            count += 1
+    return out, total, longest, count, total > 3
+
+
+def appends(items: list[Tensor], x: Tensor) -> Tensor:
+    items.append(x)
+    return x
+
+
+def aliases(x: Tensor, y: Tensor) -> Any:
+    z = x + y
+    return x, z, z[1:], (y.t(), None)
+
+
+def pair_of(pair: tuple[Tensor, Tensor], named: dict[str, Tensor]) -> Any:
+    a, b = pair
+    return {"sum": a + b, "product": named["k"] * a}
+
+
+def halves(x: Tensor) -> Tensor:
+    return torch.tanh(x) * 2 + x.sum()
+
+
+def new(delete: Tensor, free: Tensor, weights: Tensor, results: Tensor, n_free: Tensor) -> Tensor:
+    return delete + free + weights + results + n_free
+
+
+def loaded(function: Callable[..., Any], *args: Any, folder: Path, **options: Any) -> Any:
+    return scriptc.load(scriptc.build(function, *args, out=folder / "it", optimize=0, march="native", **options))
+
+
+def check_headers(folder: Path) -> None:
+    """They are clean C99 and C++17."""
+    for language, header in (("c", "it.h"), ("c++", "it.hpp")):
+        standard = {"c": "c99", "c++": "c++17"}[language]
+        if compiler := shutil.which("cc" if language == "c" else "c++"):
+            flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", language]
+            done = subprocess.run([compiler, *flags, folder / "it" / "include" / header], capture_output=True, text=True)
+            assert not done.returncode, done.stderr
+
+
+def test_lists_of_numbers(tmp_path: Path) -> None:
+    model = loaded(numbers, [1, 2], [0.5, 2.5], [True, False, True], folder=tmp_path)
+    check_headers(tmp_path)
+    for ints, floats, flags in (([5, -1, 7], [1.5], [True] * 4), ([1], [0.25, 0.75, 0.5], [])):
+        assert model(ints, floats, flags) == numbers(ints, floats, flags)
+    with pytest.raises(TypeError, match=r"'flags\[1\]': expected bool, got int"):
+        model([1], [1.0], [True, 1])
+    with pytest.raises(OverflowError):
+        model([2**63], [1.0], [True])
+
+
+def test_a_list_that_the_code_changes_is_an_error(tmp_path: Path) -> None:
+    model = loaded(appends, [torch.ones(2)], torch.ones(3), folder=tmp_path)
+    with pytest.raises(NotImplementedError, match="changes the argument list 'items'"):
+        model([np.ones(2, np.float32)], np.ones(3, np.float32))
+
+
+def test_results_share_nothing(tmp_path: Path) -> None:
+    x, y = torch.randn(3, 3), torch.randn(3, 3)
+    model = loaded(aliases, x, y, folder=tmp_path)
+    check_headers(tmp_path)
+    a, z, tail, (turned, nothing) = model(x.numpy(), y.numpy())
+    for got, want in ((a, x), (z, x + y), (tail, (x + y)[1:]), (turned, y.t())):
+        torch.testing.assert_close(torch.from_numpy(got), want)
+    assert nothing is None and turned.strides == (4, 12)
+    a[:] = z[:] = 0
+    assert x.any() and tail.any()
+
+
+def test_containers(tmp_path: Path) -> None:
+    x, y = torch.randn(2, 3), torch.randn(2, 3)
+    model = loaded(pair_of, (x, y), {"k": y}, folder=tmp_path)
+    check_headers(tmp_path)
+    result = model((x.numpy(), y.numpy()), named={"k": y.numpy()})
+    expected = pair_of((x, y), {"k": y})
+    assert list(result) == list(expected)
+    for key, want in expected.items():
+        torch.testing.assert_close(torch.from_numpy(result[key]), want)
+    with pytest.raises(TypeError, match="expected a tuple of 2"):
+        model([x.numpy(), y.numpy()], {"k": y.numpy()})
+    with pytest.raises(TypeError, match="expected a dict with the keys"):
+        model((x.numpy(), y.numpy()), {"j": y.numpy()})
+
+
+def test_named_tuples(tmp_path: Path) -> None:
+    x, y = torch.randn(2), torch.randn(3)
+    model = loaded(named_tuple, Both(x, y), folder=tmp_path)
+    result = model(Both(x.numpy(), y.numpy()))
+    torch.testing.assert_close(torch.from_numpy(result.left), y)
+    torch.testing.assert_close(torch.from_numpy(result.right), x * 2)
+
+
+def test_names_that_c_keeps_for_itself(tmp_path: Path) -> None:
+    xs = [torch.randn(2) for _ in range(5)]
+    model = loaded(new, *xs, folder=tmp_path)
+    check_headers(tmp_path)
+    torch.testing.assert_close(torch.from_numpy(model(*(x.numpy() for x in xs))), sum(xs))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float64, torch.bfloat16])
+def test_other_dtypes(dtype: torch.dtype, tmp_path: Path) -> None:
+    x = torch.randn(3, 4).to(dtype)
+    model = loaded(halves, x, folder=tmp_path)
+    if dtype is torch.bfloat16:
+        check_bfloat16(model, x)
+    else:
+        torch.testing.assert_close(torch.from_numpy(model(x.numpy())), halves(x))
+
+
+def check_bfloat16(model: Any, x: Tensor) -> None:
+    """numpy has no such dtype; the package ml_dtypes has."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        with pytest.raises(TypeError, match="install ml_dtypes"):
+            model(x.float().numpy())
+        return
+    result = model(x.float().numpy().astype(ml_dtypes.bfloat16))
+    torch.testing.assert_close(torch.from_numpy(result.astype(np.float32)).bfloat16(), halves(x))
+
+
+def test_static_sizes_are_checked(tmp_path: Path) -> None:
+    model = loaded(halves, torch.randn(3, 4), folder=tmp_path, dynamic=False)
+    assert model(np.ones((3, 4), np.float32)).shape == (3, 4)
+    with pytest.raises(ValueError, match="compiled for size 4 in dimension 1, got 5"):
+        model(np.ones((3, 5), np.float32))
+
+
+def test_strided_and_empty_arguments(tmp_path: Path) -> None:
+    model = loaded(halves, torch.randn(3, 4), folder=tmp_path)
+    x = torch.randn(6, 8)
+    for view in (x[::2, ::2], x.t()[:4, :2], x[:0], x[:1].expand(5, 8)):
+        torch.testing.assert_close(torch.from_numpy(model(view.numpy())), halves(view))
