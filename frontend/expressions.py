@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Poisoned, Terminated, Walk
+from scriptc.frontend.comprehensions import Comprehensions
+from scriptc.frontend.context import Poisoned
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.shapes import shape_of_slice
@@ -21,7 +21,6 @@ from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
-    GeneratorV,
     Known,
     ListV,
     Maybe,
@@ -39,10 +38,9 @@ from scriptc.frontend.values import (
 from scriptc.ir.types import INT, ListType
 
 _BEYOND = 2**63 - 1
-Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-class Expressions(Operators, Lookup, Iteration, Texts):
+class Expressions(Comprehensions, Operators, Lookup, Texts):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -192,110 +190,8 @@ class Expressions(Operators, Lookup, Iteration, Texts):
     def e_Set(self, node: ast.Set) -> AV:
         return self.set_of(self.elements(node.elts))
 
-    def set_of(self, items: list[AV]) -> AV:
-        """A set; one whose items are not all known can only be asked what it contains."""
-        known = [i.obj for i in items if isinstance(i, Known)]
-        return self.evaluate(set, known) if len(known) == len(items) else Tup(items, set)
-
-    def e_SetComp(self, node: ast.SetComp) -> AV:
-        return self.set_of(self.iterate(self.comprehension(node, node.elt, (self.loc, "comp"))))
-
-    def e_DictComp(self, node: ast.DictComp) -> AV:
-        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-        items: dict[Any, AV] = {}
-        for item in self.iterate(self.comprehension(node, pair, (self.loc, "comp"))):
-            key, value = self.iterate(item)
-            items[self.known(key, "the key of a dict")] = value
-        return DictV(items)
-
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
-
-    def e_ListComp(self, node: ast.ListComp) -> AV:
-        return self.comprehension(node, node.elt, (self.loc, "comp"))
-
-    def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
-        return GeneratorV(node, self.frame, self.eval(node.generators[0].iter))
-
-    def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
-        """A list comprehension: the loop that it abbreviates, with names of its own."""
-        first = node.generators[0]
-        sequence = self.eval(first.iter) if sequence is None else sequence
-        if len(node.generators) == 1 and not first.ifs:
-            walk = self.iteration(sequence, site)
-            if walk.items is not None:
-                return self.new_list([self.with_target(first.target, item, elt) for item in walk.items], site)
-        result = "·result"
-        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
-        body: ast.stmt = ast.copy_location(append, elt)
-        for generator in reversed(node.generators):
-            for test in reversed(generator.ifs):
-                body = ast.copy_location(ast.If(test, [body], []), test)
-            iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
-            loop = ast.For(generator.target, iterable, [body], [])
-            body = ast.copy_location(loop, node)
-        ast.fix_missing_locations(body)
-        frame = self.frame
-        saved = dict(frame.locals)
-        target = self.new_list([], site)
-        frame.locals[result] = target
-        frame.locals["·append"] = self.attribute(target, "append")
-        frame.locals["·iter"] = sequence
-        self.statement_of_comprehension(body)
-        names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        for name in (result, "·append", "·iter", *names):
-            frame.locals.pop(name, None)
-            if name in saved:
-                frame.locals[name] = saved[name]
-        return target
-
-    def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
-        """An element of a comprehension, its target bound for as long."""
-        saved = dict(self.frame.locals)
-        self.assign(target, item)
-        value = self.eval(elt)
-        for n in ast.walk(target):
-            if isinstance(n, ast.Name):
-                self.frame.locals.pop(n.id, None)
-                if n.id in saved:
-                    self.frame.locals[n.id] = saved[n.id]
-        return value
-
-    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
-        """Items are made as they are asked for where the generator has one `for` without `if`."""
-        node, target = av.node, av.node.generators[0].target
-
-        def inside(run: Any) -> AV:
-            self.frames.append(av.frame)
-            saved, self.node = self.node, node
-            try:
-                result: AV = run()
-                return result
-            finally:
-                self.node = saved
-                self.frames.pop()
-
-        if node.generators[1:] or node.generators[0].ifs:
-            made = inside(lambda: self.comprehension(node, node.elt, (self.loc, "comp"), av.sequence))
-            return self.iteration(made, site)
-        walk = self.iteration(av.sequence, site)
-        if walk.items is not None:
-            return Walk(items=(inside(lambda i=i: self.with_target(target, i, node.elt)) for i in walk.items))
-        if walk.count is None:
-            return walk
-        item = walk.item
-        assert item is not None
-        made = lambda i: inside(lambda: self.with_target(target, item(i), node.elt))  # noqa: E731
-        return Walk(count=walk.count, item=made, length=walk.length, lists=walk.lists)
-
-    def statement_of_comprehension(self, body: ast.stmt) -> None:
-        live = self.frame.live
-        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
-        for n in nodes:
-            live.after.setdefault(n, frozenset())
-            live.header.setdefault(n, frozenset())
-        if not self.run([body]):
-            raise Terminated
 
     def e_Starred(self, node: ast.Starred) -> AV:
         self.fail("* is not supported here")

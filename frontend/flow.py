@@ -184,7 +184,7 @@ class Flow(Context):
                         self.heap[ident] = Moved()
 
     def bind_key(self, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
-        av = plan.rebuild(values, key if isinstance(key, str) else "")
+        av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
         if isinstance(key, Ident):
             self.heap[key] = av
         else:

@@ -34,14 +34,26 @@ class Iteration(Context):
 
     def iterate(self, av: AV) -> list[AV]:
         """All items of a sequence of known length."""
-        if isinstance(av, RangeV) and all(isinstance(b, Known) for b in (av.start, av.stop, av.step)):
-            return self.known_range(av)
+        av = self.unrolled_ranges(av)
         walk = self.iteration(av, None)
         if walk.items is not None:
             return list(walk.items)
         if walk.count is None:
             return []
         self.fail(f"the length of {describe(av)} is not known at compile time here")
+
+    def unrolled_ranges(self, av: AV) -> AV:
+        """The sequence with the numbers of known ranges written out."""
+        match av:
+            case RangeV(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
+                return Tup(self.known_range(av))
+            case ZipV(parts, offset):
+                return ZipV([self.unrolled_ranges(p) for p in parts], offset)
+            case ReversedV(part):
+                return ReversedV(self.unrolled_ranges(part))
+            case GeneratorV(node, frame, sequence):
+                return GeneratorV(node, frame, self.unrolled_ranges(sequence))
+        return av
 
     def iteration(self, av: AV, site: Any) -> Walk:
         match av:
@@ -131,12 +143,14 @@ class Iteration(Context):
         if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
             self.fail("zip of these sequences is not supported", "index one with the counter of a range")
 
-        def length() -> AV:
-            lengths = [self.value(w.length() if w.length else w.count[1]) for w in walks]  # type: ignore[index]
-            least = lengths[0]
+        def least(lengths: list[AV]) -> AV:
+            found = lengths[0]
             for other in lengths[1:]:
-                least = self.build("int.min", [least, other])
-            return Dyn(least)
+                found = Dyn(self.build("int.min", [self.value(found), self.value(other)]))
+            return found
+
+        counts = [w.count[1] for w in walks]  # type: ignore[index]
+        length = lambda: least([w.length() if w.length else n for w, n in zip(walks, counts, strict=True)])  # noqa: E731
 
         def item(i: Dyn) -> AV:
             row = [w.item(i) for w in walks]  # type: ignore[misc]
@@ -145,7 +159,7 @@ class Iteration(Context):
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
         changing = [v for w in walks for v in w.lists]
-        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing)
+        return Walk(count=(Known(0), least(counts), Known(1)), item=item, length=length, lists=changing)
 
     def counted(self, walk: Walk, av: AV) -> Walk:
         """A walk by an index that starts at zero."""

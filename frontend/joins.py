@@ -209,7 +209,7 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
     if len(groups) > _MOST:
-        raise Conflict(" and ".join(dict.fromkeys(describe(a) for g in groups.values() for a in g)))
+        raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
     return OneOfPlan(kinds, tuple(plans))
 

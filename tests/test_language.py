@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from language import expressions, lists, objects, optional, statements  # noqa: F401  (they list their programs)
+from language import expressions, lists, modules, objects, optional, statements  # noqa: F401  (they list their programs)
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
