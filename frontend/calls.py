@@ -143,6 +143,8 @@ class Calls(Objects, Lookup):
             return self.call_function(decomposition, args, kwargs)
         if isinstance(obj, torch.nn.Module):
             return self.call_module(obj, args, kwargs)
+        if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
+            return self.call_known(obj._torchdynamo_inline, args, kwargs)  # what was given to torch.jit.script
         if isinstance(obj, MethodType):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
@@ -192,17 +194,44 @@ class Calls(Objects, Lookup):
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """module(...): its forward, where no hook stands in between."""
-        self.guard_hooks(module)
-        return self.call(self.attribute(Known(module), "forward"), args, kwargs)
+        """module(...): its forward, between its own forward hooks."""
+        self.guard_hooks(module, ("_backward_hooks", "_backward_pre_hooks"))
+        for hook in self.own_hooks(module, "_forward_pre_hooks", kwargs):
+            changed = self.call(hook, [Known(module), self.tuple_of(list(args))], {})
+            if isinstance(changed, OneOf):
+                self.fail("a hook that returns None on some paths only is not supported", "return a value on all paths")
+            if not (isinstance(changed, Known) and changed.obj is None):
+                args = self.iterate(changed) if issubclass(self.python_class(changed), tuple) else [changed]
+        result = self.call(self.attribute(Known(module), "forward"), args, kwargs)
+        for hook in self.own_hooks(module, "_forward_hooks", kwargs):
+            before = result
+            changed = self.call(hook, [Known(module), self.tuple_of(list(args)), before], {})
+            result = self.split(changed, lambda c, b=before: b if isinstance(c, Known) and c.obj is None else c)
+        return result
 
-    def guard_hooks(self, module: torch.nn.Module) -> None:
+    def own_hooks(self, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
+        """The hooks of one kind that a module has; which these are is guarded."""
+        table = module.__dict__[name]
+        if not table:
+            self.guard("DICT_EMPTY", table, None, None)
+            return []
+        if kwargs or module.__dict__.get(f"{name}_with_kwargs"):
+            self.fail("hooks and keyword arguments together are not supported", "pass the arguments by position")
+        self.guard("DICT_KEYS_ARE", table, None, tuple(table))
+        for key, hook in table.items():
+            self.guard("DICT_IS", table, key, hook)
+        return [Known(hook) for hook in table.values()]
+
+    def guard_hooks(
+        self, module: torch.nn.Module,
+        names: tuple[str, ...] = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
+    ) -> None:  # fmt: skip
         for name in _GLOBAL_HOOKS:
             table = getattr(torch.nn.modules.module, name)
             if table:
                 self.fail("hooks on all modules are not supported yet", "remove them before the call")
             self.guard("DICT_EMPTY", table, None, None)
-        for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
+        for name in names:
             table = module.__dict__.get(name)
             if table:
                 self.fail(

@@ -14,6 +14,7 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
+    Formatted,
     GeneratorV,
     Ident,
     Kinds,
@@ -430,6 +431,10 @@ class Context:
             case ListV(items=items) if items is not None:
                 self.observe(av)
                 return [self.known(i, what) for i in items]
+            case Text(parts):
+                return "".join(str(self.known(p, what)) for p in parts)
+            case Formatted(value, spec):
+                return format(self.known(value, what), spec)
             case Poison():
                 raise Poisoned
             case Dyn(value) if isinstance(value.type, ScalarType):

@@ -317,6 +317,9 @@ class Lookup(Context):
             return self.module_attribute(module, name)
         if isinstance(module, torch.nn.ModuleDict) and key in module._modules:
             return self.module_attribute(module, key)
+        if isinstance(module, torch.nn.ParameterDict) and key in module._keys:
+            self.guard("DICT_KEYS_ARE", module._keys, None, tuple(module._keys))
+            return self.module_attribute(module, key)
         if isinstance(module, torch.nn.ParameterList) and isinstance(key, int):
             return self.module_attribute(module, str(range(len(module))[key]))
         self.fail(f"this subscript of a {type(module).__name__} is not supported yet")
