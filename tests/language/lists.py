@@ -131,11 +131,11 @@ def zips(x, xs):
     total = 0
     for i, v in enumerate(xs, 5):
         total += i * v
-    for a, b in zip(xs, (1, 2, 3)):
+    for a, b in zip(xs, (1, 2, 3), strict=False):
         total += a * b
-    for r, v in zip(x, xs):
+    for r, v in zip(x, xs, strict=False):
         total = total + r.sum() * v
-    for k, v in zip(range(3, 100, 2), xs):
+    for k, v in zip(range(3, 100, 2), xs, strict=False):
         total = total + k * v
     for v in reversed(xs):
         total = total * 2 + v

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Dict, Final, List, Optional  # noqa: UP035
 
 import torch
-from language.cases import LANGUAGE
-from torch import Tensor, nn
 from three_ways import Program, call
+from torch import Tensor, nn
+
+from language.cases import LANGUAGE
 
 X = torch.arange(6.0).reshape(2, 3) / 3
 
