@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
@@ -47,6 +48,7 @@ from scriptc.ir.types import (
     ListType,
     ScalarType,
     TensorType,
+    TupleType,
     Type,
     join,
 )
@@ -374,6 +376,15 @@ class Context:
                 self.fail("a name that may be unbound cannot be used here")
         self.fail(f"{describe(av)} cannot be used as a value in compiled code")
 
+    def list_item(self, av: AV) -> Value:
+        """The SSA value of something that goes into a list."""
+        items = sequence_items(av)
+        if items is None:
+            return self.value(av)
+        if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
+            self.fail(f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field")
+        return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+
     def type_of(self, av: AV) -> Type | None:
         """The type of a number or tensor, without building anything; None for all else."""
         match av:
@@ -488,7 +499,7 @@ class Context:
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
-            values = [self.value(i) for i in items]
+            values = [self.list_item(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)
             if not _is_storable(elem):
@@ -516,7 +527,7 @@ class Context:
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and cell.type == NEVER and sites:  # an empty list of the caller
+        if cell.fixed and cell.type == NEVER and sites and not _has_tuples(item):  # an empty list of the caller
             self.assume.elements[sites[0]] = item
             raise Restart
         if cell.fixed:
@@ -556,7 +567,14 @@ class Context:
 
 def _is_storable(elem: Type) -> bool:
     """Whether lists of such elements exist at run time."""
+    if isinstance(elem, TupleType):
+        return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
     return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
+
+
+def _has_tuples(t: Type) -> bool:
+    """Whether a type has tuples in lists, which callers cannot pass."""
+    return isinstance(t, TupleType) or isinstance(t, ListType) and _has_tuples(t.elem)
 
 
 Handler = Callable[..., AV]

@@ -38,7 +38,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
 
 _MAX_READINGS = 100
 
@@ -149,6 +149,8 @@ def _spec_of_type(t: Type) -> Spec:
         return ListSpec(None if t.elem == NEVER else _spec_of_type(t.elem))
     if isinstance(t, TensorType):
         return TensorSpec(t.dtype, (None,) * t.rank)
+    if isinstance(t, TupleType):
+        return TupleSpec(tuple(map(_spec_of_type, t.items)))
     return ScalarSpec(str(t))
 
 

@@ -35,7 +35,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import INT, ListType
+from scriptc.ir.types import INT, ListType, TupleType
 
 _BEYOND = 2**63 - 1
 
@@ -243,6 +243,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
         self.fail(f"this subscript of {describe(owner)} is not supported yet")
 
     def wrap(self, value: Any) -> AV:
+        if isinstance(value.type, TupleType):
+            return Tup([self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))])
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
@@ -313,7 +315,7 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
                 self.fail("assignment to a slice with a step is not supported", "assign item by item")
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
-            item = self.value(value)
+            item = self.list_item(value)
             self.widen(owner, item.type)
             self.effect("list.set", [self.mutate(owner), self.integer(index), item])
         elif isinstance(owner, ObjectV):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context, Walk
+from scriptc.frontend.context import Context, Terminated, Walk
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -24,7 +24,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import ListType
+from scriptc.ir.types import NEVER, ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
 
@@ -117,7 +117,14 @@ class Iteration(Context):
         value = av.value
         assert value is not None and isinstance(value.type, ListType)
         length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
-        item = lambda i: self.wrap(self.build("list.get", [value, i.value]))  # noqa: E731
+
+        def item(i: Dyn) -> AV:
+            found = self.build("list.get", [value, i.value])
+            if found.type == NEVER:  # the list is empty
+                self.effect("unreachable", ())
+                raise Terminated
+            return self.wrap(found)
+
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 
     def row(self, tensor: AV, index: Dyn) -> AV:

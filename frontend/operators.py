@@ -449,7 +449,7 @@ class Operators(Alternatives, Texts):
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
-        value = self.value(item)
+        value = self.list_item(item)
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 

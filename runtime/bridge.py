@@ -159,7 +159,7 @@ class VariantSpec:
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, List)
+_ELEMENTS = (Tensor, Int, Float, Bool, List, Tuple)  # tuples in results only
 
 
 def _lower(spec: Spec) -> _Lowered:

@@ -115,6 +115,16 @@ def argsort(xs: list[Any], reverse: bool) -> list[int]:
     raise NotImplementedError  # an op
 
 
+def argsort_compared(xs: list[Any], reverse: bool) -> list[int]:
+    order: list[int] = []
+    for i in range(len(xs)):
+        at = len(order)
+        while at > 0 and (xs[order[at - 1]] < xs[i] if reverse else xs[i] < xs[order[at - 1]]):
+            at -= 1
+        order.insert(at, i)
+    return order
+
+
 def sorted_list(xs: list[Any], *, key: Any = None, reverse: bool = False) -> list[Any]:
     keys = xs if key is None else [key(x) for x in xs]
     return [xs[i] for i in argsort(keys, reverse)]

@@ -29,7 +29,7 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
 
 @serves("list.insert")
 def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
-    value = r.value(item)
+    value = r.list_item(item)
     r.widen(target, value.type)
     r.effect("list.insert", [r.mutate(target), r.integer(index), value])
     return Known(None)

@@ -19,6 +19,7 @@ from scriptc.frontend.values import (
     is_empty_list,
     is_tensor,
 )
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER
 
 
 def is_run_time(r: Reader, av: AV) -> bool:
@@ -145,9 +146,12 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
+    value = r.value(xs)
+    if value.type.elem not in (INT, FLOAT, BOOL, NEVER):
+        return r.call(Known(lists.argsort_compared), [xs, reverse], {})
     order = {}
     for flag in (False, True):
-        order[flag] = lambda flag=flag: r.wrap(r.build("list.argsort", [r.value(xs)], reverse=flag))
+        order[flag] = lambda flag=flag: r.wrap(r.build("list.argsort", [value], reverse=flag))
     return r.choose(r.truth(reverse), order[True], order[False])
 
 

@@ -87,6 +87,9 @@ SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, in
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
 
+/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
+SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
+
 /* ---- texts with numbers (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
