@@ -15,14 +15,14 @@ from .toolchain import JOBS, BuildError, compile_flags, compile_object, cpu_iden
 
 LAYOUT = 2  # counts changes of what an entry holds
 # Files that loop over elements, slowest to compile first. In the others -O3 makes nothing faster but takes longer.
-HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_pool", "sc_conv", "sc_copy")
+HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_pool", "sc_conv", "sc_copy", "sc_stage")
 
 
 def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
     """The object file of one of the runtime's sources, compiled once per set of flags."""
     level = optimize if source.stem in HOT else min(optimize, 2)
     flags = [*compile_flags(optimize, debug), f"-O{level}", f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
-    key = cache_key("runtime", source.name, _environment_key(optimize, debug))
+    key = cache_key("runtime", source.name, level, _environment_key(optimize, debug))
     name = f"{source.stem}.o"
     return cached(key, lambda directory: compile_object(source, flags, directory / name)) / name
 

@@ -85,7 +85,8 @@ class FunctionPrinter:
         op = value.op
         if op is None or op not in self.variables.inline:
             self.read.add(self.variables.find(value))
-            return self.variables[value]
+            is_view = op is not None and op.name == "c.view"
+            return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
             case "const":
                 return c_const(op.attrs["value"])
@@ -160,6 +161,9 @@ class FunctionPrinter:
     def do_c_release(self, op: Op) -> None:
         self.line(f"sc_release(cx, {self.value(op.operands[0])});")
 
+    def do_c_view(self, op: Op) -> None:
+        self.line(f"sc_tensor {self.variables[op.result]} = {op.attrs['fn']}({self.filled(op, 'args')});")
+
     def do_c_call(self, op: Op) -> None:
         args = self.filled(op, "args")
         fn = op.attrs["fn"]
@@ -203,9 +207,10 @@ class FunctionPrinter:
         else:
             out = self.local.unseen("out")
             self.line(f"sc_tensor *{out}[{len(names)}];")
+        begin, last = ("sc_iter_over", f", {op.attrs['last']:#x}") if op.attrs["last"] else ("sc_iter_begin", "")
         self.line(
-            f"if (sc_iter_begin(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
-            f"(sc_tensor *[]){{{inputs}}}) < 0) {self.fail(op)}"
+            f"if ({begin}(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"(sc_tensor *[]){{{inputs}}}{last}) < 0) {self.fail(op)}"
         )
         for i, result in enumerate(op.results):
             if len(names) > 1:

@@ -10,6 +10,7 @@ from typing import Any
 from scriptc.backend_c.args import Args, attr_arg
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.emitters.elementwise import lower_single
+from scriptc.backend_c.emitters.views import local_view
 from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unflatten, widen
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
@@ -54,7 +55,9 @@ class Lowerer:
 
     def op(self, op: Op) -> None:
         defn = op.defn
-        if defn.emit is not None:
+        if (view := local_view(self, op)) is not None:
+            shapes: Sequence[Shape] = [view]
+        elif defn.emit is not None:
             shapes = EMITTERS[defn.emit](self, op)
         elif op.has("ELEMENTWISE"):
             shapes = lower_single(self, op)

@@ -1,6 +1,6 @@
 """Inserts c.retain and c.release: who owns which object in a function of the loop IR.
 
-Borrowed: arguments of functions, weights, and None. Every other counted value is owned by the block that defines it:
+Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block that defines it:
 results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their loop. An object
 that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
 
@@ -22,7 +22,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import is_counted
 
-_BORROWED = frozenset({"c.weight", "undef", "const"})
+_BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
@@ -57,6 +57,9 @@ class _Function:
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+        for (block, at), values in self.after.items():
+            if at >= 0 and block.ops[at].name == "c.rows":
+                _mark_last(block.ops[at], values)
         self.insert()
 
     def collect(self, block: Block) -> None:
@@ -65,7 +68,7 @@ class _Function:
         values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
         self.owned[block] = values
         for value in values:
-            uses = [self.position[_ancestor(user, block)] for user in value.users()]
+            uses = [self.position[_ancestor(user, block)] for user in _users(value)]
             self.last[value] = max(uses, default=self.defined(value))
 
     def defined(self, value: Value) -> int:
@@ -79,7 +82,7 @@ class _Function:
             if not _is_counted(value):
                 continue
             ends = value in self.last and value.block is block and self.last[value] == at and value not in self.moved
-            if ends and not any(user is not loop and _ancestor(user, block) is loop for user in value.users()):
+            if ends and not any(user is not loop and _ancestor(user, block) is loop for user in _users(value)):
                 self.moved[value] = at
             else:
                 self.before.setdefault(loop, []).append(("c.retain", value))
@@ -126,6 +129,21 @@ class _Function:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _mark_last(rows: Op, released: list[Value]) -> None:
+    """Says which inputs a loop may overwrite; one that is also seen through a view is read at other places too."""
+    free = {v for v in released if not any(user.name == "c.view" for user in v.users())}
+    slots = rows.attrs["args"].split(", ")
+    rows.attrs["last"] = sum(1 << slots.index(f"{{{i}}}") for i, v in enumerate(rows.operands) if v in free)
+
+
+def _users(value: Value) -> Iterator[Op]:
+    """What uses a value, or a view of it that is not counted."""
+    for user in value.users():
+        yield user
+        if user.name == "c.view":
+            yield from _users(user.result)
 
 
 def _is_counted(value: Value) -> bool:

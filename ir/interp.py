@@ -94,12 +94,24 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
         return torch.heaviside(*(t.to(dtype) for t in tensors))
 
+    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w)
+        return addend + product if first else product + addend
+
+    def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
+        row = source[index] if isinstance(source, list) else source.select(dim, index)
+        return torch.nn.functional.linear(row, w, bias)
+
+    def concat(*tensors: Any, slot: int = 0) -> Any:
+        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+
     own: dict[str, Callable[..., Any]] = {
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
+        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),

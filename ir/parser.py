@@ -20,6 +20,7 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     PACKED,
+    ROWS,
     STR,
     ElemType,
     OptionalType,
@@ -31,7 +32,7 @@ from scriptc.ir.types import (
 )
 
 _NAMED_TYPES: dict[str, Type] = {
-    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ITER)
+    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ROWS, ITER)
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 

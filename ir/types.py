@@ -120,7 +120,8 @@ class OptionalType(Type):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType(Type):
-    """`packed`: a weight in the layout of the kernels; `iter`: a running pointwise iteration."""
+    """`packed`: a weight in the layout of the kernels; `rows`: products computed ahead of a loop; `iter`: a running
+    pointwise iteration."""
 
     name: str
 
@@ -128,7 +129,7 @@ class OpaqueType(Type):
         return self.name
 
 
-PACKED, ITER = OpaqueType("packed"), OpaqueType("iter")
+PACKED, ROWS, ITER = OpaqueType("packed"), OpaqueType("rows"), OpaqueType("iter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def is_counted(t: Type) -> bool:
     """Whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):
         return is_counted(t.item)
-    return isinstance(t, (TensorType, ListType)) or t == PACKED
+    return isinstance(t, (TensorType, ListType)) or t in (PACKED, ROWS)
 
 
 def join_dim(a: Dim, b: Dim) -> Dim:

@@ -35,7 +35,8 @@ LOC = Loc("model.py", 1)
 BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
-    "linear_packed", "cat", "stack", "list.argsort", "print",
+    "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
+    "pack_linear.kept", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]

@@ -42,6 +42,11 @@ def test_passes_keep_what_random_modules_mean(seed: int, size: int, pipeline: st
         assert outcome(module, "main", inputs) == outcome(before, "main", inputs), text
 
 
+# Their attributes must fit shapes in ways that the generator does not know; test_rows_in_c.py runs their samples.
+NEED_SAMPLES = {"arg_scan", "argsort", "diagonal", "scatter", "unfold"}
+MADE_BY_PASSES = {"fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new"}
+
+
 def test_generator_reaches_every_row() -> None:
     made = {op.name for seed in range(240) for op in random_module(seed, 60).walk()}
-    assert TENSOR_ROWS.keys() - made <= {"fuse", "pack_linear.kept", "unreachable"}  # made by passes; never reached
+    assert TENSOR_ROWS.keys() - made <= MADE_BY_PASSES | NEED_SAMPLES | {"unreachable"}  # never reached

@@ -1,4 +1,5 @@
-"""Every case of the pass data files means the same before and after: results, aliasing, exceptions, bit for bit."""
+"""Every case of the pass data files means the same before and after: results, aliasing, exceptions, bit for bit,
+where no pass sums in another order."""
 
 from __future__ import annotations
 
@@ -18,6 +19,8 @@ from scriptc.ir.types import BOOL
 DATA = Path(__file__).parent / "data"
 CASES = [case for path in sorted(DATA.glob("pass-*.test")) for case in parse_cases(path)]
 PIPELINES = ["clean,prepare_weights,clean,fuse", "prepare_weights,licm,fuse,cse,dce,simplify,fold"]
+# These sum in another order: results are near, all else is the same.
+REASSOCIATING = ["clean,prepare_weights,clean,siblings,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions", "siblings"]
 RUNS = 6
 
 
@@ -31,11 +34,13 @@ def _ends(module: Module, name: str, args: list[object]) -> bool:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.path.stem}-{case.name}")
 def test_passes_keep_the_meaning(case: Case) -> None:
     before = read(case.text)
-    for pipeline in [case.path.stem.removeprefix("pass-"), *PIPELINES]:
+    for pipeline in [case.path.stem.removeprefix("pass-"), *PIPELINES, *REASSOCIATING]:
         after = read(case.text)
         run_pipeline(after, pipeline, verify=True)
         for name in before.funcs:
             for seed in range(RUNS):
                 inputs = make_inputs(before, name, random.Random(seed))
                 if _ends(before, name, inputs.args):
-                    assert outcome(after, name, inputs) == outcome(before, name, inputs), pipeline
+                    exact = pipeline not in REASSOCIATING
+                    results = [outcome(module, name, inputs, exact=exact) for module in (before, after)]
+                    assert results[0] == results[1], pipeline

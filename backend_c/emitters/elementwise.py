@@ -2,10 +2,8 @@
 
     %t = c.rows(%x, %y) {args = "{0}, {1}", dtypes = ["f32"]} do (%it: iter) {
       %p = c.read(%it) {text = "{0}.p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
-      if %unit { c.for(%n) do (%k: i64) {...} } else {...}    with steps known to be 1, so that it vectorises
+      c.for(%n) do (%k: i64) {...}                            elements stand side by side, so that it vectorises
     }
-
-Where types say that inputs give one element to a whole row (a bias by channel), a version for that stands between.
 
 Half types are loaded as bits, computed in float and rounded after every op, as eager does op by op.
 """
@@ -34,7 +32,7 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.dtypes import C_TYPES, compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
-from scriptc.ir.types import BOOL, FLOAT, INT, ITER, ElemType, PtrType, TensorType
+from scriptc.ir.types import FLOAT, INT, ITER, ElemType, PtrType, TensorType
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -42,9 +40,6 @@ if TYPE_CHECKING:
 EMITTERS, emitter = emitters()
 
 MAX_OPERANDS = 16  # SC_MAX_OPERANDS
-def _gives_one(v: Value) -> bool:
-    dims = tensor(v).dims
-    return dims is not None and (not dims or dims[-1] == 1)
 
 
 @dataclass
@@ -78,7 +73,7 @@ class Kernel:
         dtypes = tuple(map(dtype_of, results))
         types = [r.type for r in results]
         made = low.build(
-            "c.rows", args.operands, types, self.at.loc, regions=[region], args=args.text, dtypes=dtypes,
+            "c.rows", args.operands, types, self.at.loc, regions=[region], args=args.text, dtypes=dtypes, last=0,
             names=[r.name for r in results],
         )  # fmt: skip
         return list(made.results)
@@ -118,53 +113,11 @@ class Kernel:
         for i, v in enumerate([*op.results, *self.inputs]):
             pointers.append(low.expr(f"{{0}}.p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
             pointers[i].name = f"{names[i]}_p"
-        unit = low.expr("{0}.unit", [it], BOOL, op, read=True)
-        regions = [self.version(n, it, pointers), self.version(n, it, pointers, strided=True)]
-        if single := self.single():
-            regions[1] = self.spread(n, it, pointers, single, regions[1])
-        low.build("if", [unit], (), op.loc, regions=regions)
+        with low.builder.at(body := Block([(INT, "k")])):
+            Row(self, pointers).elements(body.args[0])
+            low.build("yield", (), (), op.loc)
+        low.build("c.for", [n], (), op.loc, regions=[body])
         low.build("yield", (), (), op.loc)
-
-    def single(self) -> list[Value]:
-        """Inputs that, by their types, give one element to a whole row: their step is 0 there, and others' 1."""
-        if _gives_one(self.at.results[0]):
-            return []
-        return [v for v in self.inputs if _gives_one(v)]
-
-    def spread(self, n: Value, it: Value, pointers: list[Value], single: list[Value], otherwise: Block) -> Block:
-        """A test whether the steps are what `single` expects, in front of the version for any steps."""
-        region, n_out = Block(), len(self.at.results)
-        names = [*self.at.results, *self.inputs]
-        steps = [int(i < n_out or v not in single) for i, v in enumerate(names)]
-        test = " && ".join(["{0}.n > 0", *(f"{{0}}.step[{i}] == {step}" for i, step in enumerate(steps))])
-        with self.low.builder.at(region):
-            fits = self.low.expr(f"({test})", [it], BOOL, self.at, read=True)
-            version = self.version(n, it, pointers, single=single)
-            self.low.build("if", [fits], (), self.at.loc, regions=[version, otherwise])
-            self.low.build("yield", (), (), self.at.loc)
-        return region
-
-    def version(
-        self, n: Value, it: Value, pointers: list[Value], *, strided: bool = False, single: Sequence[Value] = ()
-    ) -> Block:
-        """The loop over one row: with steps of 1, with those of `it`, or with `single` read in front of it."""
-        low, loc, region, body = self.low, self.at.loc, Block(), Block([(INT, "k")])
-        with low.builder.at(region):
-            steps = [self.step(it, i) if strided else None for i in range(len(pointers))]
-            row = Row(self, pointers, steps)
-            for v in single:
-                row.load(v, low.const(0, loc))
-            with low.builder.at(body):
-                row.elements(body.args[0])
-                low.build("yield", (), (), loc)
-            low.build("c.for", [n], (), loc, regions=[body])
-            low.build("yield", (), (), loc)
-        return region
-
-    def step(self, it: Value, i: int) -> Value:
-        step = self.low.expr(f"{{0}}.step[{i}]", [it], INT, self.at, read=True)
-        step.name = f"s{i}"
-        return step
 
     def template(self, op: Op) -> tuple[str, list[Value]]:
         """What computes one element, and the operands that it takes: {0}, {1}, ... of the text."""
@@ -192,14 +145,13 @@ class Kernel:
 
 
 class Row:
-    """The body of one version of the loop: loads at their first use, ops in order, stores."""
+    """The body of the loop: loads at their first use, ops in order, stores."""
 
-    def __init__(self, kernel: Kernel, pointers: list[Value], steps: list[Value | None]):
+    def __init__(self, kernel: Kernel, pointers: list[Value]):
         self.kernel = kernel
         self.low = kernel.low
         self.at = kernel.at
         self.pointers = pointers
-        self.steps = steps
         self.held: dict[Value, Value] = {}
         self.converted: dict[tuple[Value, str], Value] = {}
         self.slots = {v: i + len(kernel.at.results) for i, v in enumerate(kernel.inputs)}
@@ -212,20 +164,12 @@ class Row:
             self.held[op.result] = made
         for i, v in enumerate(self.kernel.outputs):
             element = self.element(v, k)
-            operands = [self.pointers[i], self.index(i, k), element]
-            self.low.build("c.store", operands, (), v.op.loc if v.op else self.at.loc)
-
-    def index(self, i: int, k: Value) -> Value:
-        step = self.steps[i]
-        return k if step is None else self.low.expr("{0} * {1}", [k, step], INT, self.at)
-
-    def load(self, v: Value, index: Value) -> None:
-        pointer, t = self.pointers[self.slots[v]], ElemType(tensor(v).dtype)
-        self.held[v] = self.low.build("c.load", [pointer, index], (t,), self.at.loc, names=[v.name]).result
+            self.low.build("c.store", [self.pointers[i], k, element], (), v.op.loc if v.op else self.at.loc)
 
     def element(self, v: Value, k: Value) -> Value:
         if v not in self.held:
-            self.load(v, self.index(self.slots[v], k))
+            operands, t = [self.pointers[self.slots[v]], k], ElemType(tensor(v).dtype)
+            self.held[v] = self.low.build("c.load", operands, (t,), self.at.loc, names=[v.name]).result
         return self.held[v]
 
     def operand(self, op: Op, v: Value, k: Value) -> Value:

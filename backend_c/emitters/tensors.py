@@ -121,13 +121,37 @@ def arange(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, fn, Args("cx", _dtype(op), *low.operands(op)), op.result.type)
 
 
+def _tensors(low: Lowerer, op: Op) -> Args:
+    return Args("cx").array(low.operands(op), "sc_tensor *").add(str(len(op.operands)))
+
+
+@emitter
+def concat(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, f"sc_{op.name}", _tensors(low, op), op.result.type)
+
+
 @emitter
 def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = low.schema_args(op, Args("cx"))
-    return low.call(op, "sc_pack_linear_kept", args, op.result.type)
+    return low.call(op, "sc_pack_linear_kept", _tensors(low, op).add(str(op.attrs["slot"])), op.result.type)
 
 
 @emitter
 def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), op.defn.operand_args)
     return low.call(op, "sc_linear_packed", args, op.result.type)
+
+
+@emitter
+def linear_add(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), op.defn.operand_args).add(c_const(op.attrs["first"]))
+    return low.call(op, "sc_linear_add", args, op.result.type)
+
+
+@emitter
+def linear_rows(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = low.schema_args(op, Args("cx"), op.defn.operand_args)
+    of_tensor = isinstance(op.operands[1].type, TensorType)
+    if of_tensor:
+        args.add(c_const(op.attrs["dim"]))
+    args.add(c_const(op.attrs["step"]), c_const(op.attrs["sure"]))
+    return low.call(op, "sc_linear_rows" if of_tensor else "sc_linear_items", args, op.result.type)

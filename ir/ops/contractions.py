@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, fixed, tensor
-from scriptc.ir.types import PACKED, Dim, TensorType, Type
+from scriptc.ir.types import PACKED, Dim, ListType, TensorType, Type
+from scriptc.ir.types import ROWS as ROWS_TYPE
 
 _PURE = frozenset({"PURE"})
+_GUARDED = frozenset({"PURE", "GUARDED"})
 _TENSOR = frozenset({"tensor"})
 _LINEAR = Samples((((3, 5), (4, 5), (4,)), ((5,), (4, 5), (4,)), ((2, 3, 17), (33, 17), (33,)), ((0, 5), (4, 5), (4,))),
                   dtypes=("f32", "f64"))  # fmt: skip
@@ -41,10 +43,32 @@ def _linear(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(_same_dtype(x, w), (*x.dims[:-1], *w.dims[:-1])),)
 
 
+def _concat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    first = tensor(operands[0])
+    sizes = [(tensor(v).dims or (None,))[0] for v in operands]
+    known = [d for d in sizes if isinstance(d, int)]
+    assert first.dims
+    return (TensorType(first.dtype, (sum(known) if len(known) == len(sizes) else None, *first.dims[1:])),)
+
+
 def _linear_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x, packed = tensor(operands[0]), operands[1].op
     assert x.dims is not None
     return (TensorType(x.dtype, (*x.dims[:-1], attrs["features"] if packed is None or attrs["features"] else None)),)
+
+
+def _linear_add(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    (product,) = _linear_packed(operands, attrs)
+    assert isinstance(product, TensorType)
+    return (TensorType(product.dtype, broadcast_dims([product.dims, tensor(operands[2]).dims])),)
+
+
+def _linear_rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    source = operands[1].type
+    t = source.elem if isinstance(source, ListType) else source
+    assert isinstance(t, TensorType) and t.dims is not None
+    dims = t.dims if isinstance(source, ListType) else (*t.dims[: attrs["dim"]], *t.dims[attrs["dim"] + 1 :])
+    return (TensorType(t.dtype, (*dims[:-1], attrs["features"] or None)),)
 
 
 ROWS = [
@@ -55,13 +79,27 @@ ROWS = [
     OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PURE,
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64),
-    # The weight [N, K] of a linear in the panel layout of the kernels.
-    OpDef("pack_linear", "(Tensor weight) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
-          kernel="sc_pack_linear", samples=Samples((((4, 5),),))),
+    # Tensors one behind the other along the first dim.
+    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES"}), reads=_TENSOR, ref="concat",
+          emit="concat"),
+    # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
+    OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat"),
     # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them.
-    OpDef("pack_linear.kept", "(Tensor weight, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="pack",
-          emit="pack_kept", samples=Samples((((4, 5),),), extra=((0,),))),
+    OpDef("pack_linear.kept", "(Value[] weights, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat",
+          emit="pack_kept"),
     # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
-          frozenset({"PURE", "GUARDED"}), ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
+          _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
+    # addend + linear, or linear + addend where the addend is not `first`; raises what that sum would raise.
+    OpDef("linear_add", "(Tensor input, Value weight, Tensor addend, *, int features, bool first) -> Tensor", _linear_add,
+          _GUARDED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64),
+    # What a loop computes ahead; one is made for each run of the loop.
+    OpDef("rows.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_rows_new"),
+    # linear of `source` at an index: an item of a list, or a slice of a tensor along `dim`. `index` is the counter of a
+    # loop that counts by `step` (1 or -1) to `stop`; `sure`: nothing but an error ends it before. May compute what later
+    # iterations ask for. Raises what the linear would raise.
+    OpDef("linear_rows",
+          "(Value rows, Value source, SymInt index, SymInt stop, Value weight, Tensor? bias, *, int dim, int step, bool sure, "
+          "int features) -> Tensor", _linear_rows, _GUARDED, ref="linear_rows", reads=frozenset({"tensor", "list"}),
+          raises=True, emit="linear_rows", tolerance_ulp=64),
 ]  # fmt: skip

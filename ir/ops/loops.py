@@ -24,7 +24,10 @@ ROWS = [
     OpDef("c.weight", "(*, str name) -> Tensor", given, _PURE),
     # Makes tensors of `dtypes` over the broadcast shape of the inputs and runs its region once per row, with the
     # iteration as argument. `args` lists the operands of the iteration behind the results; NULL stands for a number.
-    OpDef("c.rows", "(Tensor[] inputs, *, str args, str[] dtypes) -> Tensor[]", given, raises=True, reads=_MEMORY),
+    # Bit i of `last`: the i-th of them is released next, and a result may take its memory.
+    OpDef("c.rows", "(Tensor[] inputs, *, str args, str[] dtypes, int last) -> Tensor[]", given, raises=True, reads=_MEMORY),
+    # A view that lives in a C variable of this block, for c.rows and checks of sizes: not counted, never stored.
+    OpDef("c.view", "(Value[] operands, *, str fn, str args) -> Tensor", given, _PURE),
     # Runs its region for 0 <= k < n; iterations are independent, so that it may be vectorised.
     OpDef("c.for", "(SymInt n) -> ()", fixed(), reads=_MEMORY, writes=_MEMORY),
     OpDef("c.load", "(Value pointer, Value index) -> Value", given, _PURE, reads=_MEMORY),

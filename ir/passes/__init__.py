@@ -5,9 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from scriptc.ir.core import Module
-from scriptc.ir.passes import cse, dce, fold, fuse, licm, prepare_weights, simplify
+from scriptc.ir.passes import (
+    batch_loops,
+    cse,
+    dce,
+    fold,
+    fuse,
+    licm,
+    prepare_weights,
+    siblings,
+    simplify,
+    sum_contractions,
+)
 
 Run = Callable[[Module, Mapping[str, int]], bool]
 
-PASSES: dict[str, Run] = {p.NAME: p.run for p in (fold, simplify, cse, licm, dce, prepare_weights, fuse)}
+_ALL = (fold, simplify, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, fuse)
+PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, cse.NAME, licm.NAME, dce.NAME)

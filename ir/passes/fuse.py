@@ -115,8 +115,8 @@ def inputs_of(group: list[Op]) -> list[Value]:
                 visit(operand)
 
     seen: set[Value] = set()
-    for output in outputs_of(group):
-        visit(output)
+    for value in [*outputs_of(group), *(member.result for member in group)]:  # then what no result needs
+        visit(value)
     return list(found)
 
 

@@ -18,7 +18,7 @@ from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
 from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import in_dim, is_below, known_int
-from scriptc.ir.regions import exits, is_loop, slots
+from scriptc.ir.regions import dominates, exits, is_loop, slots
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
@@ -108,6 +108,26 @@ def check_sizes_earlier(op: Op, rw: Rewriter) -> bool:
         return False
     rw.set_operands(op, operands)
     return True
+
+
+def _known_linear(check: Op) -> int | None:
+    """How many columns a check of a linear asks its input to have, if it can fail for nothing else."""
+    weight, bias = (v.type.dims if isinstance(v.type, TensorType) else () for v in check.operands[1:])
+    if not weight or len(weight) != 2 or not all(isinstance(d, int) for d in weight) or bias not in ((), weight[:1]):
+        return None
+    return weight[1] if isinstance(weight[1], int) else None
+
+
+def linear_checked_before(op: Op, rw: Rewriter) -> bool:
+    """An input that fits one weight fits all weights of as many columns."""
+    if op.name != "check" or op.attrs["of"] != "linear" or (columns := _known_linear(op)) is None:
+        return False
+    for user in op.operands[0].users():
+        same = user is not op and user.name == "check" and user.attrs == op.attrs and user.operands[0] is op.operands[0]
+        if same and _known_linear(user) == columns and dominates(user, op):
+            rw.erase_unused(op)
+            return True
+    return False
 
 
 def contiguous_of_contiguous(op: Op, rw: Rewriter) -> bool:
@@ -242,7 +262,8 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, contiguous_of_contiguous,
+    whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
+    contiguous_of_contiguous,
     inline_scope, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 

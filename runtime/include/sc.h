@@ -175,25 +175,31 @@ int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);     /* IndexErro
 
 /* ---- pointwise iteration (sc_iter.c) ----
  * Broadcasts the inputs, allocates the results in the strides that eager's TensorIterator gives, and coalesces
- * dimensions. Generated code then runs:  do { inner loop over n with element steps } while (sc_iter_next(&it)); */
+ * dimensions. Generated code then runs:  do { inner loop over n elements } while (sc_iter_next(&it)); */
 typedef struct sc_iter {
     int operands, rank;                 /* results first; rank of the outer odometer after coalescing */
-    int64_t n;                          /* length of the inner loop; 0 when there is nothing to do */
+    int64_t n;                          /* length of the inner loop, of each anew; 0 when there is nothing to do */
     bool unit;                          /* every operand has step 1 in the inner loop */
     void *p[SC_MAX_OPERANDS];           /* current row of each operand */
     int64_t step[SC_MAX_OPERANDS];      /* inner step, in elements */
     int64_t size[SC_MAX_RANK], at[SC_MAX_RANK]; /* outer dimensions, fastest first */
     int64_t stride[SC_MAX_RANK][SC_MAX_OPERANDS]; /* outer strides, in bytes */
+    struct sc_stage *stage;             /* where rows of other steps pass through buffers, else NULL (sc_stage.c) */
 } sc_iter;
 /* Makes n_out new tensors of dtypes[] over the broadcast shape of in[]. RuntimeError when shapes do not broadcast.
  * A NULL in in[] stands for a Python number: it has no data (its p is never to be read), but, as in eager, it counts
- * among the operands that decide the results' strides. On failure no result is left. */
+ * among the operands that decide the results' strides. On failure no result is left. All steps are 1; run it to its end. */
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in);
+/* The same. Bit i of `last` says that the caller gives in[i] up next: where nobody else has it, its memory may become that of
+ * a result, which is then the same object, counted twice. */
+SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
+                           unsigned last);
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
- * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. */
+ * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
 
-static inline bool sc_iter_next(sc_iter *it) {
+/* To the next row. */
+static inline bool sc_iter_step(sc_iter *it) {
     for (int d = 0; d < it->rank; d++) {
         const int64_t *stride = it->stride[d];
         if (++it->at[d] < it->size[d]) {
@@ -204,6 +210,10 @@ static inline bool sc_iter_next(sc_iter *it) {
         for (int o = 0; o < it->operands; o++) it->p[o] = (char *)it->p[o] - stride[o] * (it->size[d] - 1);
     }
     return false;
+}
+SC_KERNEL bool sc_stage_next(sc_iter *it); /* to the next piece of a row, or row */
+static inline bool sc_iter_next(sc_iter *it) {
+    return it->stage ? sc_stage_next(it) : sc_iter_step(it);
 }
 
 #pragma GCC visibility pop

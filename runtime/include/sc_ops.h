@@ -28,6 +28,9 @@ SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /*
 SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* one -1 allowed */
 SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if it must */
 SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);  /* -1 keeps */
+/* Views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
+SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index);
+SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
 SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
@@ -48,6 +51,8 @@ SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itse
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+/* along the first dim; tensors of one dtype, whose other sizes fit */
+SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
@@ -97,11 +102,23 @@ SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
 /* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
-/* A weight [N, K] in the panel layout of this ISA level. Depends on w's values at the time of the call. */
+/* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
+ * of the call. */
 typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
-SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w);
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot); /* packed once per context: w must not change */
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot); /* once per context: w must not change */
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
+/* addend + linear(x, w), or, addend not being first, linear(x, w) + addend: raises what the sum would raise */
+SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend, bool first);
+/* ---- linear of x[index] in a loop over indices (sc_rows.c), which may compute more rows than are asked for, and keeps
+ * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
+ * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
+SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
+SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
+SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,

@@ -4,6 +4,7 @@
 #define SC_UNITY 1
 #endif
 #include "sc_layout.c"
+#include "sc_stage.c"
 #include "sc_iter.c"
 #include "sc_check.c"
 #include "sc_convert.c"
@@ -19,6 +20,7 @@
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
+#include "sc_rows.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_conv.c"

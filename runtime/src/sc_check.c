@@ -109,6 +109,8 @@ static bool is_vector(const sc_tensor *t) {
 
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {
     int rank = x->rank;
+    bool fits = rank > 0 && w->rank == 2 && x->size[rank - 1] == w->size[1] && x->dtype == w->dtype;
+    if (fits && (!bias || (bias->rank == 1 && bias->size[0] == w->size[0] && bias->dtype == w->dtype))) return 0;
     if (rank == 0 || w->rank == 0)
         return sc_raise(cx, "RuntimeError", "both arguments to linear need to be at least 1D, but they are %dD and %dD", rank,
                         w->rank);

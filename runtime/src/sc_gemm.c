@@ -228,33 +228,87 @@ static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int6
     return packed;
 }
 
-SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, const sc_tensor *w) {
-    int dtype = gemm_dtype(w->dtype);
-    int64_t n = w->size[0], k = w->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) {
+    sc_tensor *whole = count > 1 ? sc_concat(cx, w, count) : NULL;
+    if (count > 1 && !whole) return NULL;
+    sc_tensor *one = whole ? whole : w[0];
+    int dtype = gemm_dtype(one->dtype);
+    int64_t n = one->size[0], k = one->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
     int64_t padded = (n + lanes - 1) / lanes * lanes;
-    sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
+    sc_tensor *wide = sc_to_dtype(cx, one, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
     sc_tensor *panels = rows ? sc_empty(cx, dtype, 2, (int64_t[]){padded, k}) : NULL;
     if (panels && panels->numel) {
         if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, panels->data);
         else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, panels->data);
         else memcpy(panels->data, rows->data, (size_t)(n * k) * sizeof(int64_t));
     }
+    sc_release(cx, whole);
     sc_release(cx, wide);
     sc_release(cx, rows);
-    return panels ? gemm_packed_from(panels, w->dtype, n, k) : NULL;
+    return panels ? gemm_packed_from(panels, w[0]->dtype, n, k) : NULL;
 }
 
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, const sc_tensor *w, int slot) {
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot) {
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
-    packed = sc_pack_linear(cx, w);
+    packed = sc_pack_linear(cx, w, count);
     if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
     return packed;
 }
 
-SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
+SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
+    bool fits = x->rank > 0 && x->size[x->rank - 1] == w->k && x->dtype == w->dtype && w->dtype != SC_BOOL;
+    if (fits && (!bias || (bias->rank == 1 && bias->size[0] == w->n && bias->dtype == w->dtype))) return 0;
     sc_tensor like = {.dtype = w->dtype, .rank = 2, .numel = w->n * w->k, .size = {w->n, w->k}, .stride = {w->k, 1}};
-    if (sc_check_linear(cx, x, &like, bias) < 0 || gemm_no_bool(cx, "addmm_impl_cpu_", x, like.numel) < 0) return NULL;
+    return sc_check_linear(cx, x, &like, bias) < 0 || gemm_no_bool(cx, "addmm_impl_cpu_", x, like.numel) < 0 ? -1 : 0;
+}
+
+SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
+    if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     bool panels = gemm_dtype(w->dtype) != SC_I64;
     return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
+}
+
+/* Where the product alone has the sum's shape, and the addend is as plain as it is, it starts the sums. */
+static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend) {
+    int64_t rows, step;
+    bool wide = w->dtype == SC_F32 || w->dtype == SC_F64;
+    if (!wide || addend->dtype != w->dtype || x->rank != addend->rank || addend->size[x->rank - 1] != w->n) return NULL;
+    if (!sc_same_sizes(x->size, addend->size, x->rank - 1) || !sc_is_contiguous(addend)) return NULL;
+    if (!gemm_flatten(x, &rows, &step) || (x->stride[x->rank - 1] != 1 && w->k > 1)) return NULL;
+    sc_tensor *out = sc_empty(cx, x->dtype, addend->rank, addend->size);
+    if (!out || out->numel == 0) return out;
+    int status = x->dtype == SC_F32 ? gemm_blocked_f32(cx, rows, w->n, w->k, x->data, step, w->storage->data, true, 0, 0,
+                                                       addend->data, w->n, out->data, w->n)
+                                    : gemm_blocked_f64(cx, rows, w->n, w->k, x->data, step, w->storage->data, true, 0, 0,
+                                                       addend->data, w->n, out->data, w->n);
+    if (status == 0) return out;
+    sc_release(cx, out);
+    return NULL;
+}
+
+/* a + b for any shapes and strides */
+static sc_tensor *gemm_plus(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
+    sc_iter it;
+    sc_tensor *out;
+    sc_tensor *in[] = {(sc_tensor *)a, (sc_tensor *)b};
+    if (sc_iter_begin(cx, &it, 1, (const int[]){a->dtype}, &out, 2, in) < 0) return NULL;
+    do {
+        if (a->dtype == SC_F32)
+            for (int64_t i = 0; i < it.n; i++) ((float *)it.p[0])[i] = ((float *)it.p[1])[i] + ((float *)it.p[2])[i];
+        else
+            for (int64_t i = 0; i < it.n; i++) ((double *)it.p[0])[i] = ((double *)it.p[1])[i] + ((double *)it.p[2])[i];
+    } while (sc_iter_next(&it));
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend, bool first) {
+    if (sc_check_linear_packed(cx, x, w, NULL) < 0) return NULL;
+    sc_tensor *out = gemm_add_plain(cx, x, w, addend);
+    if (out || cx->error.type[0]) return out;
+    sc_tensor *product = sc_linear_packed(cx, x, w, NULL);
+    if (!product) return NULL;
+    out = first ? gemm_plus(cx, addend, product) : gemm_plus(cx, product, addend);
+    sc_release(cx, product);
+    return out;
 }

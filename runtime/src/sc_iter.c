@@ -4,14 +4,22 @@
  * shape; numbers; a bias along the last dimensions) are recognised first and set up in tens of nanoseconds. */
 #include "sc_internal.h"
 
-/* Not only contiguous but with exactly the strides of a new tensor: then every order of strides is the default one. */
+/* Contiguous, and with strides that do not grow from one dimension to the next, even where a dimension has one element:
+ * then every order of strides is the default one. */
 static inline bool is_plain(const sc_tensor *t) {
-    int64_t expected = 1;
-    for (int d = t->rank; d-- > 0;) {
-        if (t->stride[d] != expected) return false;
+    int64_t expected = 1, inner = 0;
+    for (int d = t->rank; d-- > 0; inner = t->stride[d]) {
+        if (t->stride[d] < inner || (t->stride[d] != expected && (t->size[d] != 1 || t->stride[d] < expected))) return false;
         expected *= t->size[d];
     }
     return t->numel > 0;
+}
+
+static inline bool has_new_strides(const sc_tensor *t) {
+    int64_t expected = 1;
+    for (int d = t->rank; d-- > 0; expected *= t->size[d])
+        if (t->stride[d] != expected) return false;
+    return true;
 }
 
 static inline void set_operand(sc_iter *it, int o, const sc_tensor *t, int64_t step, int64_t outer) {
@@ -166,8 +174,34 @@ static void iter_start(sc_iter *it, const iter_layout *l, int first, sc_tensor *
     fuse_dims(it, l, first + n_in, number, dtype);
 }
 
+static void release_results(sc_ctx *cx, int n, sc_tensor **out) {
+    while (n-- > 0) {
+        sc_release(cx, out[n]);
+        out[n] = NULL;
+    }
+}
+
+/* An input of the results' sizes that nobody else has, to be overwritten; `last` loses its bit. */
+static sc_tensor *take_input(const sc_tensor *full, int dtype, int n_in, sc_tensor *const *in, unsigned *last) {
+    for (int i = 0; *last >> i && i < n_in; i++) {
+        sc_tensor *t = in[i];
+        if (!(*last >> i & 1) || !t || t->dtype != dtype || t->obj.refs != 1 || t->storage->obj.refs != 1) continue;
+        bool whole = t->data == t->storage->data && (size_t)t->numel * sc_dtype_size(dtype) == t->storage->nbytes;
+        if (!whole || (t->storage->flags & SC_EXTERNAL) || !sc_same_shape(t, full) || !has_new_strides(t)) continue;
+        *last &= ~(1u << i);
+        sc_retain(t);
+        return t;
+    }
+    return NULL;
+}
+
 SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
                             sc_tensor *const *in) {
+    return sc_iter_over(cx, it, n_out, dtypes, out, n_in, in, 0);
+}
+
+SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in,
+                           sc_tensor *const *in, unsigned last) {
     const sc_tensor *full = NULL;
     for (int i = 0; i < n_in; i++)
         if (in[i] && (!full || in[i]->rank > full->rank || (in[i]->rank == full->rank && in[i]->numel > full->numel)))
@@ -175,6 +209,7 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
     iter_layout l;
     result_format format = RESULT_CONTIGUOUS;
     bool plain = full && is_plain(full) && begin_plain(it, full, n_out, n_in, in);
+    it->stage = NULL;
     if (!plain) {
         scalar_layout(&l);
         if (join_shapes(cx, &l, n_in, in)) return -1;
@@ -183,25 +218,29 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
         format = choose_format(&l, n_in, in);
     }
     for (int o = 0; o < n_out; o++) {
-        out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size) : new_result(cx, &l, dtypes[o], format, n_in, in);
+        out[o] = plain && last ? take_input(full, dtypes[o], n_in, in, &last) : NULL;
+        if (!out[o])
+            out[o] = plain ? sc_empty(cx, dtypes[o], full->rank, full->size)
+                           : new_result(cx, &l, dtypes[o], format, n_in, in);
         if (!out[o]) {
-            while (o-- > 0) {
-                sc_release(cx, out[o]);
-                out[o] = NULL;
-            }
+            release_results(cx, o, out);
             return -1;
         }
         if (plain) set_plain_result(it, o, out[o]);
     }
-    if (plain) return 0;
-    for (int o = 0; o < n_out; o++) put_strides(&l, o, out[o]);
-    for (int i = 0; i < n_in; i++) put_strides(&l, n_out + i, in[i]);
-    iter_start(it, &l, n_out, out, n_in, in);
-    return 0;
+    if (!plain) {
+        for (int o = 0; o < n_out; o++) put_strides(&l, o, out[o]);
+        for (int i = 0; i < n_in; i++) put_strides(&l, n_out + i, in[i]);
+        iter_start(it, &l, n_out, out, n_in, in);
+    }
+    if (it->unit || it->n == 0 || sc_stage_begin(cx, it, n_out, out, in) == 0) return 0;
+    release_results(cx, n_out, out);
+    return -1;
 }
 
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in) {
     if (sc_check_writable(cx, dst, (const sc_tensor *const *)in, n_in)) return -1;
+    it->stage = NULL;
     if (is_plain(dst) && begin_plain(it, dst, 1, n_in, in)) {
         set_plain_result(it, 0, dst);
         dst->storage->flags |= SC_WRITTEN;

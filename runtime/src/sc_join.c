@@ -122,6 +122,23 @@ SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int
     return out;
 }
 
+SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
+    int64_t size[SC_MAX_RANK], at = 0;
+    memcpy(size, tensors[0]->size, sizeof size);
+    for (int i = 1; i < n; i++) size[0] += tensors[i]->size[0];
+    sc_tensor *out = sc_empty(cx, tensors[0]->dtype, tensors[0]->rank, size);
+    for (int i = 0; out && i < n; at += tensors[i++]->size[0]) {
+        sc_tensor *part = sc_narrow(cx, out, 0, at, tensors[i]->size[0]);
+        if (!part || sc_copy_into(cx, part, tensors[i]) < 0) {
+            sc_release(cx, part);
+            sc_release(cx, out);
+            return NULL;
+        }
+        sc_release(cx, part);
+    }
+    return out;
+}
+
 /* At the last place a stack is the cat of the tensors with one more dimension. */
 static sc_tensor *stack_last(sc_ctx *cx, const sc_list *tensors, int d, int dtype) {
     sc_list *columns = sc_list_new(cx, true, tensors->len);

@@ -49,6 +49,34 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
     return slice_view(cx, x, d, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
 }
 
+static sc_tensor view_here(const sc_tensor *x, int64_t offset, int rank) {
+    sc_tensor t;
+    t.obj = (sc_obj){.refs = 1, .kind = SC_TENSOR};
+    t.dtype = x->dtype, t.rank = (uint8_t)rank, t.storage = x->storage, t.owner = NULL, t.numel = 1;
+    t.data = (char *)x->data + offset * (int64_t)sc_dtype_size(x->dtype);
+    return t;
+}
+
+SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index) {
+    sc_tensor t = view_here(x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1);
+    for (int i = 0; i + 1 < x->rank; i++) {
+        t.numel *= t.size[i] = x->size[i + (i >= dim)];
+        t.stride[i] = x->stride[i + (i >= dim)];
+    }
+    return t;
+}
+
+SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
+    start = clamp_index(start, 0, x->size[dim]);
+    stop = clamp_index(stop, start, x->size[dim]);
+    sc_tensor t = view_here(x, start * x->stride[dim], x->rank);
+    for (int i = 0; i < x->rank; i++) {
+        t.numel *= t.size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
+        t.stride[i] = i == dim ? (int64_t)((uint64_t)x->stride[i] * (uint64_t)step) : x->stride[i];
+    }
+    return t;
+}
+
 SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length) {
     if (x->rank == 0) {
         sc_raise(cx, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.");

@@ -1,0 +1,96 @@
+"""A `linear` in a loop over the slices of a tensor or the items of a list, which the loop does not write, multiplies many
+of them at once.
+
+    loop L %i = 0 to %n step 1 {                      %r = rows.new()
+      %t = select(%x, %i) {dim = 0}                   loop L %i = 0 to %n step 1 {
+      check(%t, %w, %b) {of = "linear"}         =>      %y = linear_rows(%r, %x, %i, %n, %p, %b) {dim = 0, ...}
+      %y = linear_packed(%t, %p, %b)
+
+The product stays where it is in the program, so errors keep their order; at run time it opens a window of rows, as far as
+memory in cache allows, when it is asked for one that it has not. Nothing is computed for a loop that does not run. The
+result may be a part of the window, so it must not leave the loop nor be written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.analysis import escapes, function_body, is_invariant, is_written
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.ranges import known_int
+from scriptc.ir.regions import is_loop, loop_of_counter, target
+from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.types import ListType, TensorType
+
+NAME = "batch_loops"
+
+
+def _source(x: Value) -> tuple[Value, Value, int] | None:
+    """(tensor or list, index, dim) that an input of the product is taken from."""
+    op = x.op
+    if op is None or op.name not in ("select", "list.at"):
+        return None
+    source, index = op.operands
+    if isinstance(source.type, ListType):
+        elem = source.type.elem
+        known = isinstance(elem, TensorType) and elem.dims is not None and len(elem.dims) > 0
+        return (source, index, 0) if known else None
+    t = source.type
+    is_row = isinstance(t, TensorType) and t.dims is not None and op.attrs["dim"] < len(t.dims) - 1
+    return (source, index, op.attrs["dim"]) if is_row else None
+
+
+def _is_sure(loop: Op) -> bool:
+    """Whether each iteration of the loop reaches its end, and nothing but its range and errors end it."""
+    body = loop.regions[0]
+
+    def stays(leaving: Op) -> bool:
+        to = target(leaving)
+        inside = to is not None and to.parent is not None and body.encloses(to.parent)
+        return leaving is body.ops[-1] or inside or leaving.name in ("raise", "unreachable")
+
+    return all(map(stays, (op for op in body.walk() if op.has("TERMINATOR"))))
+
+
+def _check_of(op: Op, x: Value) -> Op | None:
+    """The check in front of the product in its block, with nothing in between that could tell their order."""
+    block = op.parent
+    assert block is not None
+    for before in reversed(block.ops[: block.ops.index(op)]):
+        if before.name == "check" and before.attrs["of"] == "linear" and before.operands[0] is x:
+            return before
+        if before.defn.raises or before.defn.writes or before.regions:
+            return None
+    return None
+
+
+def batch(op: Op, rw: Rewriter) -> bool:
+    if op.name != "linear_packed" or (found := _source(op.operands[0])) is None:
+        return False
+    (x, packed, bias), (source, index, dim) = op.operands, found
+    loop = loop_of_counter(index)
+    if loop is None or op.enclosing(is_loop) is not loop or op.parent is not loop.regions[0]:
+        return False
+    step = known_int(loop.operands[2])
+    if step not in (1, -1) or not all(is_invariant(v, loop) for v in (source, packed, bias)):
+        return False
+    if any(is_written(v, loop) for v in (source, bias)) or is_written(op.result, function_body(op)):
+        return False
+    if escapes(op.result):
+        return False
+    check = _check_of(op, x)
+    rows = Builder.before(loop).op("rows.new", [], loop.loc).result
+    rows.name = "rows"
+    new = rw.insert_before(
+        op, "linear_rows", [rows, source, index, loop.operands[1], packed, bias],
+        dim=dim, step=step, sure=_is_sure(loop), features=op.attrs["features"],
+    )  # fmt: skip
+    rw.replace(op, [new])
+    if check is not None:
+        rw.erase_unused(check)
+    return True
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    return rewrite(module, [batch])

@@ -1,0 +1,135 @@
+/* sc_rows.c - linear of x[i] in a loop over i: many rows at a time, ahead of the loop, because a product of many rows costs
+ * little more than one of few. The loop's position stays the place of every error; memory is bounded by ROWS_AHEAD. */
+#include "sc_internal.h"
+
+enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window of them stays in the second cache */
+
+/* The list holds the window, [steps, ...], and a view of one of its rows, which is moved where nobody else has it; behind
+ * the list's end stands the index that the window's first row is of. */
+enum { WINDOW, ROW, HELD, FIRST = HELD, SLOTS };
+
+SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
+    return sc_list_new(cx, true, SLOTS);
+}
+
+static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
+    const sc_tensor *window = rows->items[WINDOW].t;
+    sc_tensor *row = rows->items[ROW].t;
+    int64_t at = index - rows->items[FIRST].i;
+    if (at < 0 || at >= window->size[0]) return NULL;
+    int64_t offset = at * window->stride[0];
+    if (row->obj.refs == 1) row->data = (char *)window->data + offset * (int64_t)sc_dtype_size(row->dtype);
+    else {
+        row = sc_view_of(cx, window, offset, window->rank - 1, window->size + 1, window->stride + 1);
+        if (!row) return NULL;
+        sc_release(cx, rows->items[ROW].o);
+        rows->items[ROW].t = row;
+    }
+    sc_retain(row);
+    return row;
+}
+
+/* How many steps to take at once where each has the sizes of x: fewer at first where the loop may be left early. */
+static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, int64_t limit) {
+    int64_t each = 1;
+    for (int d = 0; d + 1 < x->rank; d++) each *= x->size[d];
+    int64_t steps = each > 0 && each < ROWS_AHEAD ? ROWS_AHEAD / each : 1;
+    if (!sure) {
+        int64_t doubled = rows->len ? 2 * rows->items[WINDOW].t->size[0] : 1;
+        if (steps > doubled) steps = doubled;
+    }
+    return steps < limit ? steps : limit;
+}
+
+static void drop_window(sc_ctx *cx, sc_list *rows) {
+    while (rows->len) sc_release(cx, rows->items[--rows->len].o);
+}
+
+/* Multiplies the inputs of all steps of a window, which begins at index first, and gives the row of index. */
+static sc_tensor *open_window(sc_ctx *cx, sc_list *rows, const sc_tensor *inputs, int64_t first, int64_t index,
+                              const sc_packed *w, const sc_tensor *bias) {
+    sc_tensor *window = inputs ? sc_linear_packed(cx, inputs, w, bias) : NULL;
+    sc_tensor *row = window ? sc_view_of(cx, window, 0, window->rank - 1, window->size + 1, window->stride + 1) : NULL;
+    if (!row) return NULL;
+    rows->items[WINDOW].t = window;
+    rows->items[ROW].t = row;
+    rows->items[FIRST].i = first;
+    rows->len = HELD;
+    return window_row(cx, rows, index);
+}
+
+/* step is that of the loop's counter, 1 or -1, and stop where it ends. */
+static void window_range(int64_t index, int64_t stop, int64_t step, int64_t length, int64_t *first, int64_t *limit) {
+    bool up = step > 0;
+    int64_t end = up ? (stop < length ? stop : length) : (stop > -1 ? stop : -1);
+    *first = index;
+    *limit = up ? end - index : index - end;
+    if (*limit < 1) *limit = 1;
+}
+
+SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
+    if (index < 0) index += x->size[dim], stop = index; /* from the end: alone */
+    sc_tensor *found = rows->len ? window_row(cx, rows, index) : NULL;
+    if (found) return found;
+    sc_tensor *row = sc_select(cx, x, dim, index), *out = NULL, *part = NULL, *moved = NULL;
+    if (!row || sc_check_linear_packed(cx, row, w, bias) < 0) goto done;
+    int64_t first, limit;
+    window_range(index, stop, step, x->size[dim], &first, &limit);
+    int64_t steps = steps_ahead(rows, row, sure, limit);
+    drop_window(cx, rows);
+    if (steps == 1) {
+        out = sc_linear_packed(cx, row, w, bias);
+        goto done;
+    }
+    if (step < 0) first = index - steps + 1;
+    part = sc_narrow(cx, x, dim, first, steps);
+    int64_t order[SC_MAX_RANK] = {dim};
+    for (int d = 0, k = 1; d < x->rank; d++)
+        if (d != dim) order[k++] = d;
+    moved = part && dim ? sc_permute(cx, part, order, part->rank) : NULL;
+    if (part && (moved || !dim)) out = open_window(cx, rows, dim ? moved : part, first, index, w, bias);
+done:
+    sc_release(cx, row);
+    sc_release(cx, part);
+    sc_release(cx, moved);
+    return out;
+}
+
+/* The inputs of steps first, first + 1, ... as one tensor. */
+static sc_tensor *gather_items(sc_ctx *cx, const sc_list *xs, int64_t first, int64_t steps) {
+    const sc_tensor *x = xs->items[first].t;
+    int64_t size[SC_MAX_RANK];
+    size[0] = steps;
+    memcpy(size + 1, x->size, (size_t)x->rank * sizeof *size);
+    sc_tensor *all = sc_empty(cx, x->dtype, x->rank + 1, size);
+    size_t bytes = (size_t)x->numel * sc_dtype_size(x->dtype);
+    for (int64_t i = 0; all && i < steps; i++) {
+        const sc_tensor *item = xs->items[first + i].t;
+        if (sc_is_contiguous(item)) memcpy((char *)all->data + (size_t)i * bytes, item->data, bytes);
+        else {
+            sc_tensor *place = sc_select(cx, all, 0, i);
+            if (!place || sc_copy_into(cx, place, item) < 0) return NULL; /* the caller unwinds */
+            sc_release(cx, place);
+        }
+    }
+    return all;
+}
+
+SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
+    const sc_tensor *x = xs->items[index].t;
+    sc_tensor *found = rows->len ? window_row(cx, rows, index) : NULL;
+    if (found) return found;
+    if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
+    int64_t first, limit, steps = 1, most;
+    window_range(index, stop, step, xs->len, &first, &limit);
+    most = x->rank < SC_MAX_RANK ? steps_ahead(rows, x, sure, limit) : 1;
+    while (steps < most && sc_same_shape(xs->items[index + step * steps].t, x)) steps++;
+    drop_window(cx, rows);
+    if (steps == 1) return sc_linear_packed(cx, x, w, bias);
+    if (step < 0) first = index - steps + 1;
+    sc_tensor *inputs = gather_items(cx, xs, first, steps), *out = open_window(cx, rows, inputs, first, index, w, bias);
+    sc_release(cx, inputs);
+    return out;
+}
