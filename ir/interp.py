@@ -12,6 +12,7 @@ from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.text import formatted
 
 Env = dict[Value, Any]
 
@@ -166,16 +167,17 @@ class Interpreter:
                 if op.name == "unreachable":
                     raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
-                    raise self.exception(op)
+                    raise self.exception(op, operands)
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
             results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 
-    def exception(self, op: Op) -> Exception:
+    def exception(self, op: Op, operands: list[Any]) -> Exception:
         error = getattr(importlib.import_module("builtins"), op.attrs["type"])
-        return error(op.attrs["message"]) if op.attrs["message"] else error()
+        message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
+        return error(message) if message else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
@@ -294,6 +296,27 @@ class Interpreter:
 
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)
+
+    def do_list_slice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        values, start, stop, step = operands
+        return (values[slice(start, stop, step)],)
+
+    def do_list_delete(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        del operands[0][operands[1]]
+        return ()
+
+    def do_list_splice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        values, start, stop, other = operands
+        values[start:stop] = list(other)
+        return ()
+
+    def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        (values,) = operands
+        return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+
+    def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        print(formatted(op.attrs["format"], operands), end="")
+        return ()
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)

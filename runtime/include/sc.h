@@ -87,6 +87,7 @@ typedef struct sc_list {
     sc_obj obj;
     bool counted; /* elements are sc_obj and are retained by the list */
     bool written; /* mutated during this call */
+    uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
     sc_value *items;

@@ -292,7 +292,8 @@ void sc_release(sc_ctx *cx, void *obj) {
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        for (int64_t i = 0; l->counted && i < l->len; i++) sc_release(cx, l->items[i].o);
+        for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
+            if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
     }
     recycle(cx, o);
 }
@@ -463,6 +464,7 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     sc_list *l = take_struct(cx, SC_LIST);
     if (!l) return NULL;
     l->counted = counted;
+    l->mask = 0;
     l->written = false;
     l->owner = NULL;
     l->len = l->cap = 0;
