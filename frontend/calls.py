@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import warnings
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -34,6 +35,15 @@ class Calls(Context):
 
     def e_Call(self, node: ast.Call) -> AV:
         func = self.eval(node.func)
+        if isinstance(func, Known) and func.obj is warnings.warn:
+            with self.message():
+                return self.call(func, *self.arguments(node))
+        args, kwargs = self.arguments(node)
+        if isinstance(func, Known) and func.obj is super and not args:
+            return self.zero_argument_super()
+        return self.call(func, args, kwargs)
+
+    def arguments(self, node: ast.Call) -> tuple[list[AV], dict[str, AV]]:
         args: list[AV] = []
         for a in node.args:
             if isinstance(a, ast.Starred):
@@ -51,9 +61,7 @@ class Calls(Context):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
                 self.fail(f"** of {describe(value)} is not supported in compiled code")
-        if isinstance(func, Known) and func.obj is super and not args:
-            return self.zero_argument_super()
-        return self.call(func, args, kwargs)
+        return args, kwargs
 
     def zero_argument_super(self) -> AV:
         frame: Frame | None = self.frame
@@ -129,7 +137,14 @@ class Calls(Context):
         return result
 
     def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """A builtin of known values, run at compile time."""
+        """A method named through Tensor, or a builtin of known values, run at compile time."""
+        if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
+            return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
+        name = getattr(obj, "__name__", "")
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+            return self.call_aten(obj, args, kwargs)
         home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
         if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
@@ -149,7 +164,23 @@ class Calls(Context):
         func = self.node.func if isinstance(self.node, ast.Call) else None
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
+    def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """torch.ops.aten.name.overload: what torch calls by that name."""
+        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        name = schema.name.removeprefix("aten::")
+        for target in (f"aten.{name}", f"Tensor.{name}"):
+            if target in DECOMPOSITIONS:
+                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
+        if ("Tensor", name) in METHODS:
+            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        for home in (torch, torch._C._nn, torch.nn.functional):
+            if (found := getattr(home, name, None)) is not None:
+                return self.call_known(found, args, kwargs)
+        self.fail(f"torch.ops.{schema.name} is not supported yet")
+
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
+            return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             names = list(cls._fields)
             items = dict(zip(names, args, strict=False)) | kwargs

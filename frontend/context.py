@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -111,6 +112,7 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
+        self.in_message = False  # the message of an exception is being read
         self.poisoned = False  # some statement is in error, so `errors` says why
         self.walked: list[Value] = []  # lists over which the loops around this place run
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
@@ -153,6 +155,9 @@ class Context:
         raise NotImplementedError
 
     def write(self, dst: AV, src: AV) -> AV:
+        raise NotImplementedError
+
+    def check_that(self, condition: AV, type: str, message: str) -> None:
         raise NotImplementedError
 
     def wrap(self, value: Value) -> AV:
@@ -226,6 +231,15 @@ class Context:
     def fresh_label(self) -> str:
         self.labels += 1
         return f"L{self.labels}"
+
+    @contextmanager
+    def message(self) -> Iterator[None]:
+        """Around the text of an exception or a warning: what is known only at run time stands in it as it is written."""
+        saved, self.in_message = self.in_message, True
+        try:
+            yield
+        finally:
+            self.in_message = saved
 
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
@@ -377,6 +391,8 @@ class Context:
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
+            if any(isinstance(i, Tup) or (isinstance(i, Known) and isinstance(i.obj, str)) for i in items):
+                return ListV(None, list(items), site)  # there are no lists of tuples or strings at run time
             values = [self.value(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)

@@ -13,7 +13,7 @@ from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.joins import Conflict, unify
-from scriptc.frontend.lookup import Lookup
+from scriptc.frontend.lookup import Lookup, is_library
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
@@ -34,6 +34,8 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.core import Block
 from scriptc.ir.types import INT, ListType
+
+_SHORT = 64  # items of a range that a generator is unrolled over
 
 
 class Expressions(Operators, Lookup, Iteration):
@@ -214,7 +216,10 @@ class Expressions(Operators, Lookup, Iteration):
         if isinstance(node, ast.Constant):
             return str(node.value)
         assert isinstance(node, ast.FormattedValue)
-        obj = self.known(self.eval(node.value), "a value in an f-string")
+        av = self.eval(node.value)
+        if self.in_message and not self.is_known(av):
+            return f"{{{ast.unparse(node.value)}}}"  # of an exception, which is told by its type and by the rest
+        obj = self.known(av, "a value in an f-string")
         if node.conversion != -1:
             convert: Any = {115: str, 114: repr, 97: ascii}[node.conversion]
             obj = convert(obj)
@@ -222,6 +227,11 @@ class Expressions(Operators, Lookup, Iteration):
         av = self.evaluate(format, obj, spec)
         assert isinstance(av, Known)
         return str(av.obj)
+
+    def is_known(self, av: AV) -> bool:
+        if isinstance(av, Tup):
+            return all(self.is_known(i) for i in av.items)
+        return isinstance(av, Known)
 
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
@@ -236,10 +246,14 @@ class Expressions(Operators, Lookup, Iteration):
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
         sequence = self.eval(first.iter)
-        if len(node.generators) == 1 and not first.ifs:
-            walk = self.iteration(sequence, site)
-            if walk.items is not None:
-                return self.new_list([self.with_target(first.target, item, elt) for item in walk.items], site)
+        if len(node.generators) == 1:
+            items = self.comprehended(node, sequence, site)
+            tests = [self.with_target(first.target, i, t) for i in items or [] for t in first.ifs]
+            if items is not None and all(isinstance(t, Known) for t in tests):
+                count = len(first.ifs)
+                keeps = [all(t.obj for t in tests[i * count : (i + 1) * count]) for i in range(len(items))]  # type: ignore[attr-defined]
+                kept = [item for item, keep in zip(items, keeps, strict=True) if keep]
+                return self.new_list([self.with_target(first.target, item, elt) for item in kept], site)
         result = "·result"
         append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
         body: ast.stmt = ast.copy_location(append, elt)
@@ -263,6 +277,16 @@ class Expressions(Operators, Lookup, Iteration):
             if name in saved:
                 frame.locals[name] = saved[name]
         return target
+
+    def comprehended(self, node: ast.ListComp | ast.GeneratorExp, sequence: AV, site: Any) -> list[AV] | None:
+        """The items that a comprehension walks, where they are known. A short range is walked item by item where a tuple or the
+        like is made of it, and in the code of libraries."""
+        if isinstance(sequence, RangeV) and all(isinstance(b, Known) for b in (sequence.start, sequence.stop, sequence.step)):
+            ours = self.frame.func is not None and is_library(self.frame.func.__module__)
+            items = self.known_range(sequence) if ours or isinstance(node, ast.GeneratorExp) else []
+            if 0 < len(items) <= _SHORT:
+                return items
+        return self.iteration(sequence, site).items
 
     def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
         """An element of a comprehension, its target bound for as long."""

@@ -122,7 +122,8 @@ class Statements(Context):
         cls = self.known(self.eval(call.func if call else node.exc), "the class of an exception")
         if not (isinstance(cls, type) and issubclass(cls, Exception) and cls.__module__ == "builtins"):
             self.fail("only Python's own exceptions can be raised in compiled code", "raise ValueError or RuntimeError")
-        text = self.text(self.eval(call.args[0])) if call and call.args else ""
+        with self.message():
+            text = self.text(self.eval(call.args[0])) if call and call.args else ""
         self.raises_at_run_time(cls.__name__, text)
 
     def check_that(self, condition: AV, type: str, message: str) -> None:

@@ -89,9 +89,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def heaviside(a: Any, b: Any) -> Any:
         """Also of numbers, which torch's own does not take."""
-        tensors = [v if isinstance(v, torch.Tensor) else torch.tensor(v) for v in (a, b)]
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
-        return torch.heaviside(*(t.to(dtype) for t in tensors))
+        return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
     def linear_add(x: Any, w: Any, bias: Any, addend: Any, features: int, first: bool) -> Any:
         product = torch.nn.functional.linear(x, w, bias)

@@ -13,7 +13,7 @@ from typing import Any
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}  # by kind of owner and name: ("Tensor", "tanh")
-DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name"
+DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name" or "aten.name"
 _KINDS = ("Tensor", "list", "tuple", "dict", "str", "int", "float", "bool", "Size", "range")
 
 
@@ -51,7 +51,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.startswith("Tensor."):
+            if name.startswith(("Tensor.", "aten.")):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -80,5 +80,6 @@ def load() -> None:
     rows.register()
     for module in ("builtin", "creation", "images", "indexing", "memory", "pointwise", "reductions", "shapes"):
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "contractions", "indexing", "losses", "pointwise", "recurrent", "reductions", "shapes"):
+    for module in ("activations", "contractions", "images", "indexing", "losses", "masked", "pointwise", "recurrent",
+                   "reductions", "resizing", "sets", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

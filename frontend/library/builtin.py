@@ -173,6 +173,14 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
     return total
 
 
+@serves("math.prod")
+def prod(r: Reader, sequence: AV, *, start: AV = Known(1)) -> AV:  # noqa: B008
+    total = start
+    for item in r.iterate(sequence):
+        total = r.binary("Mult", total, item)
+    return total
+
+
 def _all(r: Reader, items: list[AV], stop_at: bool) -> AV:
     result: AV = Known(not stop_at)
     for item in items:
@@ -269,6 +277,22 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
     for item in r.iterate(items):
         r.append(target, item)
     return Known(None)
+
+
+def _of_known(method: str) -> None:
+    @serves(f"tuple.{method}", f"list.{method}")
+    def handler(r: Reader, target: AV, *args: AV) -> AV:
+        known = [r.known(a, f"what {method}() looks for") for a in args]
+        return r.evaluate(getattr(tuple, method), tuple(r.known(target, "the items of a sequence")), *known)
+
+
+for _method in ("index", "count"):
+    _of_known(_method)
+
+
+@serves("str.join")
+def join(r: Reader, separator: AV, parts: AV) -> AV:
+    return r.evaluate(str.join, r.known(separator, "a string"), [r.known(p, "a string") for p in r.iterate(parts)])
 
 
 @serves("dict.items")

@@ -10,6 +10,12 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n) __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#elif defined(SC_SHARES_CONTEXTS)
+/* Not built with ASan, but contexts go to libraries that may be: what they poisoned must be unpoisoned here, and back. */
+extern void __asan_poison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
+#define POISON(p, n) (__asan_poison_memory_region ? __asan_poison_memory_region(p, n) : (void)0)
+#define UNPOISON(p, n) (__asan_unpoison_memory_region ? __asan_unpoison_memory_region(p, n) : (void)0)
 #else
 #define POISON(p, n) ((void)(p), (void)(n))
 #define UNPOISON(p, n) ((void)(p), (void)(n))
