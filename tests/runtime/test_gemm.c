@@ -125,6 +125,43 @@ static void check_products(int dtype, int64_t m, int64_t n, int64_t k, int layou
     sc_ctx_unwind(cx);
 }
 
+/* Products ahead of a loop, and sums that start with something, against each alone. */
+static void check_ahead(int dtype, int64_t steps, int64_t batch, int64_t dim, int64_t step, bool sure) {
+    sc_tensor *x = dim ? MAKE(dtype, 0, batch, steps, 3) : MAKE(dtype, 0, steps, batch, 3), *w = MAKE(dtype, 0, 5, 3);
+    sc_tensor *bias = MAKE(dtype, 0, 5), *kept = NULL;
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
+    sc_list *ahead = sc_rows_new(cx), *items = sc_list_new(cx, true, 0), *of_items = sc_rows_new(cx);
+    for (int64_t t = 0; t < steps; t++) sc_list_append(cx, items, (sc_value){.t = sc_select(cx, x, dim, t)});
+    double first = 0;
+    for (int64_t k = 0; k < steps; k++) {
+        int64_t t = step > 0 ? k : steps - 1 - k, stop = step > 0 ? steps : -1;
+        const sc_tensor *row = items->items[t].t;
+        sc_tensor *alone = sc_linear_packed(cx, row, packed, bias);
+        sc_tensor *y = sc_linear_rows(cx, ahead, x, t, stop, packed, bias, dim, step, sure);
+        sc_tensor *z = sc_linear_items(cx, of_items, items, t, stop, packed, bias, step, sure);
+        sc_tensor *sum = sc_linear_add(cx, row, packed, bias, y, k & 1), *wide = sc_linear_add(cx, row, packed, NULL, bias, k & 1);
+        for (int64_t i = 0; i < batch * 5; i++) {
+            double bare = at(alone, i) - at(bias, i % 5);
+            expect(at(y, i) == at(alone, i) && at(z, i) == at(alone, i), "linear_rows", "");
+            expect(at(sum, i) == 2 * at(alone, i) && at(wide, i) == bare + at(bias, i % 5), "linear_add", "");
+        }
+        if (k == 0) kept = y, first = at(y, 0); /* somebody keeps a row */
+        else sc_release(cx, y);
+        sc_release(cx, z);
+        sc_release(cx, alone);
+        sc_release(cx, sum);
+        sc_release(cx, wide);
+    }
+    if (kept) expect(at(kept, 0) == first, "linear_rows", "that is kept");
+    sc_ctx_unwind(cx);
+}
+
+static void test_ahead(void) {
+    for (int i = 0; i < 16; i++)
+        for (int64_t steps = 1; steps < 200; steps = 3 * steps + 1)
+            check_ahead(i & 1 ? SC_F32 : SC_F64, steps, i % 5 == 4 ? 50 : 1 + i % 3, i >> 1 & 1, i & 4 ? -1 : 1, i & 8);
+}
+
 static void test_products(void) {
     for (int64_t m = 0; m < 10; m++)
         for (int i = 0; i < EDGES; i++)
@@ -410,6 +447,7 @@ static void test_memory_ends(void) {
 int main(void) {
     cx = sc_ctx_new(NULL);
     test_products();
+    test_ahead();
     test_batches();
     test_linear_ranks_and_biases();
     test_nan_stays_where_it_is();
