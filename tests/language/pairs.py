@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+
 from language.cases import cases
 
 X = torch.arange(6.0).reshape(2, 3)
