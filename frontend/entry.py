@@ -258,7 +258,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             idents = list(identities(site.av))
             if len(set(idents)) < len(idents):
                 raise Conflict("one object in two places")
-        plan = unify([s.av for s in sites], reader.kinds, fresh=True)
+        plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []
         for site in sites:

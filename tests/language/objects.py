@@ -284,3 +284,15 @@ def returns_an_object_early(n):
     p = make(n)
     p.n += 1
     return p.n
+
+
+@cases((0, 1), (2, 1), (2, 5))
+def results_of_several_kinds_with_objects(n, k):
+    p = Base(1)
+    for i in range(n):
+        if i == k:
+            p = Derived(k, 2)
+    for _ in range(k - 4):
+        return p.n, k
+    a = p.n if isinstance(p, Derived) else {"p": p.n}
+    return a, n
