@@ -56,6 +56,12 @@ class Calls(Objects, Lookup):
 
     def e_Call(self, node: ast.Call) -> AV:
         func = self.eval(node.func)
+        args, kwargs = self.arguments(node)
+        if isinstance(func, Known) and func.obj is super and not args:
+            return self.zero_argument_super()
+        return self.call(func, args, kwargs)
+
+    def arguments(self, node: ast.Call) -> tuple[list[AV], dict[str, AV]]:
         args: list[AV] = []
         for a in node.args:
             if isinstance(a, ast.Starred):
@@ -73,9 +79,7 @@ class Calls(Objects, Lookup):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
                 self.fail(f"** of {describe(value)} is not supported in compiled code")
-        if isinstance(func, Known) and func.obj is super and not args:
-            return self.zero_argument_super()
-        return self.call(func, args, kwargs)
+        return args, kwargs
 
     def zero_argument_super(self) -> AV:
         frame: Frame | None = self.frame
@@ -181,7 +185,14 @@ class Calls(Objects, Lookup):
         return result
 
     def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """A builtin of known values, run at compile time."""
+        """A method named through Tensor, or a builtin of known values, run at compile time."""
+        if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
+            return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
+        name = getattr(obj, "__name__", "")
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+            return self.call_aten(obj, args, kwargs)
         home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
         if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
@@ -200,6 +211,20 @@ class Calls(Objects, Lookup):
         """A callable as the program spells it, so that it can be found there."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
+
+    def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """torch.ops.aten.name.overload: what torch calls by that name."""
+        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        name = schema.name.removeprefix("aten::")
+        for target in (f"aten.{name}", f"Tensor.{name}"):
+            if target in DECOMPOSITIONS:
+                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
+        if ("Tensor", name) in METHODS:
+            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        for home in (torch, torch._C._nn, torch.nn.functional):
+            if (found := getattr(home, name, None)) is not None:
+                return self.call_known(found, args, kwargs)
+        self.fail(f"torch.ops.{schema.name} is not supported yet")
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""

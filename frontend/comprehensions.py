@@ -8,6 +8,7 @@ from typing import Any
 from scriptc.frontend.context import Terminated, Walk
 from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
+from scriptc.frontend.lookup import is_library
 from scriptc.frontend.values import AV, DictV, GeneratorV, Known, Tup, Unbound
 from scriptc.ir.core import Block
 
@@ -50,6 +51,8 @@ class Comprehensions(Flow, Iteration):
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
         sequence = self.eval(first.iter) if sequence is None else sequence
+        if self.frame.func is not None and is_library(self.frame.func.__module__):
+            sequence = self.unrolled_ranges(sequence)  # over dims and the like
         items = self.known_items_of(node.generators, elt, sequence)
         if items is not None:
             return self.new_list(items, site)

@@ -182,6 +182,9 @@ class Context:
     def write(self, dst: AV, src: AV) -> AV:
         raise NotImplementedError
 
+    def check_that(self, condition: AV, type: str, message: str) -> None:
+        raise NotImplementedError
+
     def wrap(self, value: Value) -> AV:
         raise NotImplementedError
 
@@ -388,7 +391,9 @@ class Context:
         if items is None:
             return self.value(av)
         if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
-            self.fail(f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field")
+            self.fail(
+                f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
+            )
         return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
 
     def type_of(self, av: AV) -> Type | None:

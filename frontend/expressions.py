@@ -39,6 +39,8 @@ from scriptc.ir.types import INT, ListType, TupleType
 
 _BEYOND = 2**63 - 1
 
+_SHORT = 64  # items of a range that a generator is unrolled over
+
 
 class Expressions(Comprehensions, Operators, Lookup, Texts):
     """Mixin: evaluates expressions to abstract values."""
@@ -189,6 +191,11 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
 
     def e_Set(self, node: ast.Set) -> AV:
         return self.set_of(self.elements(node.elts))
+
+    def is_known(self, av: AV) -> bool:
+        if isinstance(av, Tup):
+            return all(self.is_known(i) for i in av.items)
+        return isinstance(av, Known)
 
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)

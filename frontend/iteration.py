@@ -173,7 +173,9 @@ class Iteration(Context):
         if walk.items is not None:
             made = self.new_list(list(walk.items), (self.loc, "zip"))
             if made.value is None:
-                self.fail("zip of an unknown sequence and one of different types is not supported", "use one type of items")
+                self.fail(
+                    "zip of an unknown sequence and one of different types is not supported", "use one type of items"
+                )
             return self.walk_list(made)
         if walk.count is None or self.starts_at_zero(walk.count) or walk.item is None:
             return walk

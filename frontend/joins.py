@@ -165,9 +165,7 @@ class OneOfPlan(Plan):
         return OneOf(tag, {t: p.rebuild(values, name) for t, p in self.alternatives})
 
 
-def unify(
-    avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf
-) -> Plan:
+def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf) -> Plan:
     """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
     `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
     with smaller serials were there before the paths parted."""

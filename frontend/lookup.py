@@ -176,8 +176,10 @@ class Lookup(Context):
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
                     self.fail(f"{name} of a tensor of {t.rank} dims is not supported", "use permute or mT")
                 return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
-            case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn":
+            case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
                 return Known(False)
+            case "is_cpu":
+                return Known(True)
             case "layout":
                 return Known(torch.strided)
             case "data":

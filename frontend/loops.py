@@ -13,7 +13,6 @@ from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
-
 _MAX_READINGS = 50  # of a loop's body, before its types are given up
 
 
@@ -208,7 +207,6 @@ class Loops(Flow):
             return self.run(node.orelse)
 
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
-
 
 
 _LENGTHS = ("list.append", "list.insert", "list.delete", "list.splice")

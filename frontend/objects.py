@@ -62,6 +62,8 @@ class Objects(Alternatives):
     """Mixin: making objects, and their attributes."""
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
+            return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.named_tuple(cls, args, kwargs)
         known = [a.obj for a in args if isinstance(a, Known)]
@@ -101,7 +103,9 @@ class Objects(Alternatives):
         fields = list(getattr(owner.cls, "_fields", ()))
         match name:
             case "_replace" if fields:
-                return Native(lambda **new: self.named_tuple(owner.cls, [], dict(zip(fields, owner.items, strict=True)) | new))
+                return Native(
+                    lambda **new: self.named_tuple(owner.cls, [], dict(zip(fields, owner.items, strict=True)) | new)
+                )
             case "_asdict" if fields:
                 return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
             case "index" | "count":

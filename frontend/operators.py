@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
+import torch
+
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import identity_of, sequence_items
@@ -297,7 +299,11 @@ class Operators(Alternatives, Texts):
             assert isinstance(a, ObjectV) and isinstance(b, ObjectV)
             return self.compare_sequences(op, *(Tup([*self.items_of(o).values()]) for o in (a, b)))
         if isinstance(a, ObjectV) and isinstance(getattr(a.cls, "__eq__", None), FunctionType):
-            equal = Known(False) if is_generated(a, "__eq__") else self.truth(self.special(a, "__eq__", [b]) or Known(False))
+            equal = (
+                Known(False)
+                if is_generated(a, "__eq__")
+                else self.truth(self.special(a, "__eq__", [b]) or Known(False))
+            )
         else:
             equal = Known(identity_of(a) is identity_of(b))
         return self.negate(equal) if op == "NotEq" else equal
@@ -352,9 +358,24 @@ class Operators(Alternatives, Texts):
             result = Known(identity_of(a) is identity_of(b))
         elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
             result = Known(True)
+        elif None not in (names := [self.tensor_outside(x) for x in (a, b)]):
+            result = Known(names[0] == names[1])
         else:
             self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
         return self.negate(result) if negate else result
+
+    def tensor_outside(self, av: AV) -> str | None:
+        """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
+        if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+            param = self.outside.param_of.get(id(av.obj))
+            return "" if param is None else param.name
+        made = av.value.op if isinstance(av, Dyn) else None
+        if made is None or made.name != "param":
+            return None
+        name: str = made.attrs["name"]
+        live = next(v for v in self.outside.live if v.name == name)
+        self.guard("DICT_IS", live.container, live.key, live.container[live.key])
+        return name
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from string import Formatter
 from typing import Any, NoReturn
 
 import torch
@@ -37,7 +38,11 @@ class Texts(Context):
         assert isinstance(node, ast.FormattedValue)
         value = self.eval(node.value)
         spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
-        convert: Any = {-1: None, 115: str, 114: repr, 97: ascii}[node.conversion]
+        yield from self.field(value, {-1: None, 115: "s", 114: "r", 97: "a"}[node.conversion], spec)
+
+    def field(self, value: AV, conversion: str | None, spec: str) -> Iterator[AV]:
+        """A replacement field of an f-string or of str.format."""
+        convert: Any = {None: None, "s": str, "r": repr, "a": ascii}[conversion]
         if isinstance(value, Known):
             obj = value.obj if convert is None else convert(value.obj)
             yield self.evaluate(format, obj, spec)
@@ -45,6 +50,25 @@ class Texts(Context):
             yield self.formatted(value, spec)
         else:
             yield from self.text_parts(value, quoted=convert in (repr, ascii))
+
+    def format_text(self, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """template.format(*args, **kwargs); fields are numbers or names."""
+        parts: list[AV] = []
+        automatic = 0
+        for literal, field, spec, conversion in Formatter().parse(template):
+            parts.append(Known(literal))
+            if field is None:
+                continue
+            name, automatic = field or str(automatic), automatic + (not field)
+            if name.isdigit() and int(name) >= len(args):
+                self.raises_at_run_time(
+                    "IndexError", f"Replacement index {name} out of range for positional args tuple"
+                )
+            if not name.isdigit() and name not in kwargs:
+                self.fail(f"the field '{name}' of a format is not supported", "use plain names and numbers")
+            value = args[int(name)] if name.isdigit() else kwargs[name]
+            parts += self.field(value, conversion, spec or "")
+        return self.joined(parts)
 
     def formatted(self, value: AV, spec: str) -> AV:
         if isinstance(value, Dyn) and value.type in (INT, FLOAT) and _FLOAT_SPEC.match(spec):

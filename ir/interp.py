@@ -90,12 +90,11 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def heaviside(a: Any, b: Any) -> Any:
         """Also of numbers, which torch's own does not take."""
-        tensors = [v if isinstance(v, torch.Tensor) else torch.tensor(v) for v in (a, b)]
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
-        return torch.heaviside(*(t.to(dtype) for t in tensors))
+        return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
-    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
-        product = torch.nn.functional.linear(x, w)
+    def linear_add(x: Any, w: Any, bias: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w, bias)
         return addend + product if first else product + addend
 
     def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
@@ -110,7 +109,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
-        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
+        "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),

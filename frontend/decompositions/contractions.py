@@ -77,7 +77,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 
 @decomposes("torch.tensordot", "torch.functional.tensordot")
-def tensordot(a: Tensor, b: Tensor, dims: int | tuple[list[int], list[int]] = 2) -> Tensor:
+def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | list[int]] = 2) -> Tensor:
     if isinstance(dims, int):
         of_a = tuple(range(a.dim() - dims, a.dim()))
         of_b = tuple(range(dims))
@@ -204,7 +204,8 @@ def einsum(equation: str, *tensors: Tensor) -> Tensor:
     inputs = tuple(text.split("->")[0].split(","))
     dots = max(each[i].dim() - len(part.replace("...", "")) if "..." in part else 0 for i, part in enumerate(inputs))
     labels = tuple(_letters(part, each[i].dim(), dots) for i, part in enumerate(inputs))
-    everything = tuple(sorted({}.fromkeys("".join("".join(part) for part in labels))))
+    letters = "".join(sorted("".join("".join(part) for part in labels)))
+    everything = tuple(label for i, label in enumerate(letters) if label not in letters[:i])
     if "->" in text:
         output = _letters(text.split("->")[1], 0, dots) if "..." not in text else _output(text.split("->")[1], dots)
     else:

@@ -46,7 +46,9 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
     return picked.reshape(*shape, *rest).permute(*index_order(dims, x.dim(), len(shape)))
 
 
-def put_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool) -> Tensor:
+def put_tensors(
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool
+) -> Tensor:
     """A copy of x with x[..., index, ...] set to values, or increased by them."""
     matrix, rows, shape = rows_of(x, dims, indices)
     rest_dims = tuple(d for d in range(x.dim()) if d not in dims)
@@ -225,3 +227,29 @@ def searchsorted(
         line = line.unsqueeze(-2)
     below = line <= value if right or side == "right" else line < value
     return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
+
+
+@decomposes("torch.embedding_bag")
+def embedding_bag(
+    weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
+    per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
+    """mode: 0 sum, 1 mean, 2 max over each bag; bags begin at the offsets."""
+    bags = offsets.size(0) - (1 if include_last_offset else 0)
+    bag = torch.sum(offsets[:bags] <= torch.arange(indices.size(0)).unsqueeze(1), 1) - 1
+    rows = torch.index_select(weight, 0, indices)
+    kept = torch.ones_like(bag, dtype=torch.bool) if padding_idx is None else indices != padding_idx
+    counts = torch.zeros(bags, dtype=torch.int64).scatter_add(0, bag, kept.to(torch.int64))
+    places = bag.unsqueeze(1).expand(rows.shape)
+    empty = torch.zeros(bags, weight.size(1), dtype=weight.dtype)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(1)
+    if mode == 2:
+        lowest = torch.where(kept.unsqueeze(1), rows, float("-inf"))
+        found = torch.scatter_reduce(empty, 0, places, lowest, "amax", include_self=False)
+        result = torch.where((counts > 0).unsqueeze(1), found, 0.0)
+    else:
+        result = torch.scatter_add(empty, 0, places, torch.where(kept.unsqueeze(1), rows, 0.0))
+    if mode == 1:
+        result = result / torch.clamp(counts, min=1).unsqueeze(1)
+    return result, bag, counts, counts

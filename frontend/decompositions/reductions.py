@@ -15,13 +15,13 @@ def var_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
-    if isinstance(dim, bool):  # var_mean(x, unbiased)
-        dim, unbiased = None, dim
-    mean = torch.mean(input, dim, keepdim=True)
+    dims = None if isinstance(dim, bool) else dim
+    mean = torch.mean(input, dims, keepdim=True)
     centred = input - mean
-    squares = torch.sum(centred * centred, dim, keepdim=keepdim)
+    squares = torch.sum(centred * centred, dims, keepdim=keepdim)
     count = input.numel() // max(mean.numel(), 1)
-    degrees = (1 if unbiased else 0) if correction is None else correction
+    wanted = dim if isinstance(dim, bool) else unbiased  # var_mean(x, unbiased)
+    degrees = (1 if wanted else 0) if correction is None else correction
     return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
 
 
@@ -185,7 +185,9 @@ def msort(input: Tensor) -> Tensor:
 
 
 @decomposes("torch.diff", "Tensor.diff")
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     d = dim % input.dim()
     result = input
     if prepend is not None:
@@ -279,6 +281,7 @@ def instance_norm(
             spread = torch.mean(variance, 0).reshape(-1) * (count / max(count - 1, 1))
             running_var.copy_((1 - momentum) * running_var + momentum * spread)
     else:
+        assert running_mean is not None and running_var is not None
         mean, variance = running_mean.reshape(shape), running_var.reshape(shape)
     result = (input - mean) * torch.rsqrt(variance + eps)
     if weight is not None:
@@ -324,3 +327,90 @@ def native_batch_norm(
     variance, mean = torch.var_mean(input, (0, *range(2, input.dim())), correction=0)
     result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
     return result, mean, torch.rsqrt(variance + eps)
+
+
+def _quantile(
+    input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, ignore_nan: bool, interpolation: str
+) -> Tensor:
+    """Dims of q stand in front."""
+    x, d = _line(input, dim)
+    ordered = torch.sort(x, d)[0].movedim(d, -1)
+    levels = q.reshape(-1) if isinstance(q, Tensor) else torch.full((1,), q, dtype=input.dtype)
+    n = ordered.size(-1)
+    missing = torch.sum(torch.isnan(ordered), -1, keepdim=True)
+    last = n - missing - 1 if ignore_nan else torch.full_like(missing, n - 1)
+    place = levels * last.to(input.dtype)
+    if interpolation == "lower":
+        place = torch.floor(place)
+    elif interpolation == "higher":
+        place = torch.ceil(place)
+    elif interpolation == "nearest":
+        place = torch.round(place)
+    low = torch.clamp(torch.floor(place), min=0).to(torch.int64)
+    high = torch.clamp(torch.ceil(place), min=0).to(torch.int64)
+    weight = torch.full_like(place, 0.5) if interpolation == "midpoint" else place - low
+    below, above = torch.gather(ordered, -1, low), torch.gather(ordered, -1, high)
+    value = torch.lerp(below, above, weight)
+    if not ignore_nan:
+        value = torch.where(missing > 0, math.nan, value)
+    if dim is None:
+        shape = (1,) * input.dim() if keepdim else ()
+        value = value.reshape(-1, *shape)
+    else:
+        value = value.movedim(-1, 0)
+        value = value.unsqueeze(d + 1) if keepdim else value
+    return value if isinstance(q, Tensor) and q.dim() > 0 else value.select(0, 0)
+
+
+@decomposes("torch.quantile", "Tensor.quantile")
+def quantile(
+    input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    return _quantile(input, q, dim, keepdim, False, interpolation)
+
+
+@decomposes("torch.nanquantile", "Tensor.nanquantile")
+def nanquantile(
+    input: Tensor, q: Tensor | float, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
+    return _quantile(input, q, dim, keepdim, True, interpolation)
+
+
+@decomposes("torch.equal", "Tensor.equal")
+def equal(input: Tensor, other: Tensor) -> bool:
+    if input.dim() != other.dim():
+        return False
+    for d in range(input.dim()):
+        if input.size(d) != other.size(d):
+            return False
+    return bool(torch.all(input == other))
+
+
+@decomposes("torch.mode", "Tensor.mode")
+def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
+    """The most frequent value, of several the least, and its last place."""
+    x, d = _line(input, dim)
+    order = torch.argsort(x, d)
+    ordered = torch.gather(x, d, order).movedim(d, -1)
+    counts = torch.sum(ordered.unsqueeze(-1) == ordered.unsqueeze(-2), -1)
+    best = torch.gather(ordered, -1, torch.argmax(counts, -1, keepdim=True))
+    line = x.movedim(d, -1)
+    places = torch.where(line == best, torch.arange(line.size(-1)), -1)
+    index = torch.amax(places, -1, True)
+    value, index = best.movedim(-1, d), index.movedim(-1, d)
+    if not keepdim or input.dim() == 0:
+        value, index = value.select(d, 0), index.select(d, 0)
+    return torch.return_types.mode((value, index))
+
+
+@decomposes("torch.histc", "Tensor.histc")
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    flat = input.reshape(-1)
+    low, high = float(min), float(max)
+    if low == high and flat.numel() > 0:
+        low, high = float(torch.amin(flat)), float(torch.amax(flat))
+    if low == high:
+        low, high = low - 1, high + 1
+    at = torch.clamp(((flat - low) / (high - low) * bins).to(torch.int64), 0, bins - 1)
+    inside = (flat >= low) & (flat <= high)
+    return torch.zeros(bins, dtype=input.dtype).scatter_add(0, at, inside.to(input.dtype))

@@ -71,7 +71,7 @@ def _copy(name: str, view: str) -> None:
 
     @decomposes(f"torch.{name}")
     def copied(input: Tensor, *args: object, **kwargs: object) -> Tensor:
-        return function(input, *args, **kwargs).clone()  # type: ignore[no-any-return]
+        return function(input, *args, **kwargs).clone()
 
 
 for _view in ("expand", "permute", "transpose", "squeeze", "unsqueeze", "diagonal", "narrow", "as_strided", "view", "unfold",
@@ -408,3 +408,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     b, c = input.size(0), input.size(1)
     rest = tuple(input.shape[2:])
     return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)
+
+
+@decomposes("aten.slice")
+def aten_slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+    d = dim % input.dim()
+    return input.transpose(0, d)[start:end:step].transpose(0, d)

@@ -13,7 +13,7 @@ from typing import Any
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}  # by kind of owner and name: ("Tensor", "tanh")
-DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name"
+DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name" or "aten.name"
 _KINDS = ("Tensor", "list", "tuple", "dict", "str", "int", "float", "bool", "Size", "range")
 
 
@@ -51,7 +51,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "list"):
+            if name.partition(".")[0] in ("Tensor", "aten", "list"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -79,8 +79,8 @@ def load() -> None:
 
     rows.register()
     for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "numbers",
-                   "pointwise", "reductions", "sequences", "shapes"):  # fmt: skip
+                   "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "contractions", "indexing", "lists", "losses", "numbers", "pointwise", "recurrent",
-                   "reductions", "shapes"):  # fmt: skip
+    for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
+                   "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

@@ -93,8 +93,6 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
     return ZipV(list(sequences))
 
 
-
-
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
     if isinstance(x, Known):

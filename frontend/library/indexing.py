@@ -131,10 +131,11 @@ def flip(r: Reader, input: AV, *args: AV, dims: AV | None = None) -> AV:
 
 @serves("torch.nonzero", "Tensor.nonzero")
 def nonzero(r: Reader, input: AV, *, as_tuple: AV = _FALSE) -> AV:
-    places = r.op("nonzero", input)
     if not r.known(as_tuple, "as_tuple"):
-        return places
-    return Tup([Dyn(r.build("select", [r.value(places), r.const(i)], dim=1)) for i in range(tensor_type(input).rank)])
+        return r.op("nonzero", input)
+    line = input if tensor_type(input).rank else r.op("unsqueeze", input, dim=0)
+    places = r.value(r.op("nonzero", line))
+    return Tup([Dyn(r.build("select", [places, r.const(i)], dim=1)) for i in range(tensor_type(line).rank)])
 
 
 @serves("torch.diagonal", "Tensor.diagonal")

@@ -100,7 +100,9 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
         other = r.call(key, [item], {}) if has_key else item
         a, b = r.type_of(least), r.type_of(other)
         if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not isinstance(item, Known):
-            best = least = Dyn(r.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [r.value(best), r.value(item)]))
+            best = least = Dyn(
+                r.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [r.value(best), r.value(item)])
+            )
             continue
         better = r.truth(r.compare("Lt" if name == "min" else "Gt", other, least))
         pair = r.choose(better, lambda i=item, o=other: Tup([i, o]), lambda b=best, x=least: Tup([b, x]))  # type: ignore[misc]
@@ -141,7 +143,9 @@ def any_(r: Reader, sequence: AV) -> AV:
 @serves("builtins.sorted")
 def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Known(False)) -> AV:  # noqa: B008
     if isinstance(sequence, Known) and isinstance(key, Known) and key.obj is None:
-        return r.new_list([Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted"))
+        return r.new_list(
+            [Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted")
+        )
     return r.call(Known(lists.sorted_list), [list_(r, sequence)], {"key": key, "reverse": reverse})
 
 
@@ -176,7 +180,10 @@ def filter_(r: Reader, function: AV, sequence: AV) -> AV:
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     if is_run_time(r, sequence):
         if not initial:
-            r.fail("reduce() of a list of unknown length without an initial value is not supported", "give the initial value")
+            r.fail(
+                "reduce() of a list of unknown length without an initial value is not supported",
+                "give the initial value",
+            )
         return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
     items = [*initial, *r.iterate(sequence)]
     if not items:
@@ -236,5 +243,3 @@ def repeat_(r: Reader, item: AV, times: AV) -> AV:
 def pairwise(r: Reader, sequence: AV) -> AV:
     items = r.iterate(sequence)
     return Tup([r.tuple_of(list(pair)) for pair in zip(items, items[1:], strict=False)])
-
-

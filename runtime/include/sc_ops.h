@@ -109,8 +109,9 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot); /* once per context: w must not change */
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
-/* addend + linear(x, w), or, addend not being first, linear(x, w) + addend: raises what the sum would raise */
-SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend, bool first);
+/* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
+SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                   const sc_tensor *addend, bool first);
 /* ---- linear of x[index] in a loop over indices (sc_rows.c), which may compute more rows than are asked for, and keeps
  * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
  * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */

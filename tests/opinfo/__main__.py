@@ -50,6 +50,8 @@ def _supervise(names: list[str], args: argparse.Namespace) -> list[Outcome]:
                     continue
                 found.append(Outcome(message["name"], message["passed"],
                                      [(r, t) for r, t in message["reasons"]], message["strides"]))  # fmt: skip
+                if args.v:
+                    _print_failures(found[-1])
                 pending.remove(message["name"])
                 running = None
         if running is not None:
@@ -60,14 +62,16 @@ def _supervise(names: list[str], args: argparse.Namespace) -> list[Outcome]:
     return found
 
 
-def _print(outcomes: list[Outcome], samples: bool) -> None:
+def _print_failures(outcome: Outcome) -> None:
+    for text, call in outcome.reasons:
+        print(f"{outcome.name}: {text}\n    {call[:300]}", flush=True)
+
+
+def _print(outcomes: list[Outcome]) -> None:
     groups: dict[str, list[str]] = defaultdict(list)
     for o in outcomes:
         for text in dict.fromkeys(r for r, _ in o.reasons):
             groups[text].append(o.name)
-        if samples:
-            for text, call in o.reasons:
-                print(f"{o.name}: {text}\n    {call[:300]}")
     for text, names in sorted(groups.items(), key=lambda g: -len(g[1])):
         print(f"{len(names):4} {text}: {' '.join(names)}")
     passing = [o for o in outcomes if o.ok]
@@ -84,7 +88,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=6, help="samples per op, from the first")
     parser.add_argument("--optimize", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("-v", action="store_true", help="print each sample that fails")
+    parser.add_argument("-v", action="store_true", help="print each sample that fails, as it does")
     parser.add_argument("--passing", type=Path, help="write the names of the ops that pass here")
     parser.add_argument("--report", type=Path, help="write what does not pass, and why, as Markdown")
     parser.add_argument(_WORKER, action="store_true", help=argparse.SUPPRESS)
@@ -96,7 +100,7 @@ def main() -> None:
     with ThreadPoolExecutor(args.jobs) as pool:
         parts = pool.map(lambda i: _supervise(names[i :: args.jobs], args), range(args.jobs))
         outcomes = sorted((o for part in parts for o in part), key=lambda o: names.index(o.name))
-    _print(outcomes, args.v)
+    _print(outcomes)
     if args.passing:
         args.passing.write_text("".join(f"{o.name}\n" for o in outcomes if o.ok))
     if args.report:

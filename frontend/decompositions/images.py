@@ -1,0 +1,288 @@
+"""Convolutions, pools and resizing in any number of dims, by those in two."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+Size = int | tuple[int, ...]
+
+
+def each(value: Any, count: int) -> tuple[int, ...]:
+    """One number per dim."""
+    if isinstance(value, int):
+        return (value,) * count
+    return tuple(value) * count if len(value) == 1 else tuple(value)
+
+
+def same_padding(input: Tensor, weight: Tensor, padding: object, dilation: tuple[int, ...], count: int) -> Tensor:
+    """The input with what padding="same" adds."""
+    if padding != "same":
+        return input
+    totals = tuple(dilation[i] * (weight.size(2 + i) - 1) for i in range(count))
+    amounts = [n for i in range(count) for n in (totals[i] // 2, totals[i] - totals[i] // 2)]
+    return torch.constant_pad_nd(input, [amounts[2 * (count - 1 - i // 2) + i % 2] for i in range(2 * count)])
+
+
+@decomposes("torch.conv1d", "torch.nn.functional.conv1d")
+def conv1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    d = each(dilation, 1)
+    x = same_padding(input, weight, padding, d, 1)
+    p = (0,) if isinstance(padding, str) else each(padding, 1)
+    image = torch.conv2d(
+        x.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups
+    )
+    return image.select(-2, 0)
+
+
+@decomposes("torch.conv3d", "torch.nn.functional.conv3d")
+def conv3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
+    groups: int = 1,
+) -> Tensor:  # fmt: skip
+    """The sum over the depth of the kernel of 2-D convolutions of all slices."""
+    x = input.unsqueeze(0) if input.dim() == 4 else input
+    s, d = each(stride, 3), each(dilation, 3)
+    x = same_padding(x, weight, padding, d, 3)
+    p = (0, 0, 0) if isinstance(padding, str) else each(padding, 3)
+    x = torch.constant_pad_nd(x, [0, 0, 0, 0, p[0], p[0]])
+    depth = (x.size(2) - d[0] * (weight.size(2) - 1) - 1) // s[0] + 1
+    batch = x.size(0) * depth
+    first = weight.select(2, 0)
+    slices = x[:, :, 0 : (depth - 1) * s[0] + 1 : s[0]].transpose(1, 2).reshape(batch, x.size(1), x.size(3), x.size(4))
+    total = torch.conv2d(slices, first, bias, s[1:], p[1:], d[1:], groups)
+    for k in range(1, weight.size(2)):
+        at = k * d[0]
+        part = x[:, :, at : at + (depth - 1) * s[0] + 1 : s[0]].transpose(1, 2)
+        part = part.reshape(batch, x.size(1), x.size(3), x.size(4))
+        total = total + torch.conv2d(part, weight.select(2, k), None, s[1:], p[1:], d[1:], groups)
+    result = total.reshape(x.size(0), depth, total.size(1), total.size(2), total.size(3)).transpose(1, 2)
+    return result.select(0, 0) if input.dim() == 4 else result.contiguous()
+
+
+def _transposed(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[int, ...], padding: tuple[int, ...],
+    output_padding: tuple[int, ...], groups: int, dilation: tuple[int, ...], count: int,
+) -> Tensor:  # fmt: skip
+    """A convolution of the input, with zeros between its elements, by the kernel backwards."""
+    x = input.unsqueeze(0) if input.dim() == count + 1 else input
+    spread = tuple((x.size(2 + i) - 1) * stride[i] + 1 for i in range(count))
+    wide = torch.zeros((x.size(0), x.size(1), *spread), dtype=x.dtype)
+    steps = wide
+    for i in range(count):
+        steps = steps.transpose(0, 2 + i)[:: stride[i]].transpose(0, 2 + i)
+    steps.copy_(x)
+    margins = tuple(dilation[i] * (weight.size(2 + i) - 1) - padding[i] for i in range(count))
+    amounts = [
+        margins[count - 1 - j // 2] + (output_padding[count - 1 - j // 2] if j % 2 == 1 else 0)
+        for j in range(2 * count)
+    ]
+    wide = torch.constant_pad_nd(wide, amounts)
+    kernel = torch.flip(weight, tuple(range(2, 2 + count)))
+    sizes = tuple(weight.size(2 + i) for i in range(count))
+    per_group = weight.size(0) // groups
+    kernel = kernel.reshape(groups, per_group, weight.size(1), *sizes).transpose(1, 2)
+    kernel = kernel.reshape(groups * weight.size(1), per_group, *sizes)
+    if count == 1:
+        result = torch.conv1d(wide, kernel, bias, 1, 0, dilation, groups)
+    elif count == 2:
+        result = torch.conv2d(wide, kernel, bias, 1, 0, dilation, groups)
+    else:
+        result = torch.conv3d(wide, kernel, bias, 1, 0, dilation, groups)
+    return result.select(0, 0) if input.dim() == count + 1 else result
+
+
+def _conv_transpose(count: int) -> None:
+    @decomposes(f"torch.conv_transpose{count}d", f"torch.nn.functional.conv_transpose{count}d")
+    def conv_transpose(
+        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
+        output_padding: int = 0, groups: int = 1, dilation: int = 1,
+    ) -> Tensor:  # fmt: skip
+        return _transposed(
+            input, weight, bias, each(stride, count), each(padding, count), each(output_padding, count), groups,
+            each(dilation, count), count,
+        )  # fmt: skip
+
+
+for _count in (1, 2, 3):
+    _conv_transpose(_count)
+
+
+# ---- pools ----
+def windows(
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+    ceil_mode: bool, fill: float, count: int,
+) -> Tensor:  # fmt: skip
+    """The input's last `count` dims as places and, behind them, the elements of the windows."""
+    x = input
+    for i in range(count):
+        dim = input.dim() - count + i
+        span = dilation[i] * (kernel[i] - 1) + 1
+        n = x.size(dim)
+        length = (n + 2 * padding[i] - span + (stride[i] - 1 if ceil_mode else 0)) // stride[i] + 1
+        if ceil_mode and (length - 1) * stride[i] >= n + padding[i]:
+            length = length - 1
+        right = max((length - 1) * stride[i] + span - n - padding[i], 0)
+        amounts = [0] * (2 * (input.dim() - 1 - dim + i)) + [padding[i], right]
+        x = torch.constant_pad_nd(x, amounts, fill)
+        x = x.narrow(dim, 0, max((length - 1) * stride[i] + span, 0)).unfold(dim, span, stride[i])
+        if dilation[i] > 1:
+            x = x[..., :: dilation[i]]
+    return x
+
+
+def _avg_pool(
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], ceil_mode: bool,
+    count_include_pad: bool, divisor: int | None, count: int,
+) -> Tensor:  # fmt: skip
+    """The divisor counts what lies in the input, or in its padding on both sides, but not what ceil_mode adds."""
+    ones = (1,) * count
+    dims = tuple(range(-count, 0))
+    total = torch.sum(windows(input, kernel, stride, padding, ones, ceil_mode, 0.0, count), dims)
+    if divisor is not None:
+        return total / divisor
+    sizes = tuple(input.size(input.dim() - count + i) for i in range(count))
+    present = torch.ones(sizes, dtype=input.dtype)
+    if count_include_pad:
+        present = torch.constant_pad_nd(present, [padding[count - 1 - j // 2] for j in range(2 * count)], 1.0)
+        counted = torch.sum(windows(present, kernel, stride, (0,) * count, ones, ceil_mode, 0.0, count), dims)
+    else:
+        counted = torch.sum(windows(present, kernel, stride, padding, ones, ceil_mode, 0.0, count), dims)
+    return total / counted
+
+
+def _average(count: int) -> None:
+    names = (f"torch.avg_pool{count}d", f"torch.nn.functional.avg_pool{count}d", f"torch._C._nn.avg_pool{count}d")
+
+    @decomposes(*names)
+    def avg_pool(
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+        count_include_pad: bool = True, divisor_override: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        kernel = each(kernel_size, count)
+        steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
+        return _avg_pool(
+            input, kernel, steps, each(padding, count), ceil_mode, count_include_pad, divisor_override, count
+        )
+
+
+_average(1)
+_average(3)
+
+
+def _max_pool_indices(
+    input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
+    ceil_mode: bool, count: int,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The largest elements and their places in the input's last `count` dims, flattened."""
+    lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
+    seen = windows(input, kernel, stride, padding, dilation, ceil_mode, lowest, count)
+    places = torch.zeros((), dtype=torch.int64)
+    for i in range(count):
+        n = input.size(input.dim() - count + i)
+        line = torch.arange(n).reshape(tuple(n if k == i else 1 for k in range(count)))
+        sizes = tuple(input.size(input.dim() - count + k) for k in range(count))
+        places = places * n + line.expand(sizes)
+    where = windows(places, kernel, stride, padding, dilation, ceil_mode, -1, count)
+    flat = seen.flatten(seen.dim() - count)
+    best = torch.argmax(flat, -1, keepdim=True)
+    flat_places = where.flatten(where.dim() - count).expand(flat.shape)
+    return torch.gather(flat, -1, best).select(-1, 0), torch.gather(flat_places, -1, best).select(-1, 0)
+
+
+def _max(count: int) -> None:
+    with_indices = (f"torch.max_pool{count}d_with_indices", f"torch._C._nn.max_pool{count}d_with_indices")
+
+    @decomposes(*with_indices)
+    def max_pool_with_indices(
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+        ceil_mode: bool = False,
+    ) -> tuple[Tensor, Tensor]:  # fmt: skip
+        kernel = each(kernel_size, count)
+        steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
+        return _max_pool_indices(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, count)
+
+    if count == 2:
+        return  # a row of its own
+
+    @decomposes(f"torch.max_pool{count}d")
+    def max_pool(
+        input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
+        ceil_mode: bool = False,
+    ) -> Tensor:  # fmt: skip
+        kernel = each(kernel_size, count)
+        steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
+        lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
+        seen = windows(input, kernel, steps, each(padding, count), each(dilation, count), ceil_mode, lowest, count)
+        return torch.amax(seen, tuple(range(-count, 0)))
+
+
+for _count in (1, 2, 3):
+    _max(_count)
+
+
+def _bin(x: Tensor, dim: int, k: int, count: int) -> Tensor:
+    """The k-th of `count` bins along a dim, which overlap where the size is no multiple."""
+    n = x.size(dim)
+    start, stop = k * n // count, ((k + 1) * n + count - 1) // count
+    return x.narrow(dim, start, stop - start)
+
+
+def _adaptive_average(input: Tensor, sizes: tuple[int | None, ...]) -> Tensor:
+    """A mean over one dim after the other."""
+    result = input
+    for i, wanted in enumerate(sizes):
+        dim = input.dim() - len(sizes) + i
+        if wanted is not None:
+            parts = [torch.mean(_bin(result, dim, k, wanted), dim) for k in range(wanted)]
+            result = torch.stack(parts, dim)
+    return result
+
+
+def _adaptive(count: int) -> None:
+    names = (
+        f"torch.adaptive_avg_pool{count}d", f"torch.nn.functional.adaptive_avg_pool{count}d",
+        f"torch._C._nn.adaptive_avg_pool{count}d",
+    )  # fmt: skip
+
+    @decomposes(*names)
+    def adaptive_avg_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
+        return _adaptive_average(input, each(output_size, count))
+
+    @decomposes(f"torch.adaptive_max_pool{count}d", f"torch._C._nn.adaptive_max_pool{count}d")
+    def adaptive_max_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
+        return _adaptive_max(input, each(output_size, count))
+
+
+def _adaptive_max(input: Tensor, sizes: tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
+    """The largest along one dim after the other, and its place; the last dim first, so that of equals the first counts."""
+    count = len(sizes)
+    values = input
+    own = tuple(input.size(input.dim() - count + i) for i in range(count))
+    total = 1
+    for n in own:
+        total = total * n
+    places = torch.arange(total).reshape(own).expand(input.shape)
+    for i in reversed(range(count)):
+        wanted = sizes[i]
+        dim = input.dim() - count + i
+        n = input.size(dim)
+        if wanted is not None:
+            best = [
+                torch.argmax(_bin(values, dim, k, wanted), dim, keepdim=True) + k * n // wanted for k in range(wanted)
+            ]
+            index = torch.cat(best, dim)
+            values, places = torch.gather(values, dim, index), torch.gather(places, dim, index)
+    return values, places
+
+
+for _count in (1, 2, 3):
+    _adaptive(_count)

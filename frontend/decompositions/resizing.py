@@ -1,0 +1,279 @@
+"""Resizing, sampling on grids, and patches. Each dim is resized by itself: the kernels are products."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+
+def _sizes(input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[float, ...] | None) -> tuple[int, ...]:
+    if output_size is not None or scales is None:
+        return tuple(output_size or ())
+    return tuple(int(math.floor(input.size(2 + i) * scale)) for i, scale in enumerate(scales))
+
+
+def _step(n: int, out: int, scale: float | None) -> float:
+    return 1.0 / scale if scale is not None and scale > 0 else n / out
+
+
+def _of(scales: tuple[float, ...] | None, i: int) -> float | None:
+    return None if scales is None else scales[i]
+
+
+def _nearest(
+    input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[float, ...] | None, offset: float
+) -> Tensor:
+    result = input
+    for i, out in enumerate(_sizes(input, output_size, scales)):
+        n = input.size(2 + i)
+        places = torch.floor((torch.arange(out).to(torch.float32) + offset) * _step(n, out, _of(scales, i)))
+        result = torch.index_select(result, 2 + i, torch.clamp(places.to(torch.int64), 0, n - 1))
+    return result
+
+
+def _centres(n: int, out: int, scale: float | None, align_corners: bool, dtype: torch.dtype) -> Tensor:
+    """Where the output's elements lie in the input."""
+    steps = torch.arange(out).to(dtype)
+    if align_corners:
+        return steps * ((n - 1) / (out - 1) if out > 1 else 0.0)
+    return (steps + 0.5) * _step(n, out, scale) - 0.5
+
+
+def _linear(
+    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scales: tuple[float, ...] | None
+) -> Tensor:
+    result = input
+    for i, out in enumerate(_sizes(input, output_size, scales)):
+        dim, n = 2 + i, input.size(2 + i)
+        places = torch.clamp(_centres(n, out, _of(scales, i), align_corners, input.dtype), min=0)
+        low = torch.clamp(places.to(torch.int64), max=n - 1)
+        high = torch.clamp(low + 1, max=n - 1)
+        shape = tuple(-1 if d == dim else 1 for d in range(input.dim()))
+        weight = torch.clamp(places - low, 0, 1).reshape(shape)
+        result = torch.index_select(result, dim, low) * (1 - weight) + torch.index_select(result, dim, high) * weight
+    return result
+
+
+def _cubic_weights(t: Tensor) -> list[Tensor]:
+    """Of the four neighbours, by the distance from the second."""
+    a = -0.75
+
+    def far(x: Tensor) -> Tensor:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    def near(x: Tensor) -> Tensor:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+
+for _rank in (1, 2, 3):
+
+    @decomposes(f"torch._C._nn.upsample_nearest{_rank}d")
+    def upsample_nearest(
+        input: Tensor, output_size: tuple[int, ...] | None, scale_factors: tuple[float, ...] | None = None
+    ) -> Tensor:
+        return _nearest(input, output_size, scale_factors, 0.0)
+
+    @decomposes(f"torch._C._nn._upsample_nearest_exact{_rank}d")
+    def upsample_nearest_exact(
+        input: Tensor, output_size: tuple[int, ...] | None, scale_factors: tuple[float, ...] | None = None
+    ) -> Tensor:
+        return _nearest(input, output_size, scale_factors, 0.5)
+
+
+@decomposes("torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d")
+def upsample_linear(
+    input: Tensor,
+    output_size: tuple[int, ...] | None,
+    align_corners: bool,
+    scale_factors: tuple[float, ...] | None = None,
+) -> Tensor:
+    return _linear(input, output_size, align_corners, scale_factors)
+
+
+@decomposes("torch._C._nn.upsample_bicubic2d")
+def upsample_bicubic2d(
+    input: Tensor,
+    output_size: tuple[int, ...] | None,
+    align_corners: bool,
+    scale_factors: tuple[float, ...] | None = None,
+) -> Tensor:
+    result = input
+    for i, out in enumerate(_sizes(input, output_size, scale_factors)):
+        dim, n = 2 + i, input.size(2 + i)
+        places = _centres(n, out, _of(scale_factors, i), align_corners, input.dtype)
+        base = torch.floor(places)
+        shape = tuple(-1 if d == dim else 1 for d in range(input.dim()))
+        weights = _cubic_weights((places - base).reshape(shape))
+        first = base.to(torch.int64)
+        parts = [torch.index_select(result, dim, torch.clamp(first + (k - 1), 0, n - 1)) * weights[k] for k in range(4)]
+        result = parts[0] + parts[1] + parts[2] + parts[3]
+    return result
+
+
+# ---- grids ----
+def _unnormalised(x: Tensor, n: int, align_corners: bool) -> Tensor:
+    return (x + 1) / 2 * (n - 1) if align_corners else ((x + 1) * n - 1) / 2
+
+
+def _reflected(x: Tensor, low: float, span: float) -> Tensor:
+    """Folded back at both ends of [low, low + span], then of [0, ...]."""
+    distance = torch.abs(x - low)
+    whole = torch.floor(distance / span)
+    extra = distance - whole * span
+    return torch.where(torch.remainder(whole, 2) == 0, extra + low, span - extra + low)
+
+
+def _place(x: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """0 zeros, 1 border, 2 reflection."""
+    at = _unnormalised(x, n, align_corners)
+    if padding_mode == 0:
+        return at
+    if padding_mode == 2:
+        if align_corners:
+            at = torch.zeros_like(at) if n <= 1 else _reflected(at, 0.0, n - 1)
+        else:
+            at = _reflected(at, -0.5, n)
+    return torch.clamp(at, 0, n - 1)
+
+
+def _sampled(input: Tensor, corners: tuple[Tensor, ...]) -> Tensor:
+    """input[b, :, corners...], and 0 where a corner lies outside; [b, c, places...]"""
+    count = len(corners)
+    batch, channels = input.size(0), input.size(1)
+    sizes = tuple(input.size(2 + i) for i in range(count))
+    fits = [(corners[i] >= 0) & (corners[i] <= sizes[i] - 1) for i in range(count)]
+    steps = [torch.clamp(corners[i], 0, sizes[i] - 1).to(torch.int64) for i in range(count)]
+    inside, flat = fits[0], steps[0]
+    for i in range(1, count):
+        inside = inside & fits[i]
+        flat = flat * sizes[i] + steps[i]
+    rows = input.reshape(batch, channels, -1)
+    index = flat.reshape(batch, 1, -1).expand(batch, channels, -1)
+    picked = torch.gather(rows, 2, index).reshape(batch, channels, *corners[0].shape[1:])
+    return torch.where(inside.unsqueeze(1), picked, 0.0)
+
+
+def _grid_sample(input: Tensor, grid: Tensor, mode: int, padding_mode: int, align_corners: bool) -> Tensor:
+    """The grid's last dim counts from the last dim of the input."""
+    count = input.dim() - 2
+    places = tuple(
+        _place(grid.select(-1, count - 1 - i), input.size(2 + i), padding_mode, align_corners) for i in range(count)
+    )
+    if mode == 1:
+        return _sampled(input, tuple(torch.round(p) for p in places))
+    low = tuple(torch.floor(p) for p in places)
+    result = _corner(input, places, low, 0)
+    for corner in range(1, 2**count):
+        result = result + _corner(input, places, low, corner)
+    return result
+
+
+def _corner(input: Tensor, places: tuple[Tensor, ...], low: tuple[Tensor, ...], corner: int) -> Tensor:
+    """One neighbour of each place, times its weight; bit i of `corner`: the upper one in dim i."""
+    upper = tuple(corner // 2**i % 2 for i in range(len(places)))
+    fractions = tuple(places[i] - low[i] for i in range(len(places)))
+    weight = fractions[0] if upper[0] else 1 - fractions[0]
+    for i in range(1, len(places)):
+        weight = weight * (fractions[i] if upper[i] else 1 - fractions[i])
+    return _sampled(input, tuple(low[i] + upper[i] for i in range(len(places)))) * weight.unsqueeze(1)
+
+
+def _bicubic_sample(input: Tensor, grid: Tensor, padding_mode: int, align_corners: bool) -> Tensor:
+    """Neighbours, not centres, are brought inside."""
+    sizes = (input.size(2), input.size(3))
+    at = tuple(_unnormalised(grid.select(-1, 1 - i), sizes[i], align_corners) for i in range(2))
+    low = tuple(torch.floor(p) for p in at)
+    weights = [_cubic_weights(at[i] - low[i]) for i in range(2)]
+    parts = [
+        _sampled(
+            input, tuple(_inside(low[i] + ((a, b)[i] - 1), sizes[i], padding_mode, align_corners) for i in range(2))
+        )
+        * (weights[0][a] * weights[1][b]).unsqueeze(1)
+        for a, b in [(k // 4, k % 4) for k in range(16)]
+    ]
+    result = parts[0]
+    for part in parts[1:]:
+        result = result + part
+    return result
+
+
+def _inside(at: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tensor:
+    if padding_mode == 2:
+        if align_corners:
+            at = torch.zeros_like(at) if n <= 1 else _reflected(at, 0.0, n - 1)
+        else:
+            at = _reflected(at, -0.5, n)
+    return at if padding_mode == 0 else torch.clamp(at, 0, n - 1)
+
+
+@decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d")
+def grid_sampler(
+    input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
+) -> Tensor:
+    if interpolation_mode == 2:
+        return _bicubic_sample(input, grid, padding_mode, align_corners)
+    return _grid_sample(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+# ---- patches ----
+@decomposes("torch._C._nn.im2col")
+def im2col(
+    input: Tensor, kernel_size: tuple[int, int], dilation: tuple[int, int], padding: tuple[int, int],
+    stride: tuple[int, int],
+) -> Tensor:  # fmt: skip
+    x = input.unsqueeze(0) if input.dim() == 3 else input
+    x = torch.constant_pad_nd(x, [padding[1], padding[1], padding[0], padding[0]])
+    for i in range(2):
+        x = x.unfold(2 + i, dilation[i] * (kernel_size[i] - 1) + 1, stride[i])[..., :: dilation[i]]
+    batch, channels, h, w = x.size(0), x.size(1), x.size(2), x.size(3)
+    columns = x.permute(0, 1, 4, 5, 2, 3).reshape(batch, channels * kernel_size[0] * kernel_size[1], h * w)
+    return columns.select(0, 0) if input.dim() == 3 else columns
+
+
+@decomposes("torch._C._nn.col2im")
+def col2im(
+    input: Tensor, output_size: tuple[int, int], kernel_size: tuple[int, int], dilation: tuple[int, int],
+    padding: tuple[int, int], stride: tuple[int, int],
+) -> Tensor:  # fmt: skip
+    x = input.unsqueeze(0) if input.dim() == 2 else input
+    channels = x.size(1) // (kernel_size[0] * kernel_size[1])
+    wide = tuple(output_size[i] + 2 * padding[i] for i in range(2))
+    counts = tuple((wide[i] - dilation[i] * (kernel_size[i] - 1) - 1) // stride[i] + 1 for i in range(2))
+    parts = x.reshape(x.size(0), channels, kernel_size[0], kernel_size[1], counts[0], counts[1])
+    result = torch.zeros(x.size(0), channels, wide[0], wide[1], dtype=x.dtype)
+    for a in range(kernel_size[0]):
+        for b in range(kernel_size[1]):
+            top, left = a * dilation[0], b * dilation[1]
+            rows = slice(top, top + (counts[0] - 1) * stride[0] + 1, stride[0])
+            columns = slice(left, left + (counts[1] - 1) * stride[1] + 1, stride[1])
+            result[:, :, rows, columns] += parts[:, :, a, b]
+    result = result[:, :, padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
+    return result.select(0, 0) if input.dim() == 2 else result.contiguous()
+
+
+def _unpool(input: Tensor, indices: Tensor, output_size: tuple[int, ...], count: int) -> Tensor:
+    lead = tuple(input.shape[: input.dim() - count])
+    total = 1
+    for n in output_size:
+        total = total * n
+    flat = torch.zeros((*lead, total), dtype=input.dtype)
+    placed = torch.scatter(flat, -1, indices.flatten(-count), input.flatten(-count))
+    return placed.reshape(*lead, *output_size)
+
+
+@decomposes("torch._C._nn.max_unpool2d")
+def max_unpool2d(input: Tensor, indices: Tensor, output_size: tuple[int, ...]) -> Tensor:
+    return _unpool(input, indices, tuple(output_size), 2)
+
+
+@decomposes("torch._C._nn.max_unpool3d")
+def max_unpool3d(
+    input: Tensor, indices: Tensor, output_size: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...]
+) -> Tensor:
+    return _unpool(input, indices, tuple(output_size), 3)

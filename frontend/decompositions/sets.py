@@ -1,0 +1,138 @@
+"""Distinct values, combinations, differences of a function on a grid, and evenly spaced values."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from scriptc.frontend.library import decomposes
+
+
+def _runs(flat: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Of equal neighbours: where each run begins, the run of each element, and the lengths."""
+    n = flat.size(0)
+    begins = torch.ones(n, dtype=torch.bool)
+    if n > 1:
+        begins[1:] = flat[1:] != flat[: n - 1]
+    starts = torch.nonzero(begins).reshape(-1)
+    ends = torch.cat([starts, torch.full((1,), n, dtype=torch.int64)])
+    return starts, torch.cumsum(begins, 0) - 1, torch.diff(ends)[: starts.size(0)]
+
+
+@decomposes("torch._unique2")
+def unique2(
+    input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
+) -> tuple[Tensor, Tensor, Tensor]:
+    flat = input.reshape(-1)
+    order = torch.argsort(flat)
+    ordered = torch.index_select(flat, 0, order)
+    starts, runs, counts = _runs(ordered)
+    inverse = torch.scatter(torch.zeros_like(order), 0, order, runs).reshape(input.shape)
+    return torch.index_select(ordered, 0, starts), inverse, counts
+
+
+@decomposes("torch._VF.unique_consecutive")
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    if dim is not None:
+        raise NotImplementedError("unique_consecutive along a dim")
+    flat = input.reshape(-1)
+    starts, runs, counts = _runs(flat)
+    return torch.index_select(flat, 0, starts), runs.reshape(input.shape), counts
+
+
+@decomposes("torch.combinations")
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    n = input.size(0)
+    if r == 0:
+        return torch.empty(0, dtype=input.dtype)
+    index = torch.arange(n)
+    grids = [t.reshape(-1) for t in torch.meshgrid(*([index] * r), indexing="ij")]
+    allowed = torch.ones(grids[0].size(0), dtype=torch.bool)
+    for a, b in zip(grids[:-1], grids[1:]):  # noqa: B905
+        allowed = allowed & (a <= b if with_replacement else a < b)
+    places = torch.nonzero(allowed).reshape(-1)
+    return torch.stack([torch.index_select(input, 0, torch.index_select(g, 0, places)) for g in grids], 1)
+
+
+def _linspace(start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype) -> Tensor:
+    """From both ends towards the middle, so that both are met exactly."""
+    index = torch.arange(steps).to(dtype)
+    if steps == 1:
+        return index + start
+    step = (end - start) / (steps - 1)
+    return torch.where(torch.arange(steps) < steps // 2, start + step * index, end - step * (steps - 1 - index))
+
+
+@decomposes("torch.linspace")
+def linspace(
+    start: Tensor | float, end: Tensor | float, steps: int, *, dtype: torch.dtype | None = None,
+    device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    kind = torch.get_default_dtype() if dtype is None else dtype
+    work = kind if kind.is_floating_point else torch.float64
+    return _linspace(start, end, steps, work).to(kind)
+
+
+@decomposes("torch.logspace")
+def logspace(
+    start: Tensor | float, end: Tensor | float, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None,
+    device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
+) -> Tensor:  # fmt: skip
+    kind = torch.get_default_dtype() if dtype is None else dtype
+    work = kind if kind.is_floating_point else torch.float64
+    return torch.pow(base, _linspace(start, end, steps, work)).to(kind)
+
+
+@decomposes("torch.fill", "Tensor.fill")
+def fill(input: Tensor, value: Tensor | float) -> Tensor:
+    if isinstance(value, Tensor):
+        return torch.empty_like(input).copy_(value)
+    return torch.full_like(input, value)
+
+
+def _slope(x: Tensor, spacing: Tensor | float, dim: int, edge_order: int) -> Tensor:
+    """Central differences inside, one-sided ones of first or second order at the ends."""
+    n = x.size(dim)
+    if isinstance(spacing, Tensor):
+        h = torch.diff(spacing).reshape(tuple(-1 if d == dim else 1 for d in range(x.dim())))
+        steps = torch.diff(x, 1, dim) / h
+        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
+        inner = (steps.narrow(dim, 0, n - 2) * right + steps.narrow(dim, 1, n - 2) * left) / (left + right)
+        first, last = steps.narrow(dim, 0, 1), steps.narrow(dim, n - 2, 1)
+        if edge_order == 2:
+            first = first + (first - steps.narrow(dim, 1, 1)) * h.narrow(dim, 0, 1) / (
+                h.narrow(dim, 0, 1) + h.narrow(dim, 1, 1)
+            )
+            last = last + (last - steps.narrow(dim, n - 3, 1)) * h.narrow(dim, n - 2, 1) / (
+                h.narrow(dim, n - 2, 1) + h.narrow(dim, n - 3, 1)
+            )
+    else:
+        steps = torch.diff(x, 1, dim) / spacing
+        inner = (x.narrow(dim, 2, n - 2) - x.narrow(dim, 0, n - 2)) / (2 * spacing)
+        first, last = steps.narrow(dim, 0, 1), steps.narrow(dim, n - 2, 1)
+        if edge_order == 2:
+            first = 1.5 * first - 0.5 * steps.narrow(dim, 1, 1)
+            last = 1.5 * last - 0.5 * steps.narrow(dim, n - 3, 1)
+    return torch.cat([first, inner, last], dim)
+
+
+@decomposes("torch.gradient")
+def gradient(
+    input: Tensor, *, spacing: float | list[float] | list[Tensor] | None = 1, dim: int | list[int] | None = None,
+    edge_order: int = 1,
+) -> list[Tensor]:  # fmt: skip
+    dims = tuple(range(input.dim())) if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    if spacing is None or isinstance(spacing, (int, float)):
+        return [_slope(input, 1 if spacing is None else spacing, d % input.dim(), edge_order) for d in dims]
+    return [_slope(input, spacing[i], d % input.dim(), edge_order) for i, d in enumerate(dims)]
+
+
+@decomposes("torch.nonzero_static", "Tensor.nonzero_static")
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    found = torch.nonzero(input)
+    result = torch.full((size, input.dim()), fill_value, dtype=torch.int64)
+    count = min(found.size(0), size)
+    result[:count] = found[:count]
+    return result
