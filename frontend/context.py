@@ -274,9 +274,6 @@ class Context:
     def tuple_method(self, owner: Tup, name: str) -> AV | None:
         raise NotImplementedError
 
-    def check_that(self, condition: AV, type: str, message: str) -> None:
-        raise NotImplementedError
-
     def tuple_of(self, items: list[AV]) -> AV:
         raise NotImplementedError
 
