@@ -32,6 +32,12 @@ from scriptc.frontend.values import (
     is_tensor,
 )
 
+# Methods that change known objects; those of lists and dicts made here are compiled.
+_CHANGES: dict[type, tuple[str, ...]] = {
+    list: ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
+    dict: ("update", "setdefault", "pop", "popitem", "clear"),
+    set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+}
 _MAX_DEPTH = 200  # inlined calls
 
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
@@ -115,6 +121,8 @@ class Calls(Objects, Lookup):
         if func.func is not None:
             return self.call_known(func.func, [func.owner, *args], kwargs)
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
+        if isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
+            self.fail(f"a {kind} from outside cannot be changed in compiled code", f"make a new one: {kind}(...)")
         handler = METHODS.get((kind, func.name))
         if handler is not None:
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
@@ -231,7 +239,7 @@ class Calls(Objects, Lookup):
         for hook in self.own_hooks(module, "_forward_hooks", kwargs):
             before = result
             changed = self.call(hook, [Known(module), self.tuple_of(list(args)), before], {})
-            result = self.split(changed, lambda c, b=before: b if isinstance(c, Known) and c.obj is None else c)
+            result = self.split(changed, functools.partial(_unless_none, before))
         return result
 
     def own_hooks(self, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
@@ -348,6 +356,10 @@ class Calls(Objects, Lookup):
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
             return self.live_tensor(av.obj, {name: av.obj}, name, name)
         return av
+
+
+def _unless_none(first: AV, second: AV) -> AV:
+    return first if isinstance(second, Known) and second.obj is None else second
 
 
 def _has_tensor(objs: list[Any]) -> bool:

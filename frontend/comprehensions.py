@@ -172,8 +172,8 @@ class Comprehensions(Flow, Iteration):
             return walk
         item = walk.item
         assert item is not None
-        made = lambda i: inside(lambda: self.with_target(target, item(i), lambda: self.eval(node.elt)))  # noqa: E731
-        return Walk(count=walk.count, item=made, length=walk.length, lists=walk.lists)
+        inner = lambda i: inside(lambda: self.with_target(target, item(i), element))  # noqa: E731
+        return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live

@@ -274,6 +274,9 @@ class Context:
     def tuple_method(self, owner: Tup, name: str) -> AV | None:
         raise NotImplementedError
 
+    def tuple_of(self, items: list[AV]) -> AV:
+        raise NotImplementedError
+
     def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
         raise NotImplementedError
 

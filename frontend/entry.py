@@ -13,6 +13,7 @@ import torch
 from scriptc.frontend import library
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import dtype_name
@@ -254,7 +255,10 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
     try:
         for site in sites:
             site.av = reader.settled(site.av, site.heap)
-        plan = unify([s.av for s in sites], reader.kinds, fresh=True)
+            idents = list(identities(site.av))
+            if len(set(idents)) < len(idents):
+                raise Conflict("one object in two places")
+        plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []
         for site in sites:

@@ -301,7 +301,12 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
-            self.split_all([owner, index], lambda avs: self.store_item(*avs, value) or Known(None))
+
+            def store(avs: list[AV]) -> AV:
+                self.store_item(avs[0], avs[1], value)
+                return Known(None)
+
+            self.split_all([owner, index], store)
             return
         if isinstance(owner, DictV):
             key = self.known(index, "the key of a dict")
@@ -356,7 +361,12 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
         if isinstance(owner, OneOf):
             owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
-            self.split(owner, lambda o: self.store_attribute(o, name, value) or Known(None))
+
+            def store(alternative: AV) -> AV:
+                self.store_attribute(alternative, name, value)
+                return Known(None)
+
+            self.split(owner, store)
             return
         if isinstance(owner, ObjectV):
             self.set_attribute(owner, name, value)

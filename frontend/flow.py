@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
@@ -11,7 +12,7 @@ from scriptc.frontend.values import AV, Content, DictV, Ident, Known, Maybe, Mov
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
-Env = dict[Hashable, AV]  # by name: locals of the function being read; by Ident: the heap
+Env = dict[Any, AV]  # by name: locals of the function being read; by Ident: the heap
 Exit = tuple[Op, Env]  # an op that leaves for a label (its operands are filled in later), and the state at that point
 Names = frozenset[str]
 
@@ -146,20 +147,20 @@ class Flow(Context):
                 what = "this expression" if key == _VALUE else f"'{getattr(key, 'name', key)}'"
                 self.report(UserError(self.loc, f"{what} is {e} on paths that meet here", "give both one type"))
                 plans[key] = self.poisoned_plan()
-        self.keep_identities(plans, envs, mark)
+        self.keepidentities(plans, envs, mark)
         return plans
 
     def poisoned_plan(self) -> Plan:
         return unify([Poison()], self.kinds)
 
-    def keep_identities(self, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
+    def keepidentities(self, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
         """An object that a path made may not have two names behind the join: it would become two objects."""
         for env in envs:
             seen: set[Ident] = set()
             for key in plans:
                 if plans[key].key() == "Poison" or not isinstance(key, str):
                     continue
-                for ident in _identities(self.settled(env.get(key, Unbound()), env)):
+                for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:
                         self.report(
                             UserError(self.loc, "an object has two names where paths meet", "use one name for it")
@@ -176,10 +177,10 @@ class Flow(Context):
         kept: set[Ident] = set()
         for key, plan in plans.items():
             av = self.bind_key(key, plan, values)
-            kept |= set(_identities(av))
+            kept |= set(identities(av))
         for env in envs:
             for key in plans:
-                for ident in _identities(env.get(key, Unbound())):
+                for ident in identities(env.get(key, Unbound())):
                     if ident.serial < mark and ident not in kept:
                         self.heap[ident] = Moved()
 
@@ -238,7 +239,7 @@ def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
     """Names, and objects that were there before, which hold something else than they did."""
     return {
         k for k, v in env.items()
-        if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)  # type: ignore[attr-defined]
+        if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)
     }  # fmt: skip
 
 
@@ -246,7 +247,7 @@ def _order(key: Hashable) -> tuple[int, str]:
     return (key.serial + 1, "") if isinstance(key, Ident) else (0, str(key))
 
 
-def _identities(av: AV) -> Iterator[Ident]:
+def identities(av: AV) -> Iterator[Ident]:
     ident = identity_of(av)
     if ident is not None:
         yield ident
@@ -258,7 +259,7 @@ def _identities(av: AV) -> Iterator[Ident]:
     elif (shape := shape_of(av)) is not None and not isinstance(av, Content):
         parts = shape.parts
     for part in parts:
-        yield from _identities(part)
+        yield from identities(part)
 
 
 def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:

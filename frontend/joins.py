@@ -49,6 +49,9 @@ class Same(Plan):
     def key(self) -> str:
         if isinstance(self.av, (Unbound, Poison, Moved)):  # made anew wherever a name is looked up
             return type(self.av).__name__
+        ident = identity_of(self.av)
+        if ident is not None:
+            return f"same object {ident.serial}"
         return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:

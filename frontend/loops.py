@@ -13,6 +13,8 @@ from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
+_MAX_READINGS = 50  # of a loop's body, before its types are given up
+
 
 class Loops(Flow):
     """Mixin: `for` and `while`."""
@@ -107,7 +109,7 @@ class Loops(Flow):
         keys: set[Hashable] = set(names)
         envs: list[Env] = [before]
         plans = self.plans(keys, envs, force=True, mark=mark)
-        while True:
+        for _ in range(_MAX_READINGS):
             block = Block([(INT, self.counter_name(node))] if bounds else [])
             args = [Block([(t, "")]).args[0] for plan in plans.values() for t in plan.types()]
             for arg in args:
@@ -151,6 +153,8 @@ class Loops(Flow):
             del target.breaks[outer_breaks:]
             for f, n in zip(self.frames, returns, strict=True):
                 del f.returns[n:]
+        else:
+            self.fail("what this loop carries from one iteration to the next has no type", "use one type per name")
         if falls:
             with self.builder.at(block):
                 self.effect("yield", self.flatten(plans, end, envs))

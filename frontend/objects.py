@@ -27,7 +27,7 @@ class Maker:
         self.__name__ = cls.__name__
 
     def __call__(self, values: Sequence[Any]) -> Any:
-        made = object.__new__(self.cls)
+        made: Any = object.__new__(self.cls)
         for name, value in zip(self.names, values, strict=True):
             object.__setattr__(made, name, value)
         return made
@@ -74,7 +74,7 @@ class Objects(Alternatives):
                 return self.evaluate(lambda: cls(*known, **named))
         if not _is_plain(cls):
             self.fail(f"making a {cls.__name__} is not supported in compiled code", "make it outside and pass it in")
-        if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":  # type: ignore[misc]
+        if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
         made = ObjectV(cls)
         init = getattr(cls, "__init__", None)
@@ -125,7 +125,7 @@ class Objects(Alternatives):
 
     def dataclass_of(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """What the __init__ that `dataclass` writes does."""
-        fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+        fields = [f for f in dataclasses.fields(cls) if f.init]
         positional = [f.name for f in fields if not f.kw_only]
         if len(args) > len(positional):
             self.raises_at_run_time(
@@ -134,7 +134,7 @@ class Objects(Alternatives):
             )
         given = self.by_name(f"{cls.__name__}.__init__", [f.name for f in fields], args, kwargs)
         items: dict[str, AV] = {}
-        for f in dataclasses.fields(cls):  # type: ignore[arg-type]
+        for f in dataclasses.fields(cls):
             if f.name in given:
                 items[f.name] = given[f.name]
             elif f.default is not dataclasses.MISSING:

@@ -354,6 +354,8 @@ class Operators(Alternatives, Texts):
             result = Known(a.obj is b.obj)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
             result = Known(False)
+        elif identity_of(a) is not None or identity_of(b) is not None:
+            result = Known(identity_of(a) is identity_of(b))
         elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
             result = Known(True)
         elif None not in (names := [self.tensor_outside(x) for x in (a, b)]):
@@ -460,6 +462,8 @@ class Operators(Alternatives, Texts):
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
+        if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
+            self.fail(f"a {self.type_name(a)} from outside cannot be changed in compiled code", "make a new one")
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from scriptc.frontend.values import (
     AV,
@@ -13,7 +14,10 @@ from scriptc.frontend.values import (
     Formatted,
     Ident,
     Known,
+    Maybe,
     ObjectV,
+    OneOf,
+    PartialV,
     RangeV,
     ReversedV,
     Text,
@@ -39,22 +43,19 @@ def shape_of(av: AV) -> Shape | None:
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
         case DictV(items, is_argument=is_argument):
-            return Shape(
-                ("dict", is_argument, *items), [*items.values()],
-                lambda parts: DictV(dict(zip(items, parts, strict=True)), is_argument=is_argument),
-            )  # fmt: skip
+            return _keyed(("dict", is_argument), items, lambda held: DictV(held, is_argument=is_argument))
         case ObjectV(cls, items):
-            return Shape(
-                ("object", cls, *items), [*items.values()],
-                lambda parts: ObjectV(cls, dict(zip(items, parts, strict=True))),
-            )  # fmt: skip
+            return _keyed(("object", cls), items, lambda held: ObjectV(cls, held))
         case Content(items, first):
-            return Shape(
-                ("content", *items), [*items.values()],
-                lambda parts: Content(dict(zip(items, parts, strict=True)), first),
-            )  # fmt: skip
+            return _keyed(("content",), items, lambda held: Content(held, first))
         case Bound(owner, name, func):
             return Shape(("bound", name, id(func)), [owner], lambda parts: Bound(parts[0], name, func))
+        case PartialV(func, args, kwargs):
+            n = 1 + len(args)
+            return Shape(
+                ("partial", n, *kwargs), [func, *args, *kwargs.values()],
+                lambda parts: PartialV(parts[0], parts[1:n], dict(zip(kwargs, parts[n:], strict=True))),
+            )  # fmt: skip
         case RangeV(start, stop, step):
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):
@@ -76,6 +77,11 @@ def _tuple(cls: type, items: Sequence[AV]) -> Shape:
     return Shape(("tuple", cls, len(items)), items, lambda parts: Tup(parts, cls))
 
 
+def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict[Any, AV]], AV]) -> Shape:
+    names = list(items)
+    return Shape((*key, *names), list(items.values()), lambda parts: make(dict(zip(names, parts, strict=True))))
+
+
 def identity_of(av: AV) -> Ident | None:
     return av.ident if isinstance(av, (DictV, ObjectV)) else None
 
@@ -83,6 +89,12 @@ def identity_of(av: AV) -> Ident | None:
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:
     """The value with `swap` applied to it, or where that changes nothing to its parts."""
     new = swap(av)
+    if new is av and isinstance(av, OneOf):
+        held = {tag: replaced(a, swap) for tag, a in av.alternatives.items()}
+        return OneOf(av.tag, held) if any(held[t] is not a for t, a in av.alternatives.items()) else av
+    if new is av and isinstance(av, Maybe):
+        inner = replaced(av.av, swap)
+        return av if inner is av.av else Maybe(av.flag, inner)
     shape = shape_of(av) if new is av and identity_of(av) is None else None
     if shape is None:
         return new

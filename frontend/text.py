@@ -15,6 +15,7 @@ from scriptc.frontend.values import AV, DictV, Dyn, Formatted, Known, ListV, One
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 _FLOAT_SPEC = re.compile(r"0?\d*(\.\d+)?[fe]$")
+_CODES = {"i64": "%i", "f64": "%r", "bool": "%b"}
 _INT_SPEC = re.compile(r"0?\d*d$")
 
 
@@ -124,7 +125,7 @@ class Texts(Context):
                 format += f"%{part.spec}"
                 values.append(part.value)
             else:
-                format += {INT: "%i", FLOAT: "%r", BOOL: "%b"}[self.value(part).type]
+                format += _CODES[str(self.value(part).type)]
                 values.append(part)
         return format, values
 

@@ -19,6 +19,7 @@ from scriptc.frontend.values import (
     is_empty_list,
     is_tensor,
 )
+from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER
 
 
@@ -151,7 +152,7 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     value = r.value(xs)
-    if value.type.elem not in (INT, FLOAT, BOOL, NEVER):
+    if elem_of(value) not in (INT, FLOAT, BOOL, NEVER):
         return r.call(Known(lists.argsort_compared), [xs, reverse], {})
     order = {}
     for flag in (False, True):

@@ -176,3 +176,123 @@ def sets(n):
 def attributes(n):
     b = Base(n)
     return hasattr(b, "n"), hasattr(b, "nope"), getattr(b, "n"), getattr(b, "nope", 5)  # noqa: B009
+
+
+@cases((X, 0), (X, 3))
+def object_shared_by_a_closure(x, n):
+    s = State(x[0])
+    t = s
+
+    def step(k):
+        s.h = s.h + k
+        if k == 1:
+            s.step += 10
+        return s.step
+
+    total = 0
+    for i in range(n):
+        if i != 2:
+            total += step(i)
+        else:
+            t.step = -1
+    return s.h, t.step, total, s is t
+
+
+@cases(0, 1, 5)
+def dict_carried_by_a_loop(n):
+    d = {"a": 0, "b": 1.5}
+    e = d
+    for i in range(n):
+        if i % 2:
+            d["a"] += i
+        else:
+            e["b"] = e["b"] * 2
+        if d["a"] > 3:
+            break
+    return d["a"], d["b"], e is d, e
+
+
+@cases(0, 1)
+def object_made_on_paths(n):
+    if n:
+        p = Base(3)
+    else:
+        p = Base(n + 5)
+    q = p
+    q.n += 1
+    return p.n, q.value()
+
+
+@cases(0, 2)
+def objects_in_a_list(n):
+    items = [Base(i) for i in (n, 5)]
+    for b in items:
+        b.n *= 2
+    return sum(b.value() for b in items), items[0].n
+
+
+@cases(0, 3)
+def object_replaced_in_a_loop(n):
+    p = Base(1)
+    for i in range(n):
+        p = Derived(i, 2) if i == 1 else Base(i)
+        p.n += 1
+    return p.value(), isinstance(p, Derived)
+
+
+@cases((0, 1), (3, 0), (3, 2), (4, 9))
+def object_bound_on_some_paths(n, k):
+    best = None
+    log = {"seen": 0, "best": None}
+    for i in range(n):
+        if i >= k:
+            if best is None:
+                best = Base(i)
+            best.n += 10
+        log["seen"] += 1
+        if best is not None and log["best"] is None:
+            log["best"] = best.n
+    if best is None:
+        return log
+    best.n += 1
+    return best.n, log
+
+
+@cases(0, 1, 2)
+def tuple_of_objects(n):
+    pair = (Base(1), {"x": n})
+    if n == 1:
+        pair[0].n = 5
+        pair[1]["x"] = 7
+    elif n == 2:
+        pair = (Base(9), {"x": 8})
+    pair[0].n += 1
+    return pair[0].n, pair[1]["x"]
+
+
+@cases(0, 1, 2)
+def returns_an_object_early(n):
+    def make(k):
+        p = Base(k)
+        if k == 0:
+            return p
+        p.n = 100
+        if k == 1:
+            return p
+        return Base(7)
+
+    p = make(n)
+    p.n += 1
+    return p.n
+
+
+@cases((0, 1), (2, 1), (2, 5))
+def results_of_several_kinds_with_objects(n, k):
+    p = Base(1)
+    for i in range(n):
+        if i == k:
+            p = Derived(k, 2)
+    for _ in range(k - 4):
+        return p.n, k
+    a = p.n if isinstance(p, Derived) else {"p": p.n}
+    return a, n
