@@ -21,7 +21,8 @@ from scriptc.ir.types import (
 )
 
 _SCALARS: dict[Type, str] = {
-    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *", NEVER: "void *",
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *",
+    NEVER: "void *",
 }  # fmt: skip
 _MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
 

@@ -187,7 +187,11 @@ class FunctionPrinter:
 
     def do_raise(self, op: Op) -> None:
         message = c_string(op.attrs["message"])
-        self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
+        if op.operands:
+            values = ", ".join(map(self.value, op.operands))
+            self.line(f'sc_raise_text(cx, {c_string(op.attrs["type"])}, {message}, {values});')
+        else:
+            self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.line(self.fail(op))
 
     def do_unreachable(self, op: Op) -> None:

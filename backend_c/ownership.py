@@ -1,8 +1,8 @@
 """Inserts c.retain and c.release: who owns which object in a function of the loop IR.
 
-Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block that defines it:
-results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their loop. An object
-that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
+Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block
+that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
+loop. An object that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.

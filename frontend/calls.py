@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
-import warnings
 from collections.abc import Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
+from scriptc.frontend.lookup import Lookup, is_library
+from scriptc.frontend.objects import Objects
 from scriptc.frontend.source import Source, SourceError, source_of
-from scriptc.frontend.values import AV, Bound, Closure, DictV, Known, Tup, describe, is_tensor
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Closure,
+    DictV,
+    Known,
+    Native,
+    ObjectV,
+    OneOf,
+    PartialV,
+    SuperV,
+    Tup,
+    describe,
+    is_tensor,
+)
 
 _MAX_DEPTH = 200  # inlined calls
 
@@ -30,14 +45,11 @@ _GLOBAL_HOOKS = (
 )
 
 
-class Calls(Context):
+class Calls(Objects, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
         func = self.eval(node.func)
-        if isinstance(func, Known) and func.obj is warnings.warn:
-            with self.message():
-                return self.call(func, *self.arguments(node))
         args, kwargs = self.arguments(node)
         if isinstance(func, Known) and func.obj is super and not args:
             return self.zero_argument_super()
@@ -56,7 +68,7 @@ class Calls(Context):
             if keyword.arg is not None:
                 kwargs[keyword.arg] = value
             elif isinstance(value, DictV):
-                kwargs |= value.items
+                kwargs |= self.items_of(value)
             elif isinstance(value, Known) and isinstance(value.obj, dict):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
@@ -69,12 +81,28 @@ class Calls(Context):
             frame = frame.outer
         assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
+        if cell is not None and isinstance(frame.first_arg, (ObjectV, Tup)):
+            return SuperV(cell.cell_contents, frame.first_arg)
         if cell is None or not isinstance(frame.first_arg, Known):
             self.fail("super() is supported in methods of objects that are known at compile time")
         return Known(super(cell.cell_contents, frame.first_arg.obj))
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:
+            case OneOf():
+                func = self.present(func, "TypeError", "'NoneType' object is not callable")
+                return self.split(func, lambda f: self.call(f, args, kwargs))
+            case Bound(owner=OneOf() as owner, name=name, func=method):
+                return self.split(owner, lambda o: self.call(Bound(o, name, method), args, kwargs))
+            case ObjectV():
+                return self.call(self.attribute(func, "__call__"), args, kwargs)
+            case Native(run):
+                return run(*args, **kwargs)
+            case PartialV(inner, first, named):
+                return self.call(inner, [*first, *args], {**named, **kwargs})
+            case Known(functools.partial() as made):
+                named = {k: Known(v) for k, v in made.keywords.items()}
+                return self.call(Known(made.func), [*map(Known, made.args), *args], {**named, **kwargs})
             case Closure():
                 return self.call_closure(func, args, kwargs)
             case Bound():
@@ -119,16 +147,28 @@ class Calls(Context):
             return self.call_function(decomposition, args, kwargs)
         if isinstance(obj, torch.nn.Module):
             return self.call_module(obj, args, kwargs)
+        if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
+            return self.call_known(obj._torchdynamo_inline, args, kwargs)  # what was given to torch.jit.script
         if isinstance(obj, MethodType):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
             return self.call_function(obj, args, kwargs)
         if isinstance(obj, type):
             return self.construct(obj, args, kwargs)
+        if isinstance(type(obj).__dict__.get("__call__"), FunctionType) and not is_library(type(obj).__module__):
+            return self.call(self.known_attribute(obj, "__call__"), args, kwargs)
         return self.call_evaluated(obj, args, kwargs)
 
     def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """A function of the op library: Python code over abstract values."""
+        if any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+            names = [*kwargs]
+            return self.split_all(
+                [*args, *kwargs.values()],
+                lambda avs: self.handle(
+                    handler, name, avs[: len(args)], dict(zip(names, avs[len(args) :], strict=True))
+                ),
+            )
         try:
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
@@ -178,39 +218,45 @@ class Calls(Context):
                 return self.call_known(found, args, kwargs)
         self.fail(f"torch.ops.{schema.name} is not supported yet")
 
-    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
-            return Tup(self.iterate(args[0]), cls)
-        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            names = list(cls._fields)
-            items = dict(zip(names, args, strict=False)) | kwargs
-            defaults = getattr(cls, "_field_defaults", {})
-            for name in names:
-                if name not in items:
-                    if name not in defaults:
-                        self.raises_at_run_time(
-                            "TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'"
-                        )
-                    items[name] = Known(defaults[name])
-            return Tup([items[n] for n in names], cls)
-        if issubclass(cls, (torch.no_grad, torch.inference_mode)) and all(isinstance(a, Known) for a in args):
-            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
-        if all(isinstance(a, Known) for a in (*args, *kwargs.values())) and cls.__module__ in ("builtins", "torch"):
-            return self.evaluate(cls, *(a.obj for a in args if isinstance(a, Known)))
-        self.fail(f"making a {cls.__name__} is not supported in compiled code yet", "make it outside and pass it in")
-
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """module(...): its forward, where no hook stands in between."""
-        self.guard_hooks(module)
-        return self.call(self.attribute(Known(module), "forward"), args, kwargs)
+        """module(...): its forward, between its own forward hooks."""
+        self.guard_hooks(module, ("_backward_hooks", "_backward_pre_hooks"))
+        for hook in self.own_hooks(module, "_forward_pre_hooks", kwargs):
+            changed = self.call(hook, [Known(module), self.tuple_of(list(args))], {})
+            if isinstance(changed, OneOf):
+                self.fail("a hook that returns None on some paths only is not supported", "return a value on all paths")
+            if not (isinstance(changed, Known) and changed.obj is None):
+                args = self.iterate(changed) if issubclass(self.python_class(changed), tuple) else [changed]
+        result = self.call(self.attribute(Known(module), "forward"), args, kwargs)
+        for hook in self.own_hooks(module, "_forward_hooks", kwargs):
+            before = result
+            changed = self.call(hook, [Known(module), self.tuple_of(list(args)), before], {})
+            result = self.split(changed, lambda c, b=before: b if isinstance(c, Known) and c.obj is None else c)
+        return result
 
-    def guard_hooks(self, module: torch.nn.Module) -> None:
+    def own_hooks(self, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
+        """The hooks of one kind that a module has; which these are is guarded."""
+        table = module.__dict__[name]
+        if not table:
+            self.guard("DICT_EMPTY", table, None, None)
+            return []
+        if kwargs or module.__dict__.get(f"{name}_with_kwargs"):
+            self.fail("hooks and keyword arguments together are not supported", "pass the arguments by position")
+        self.guard("DICT_KEYS_ARE", table, None, tuple(table))
+        for key, hook in table.items():
+            self.guard("DICT_IS", table, key, hook)
+        return [Known(hook) for hook in table.values()]
+
+    def guard_hooks(
+        self, module: torch.nn.Module,
+        names: tuple[str, ...] = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
+    ) -> None:  # fmt: skip
         for name in _GLOBAL_HOOKS:
             table = getattr(torch.nn.modules.module, name)
             if table:
                 self.fail("hooks on all modules are not supported yet", "remove them before the call")
             self.guard("DICT_EMPTY", table, None, None)
-        for name in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"):
+        for name in names:
             table = module.__dict__.get(name)
             if table:
                 self.fail(
@@ -242,7 +288,8 @@ class Calls(Context):
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source
         name = getattr(func.node, "name", "<lambda>")
-        frame = Frame(Source(func.node, outer.file, f"{outer.name}.{name}"), None, self.loc, outer=func.frame)
+        source = Source(func.node, outer.file, f"{outer.name}.{name}")
+        frame = Frame(source, None, self.loc, outer=func.frame)
         self.check_depth(frame, name)
         self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, name)
         return self.follow(frame, func.node)

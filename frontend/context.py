@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Maybe, Poison, RangeV, Tup, Unbound, describe
+from scriptc.frontend.values import (
+    AV,
+    Content,
+    DictV,
+    Dyn,
+    Formatted,
+    GeneratorV,
+    Ident,
+    Kinds,
+    Known,
+    ListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    RangeV,
+    SuperV,
+    Text,
+    Tup,
+    Unbound,
+    describe,
+)
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
@@ -24,9 +46,9 @@ from scriptc.ir.types import (
     Elem,
     JoinError,
     ListType,
-    OptionalType,
     ScalarType,
     TensorType,
+    TupleType,
     Type,
     join,
 )
@@ -68,11 +90,13 @@ class Restart(Exception):
 @dataclass
 class Walk:
     """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it."""
+    and `item` gives the value at it. `length` asks anew for the number of items, where that of `lists` may change."""
 
-    items: list[AV] | None = None
+    items: Iterable[AV] | None = None
     count: tuple[AV, AV, AV] | None = None
     item: Callable[[Dyn], AV] | None = None
+    length: Callable[[], AV] | None = None
+    lists: Sequence[Value] = ()
 
 
 @dataclass
@@ -80,6 +104,7 @@ class Assumptions:
     """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
 
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
+    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
@@ -112,9 +137,9 @@ class Context:
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
         self.no_grad = 0
-        self.in_message = False  # the message of an exception is being read
+        self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
+        self.kinds = Kinds()
         self.poisoned = False  # some statement is in error, so `errors` says why
-        self.walked: list[Value] = []  # lists over which the loops around this place run
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
@@ -190,7 +215,22 @@ class Context:
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
         raise NotImplementedError
 
-    def store_attribute(self, owner: AV, name: str) -> None:
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        raise NotImplementedError
+
+    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def super_value(self, owner: SuperV, name: str) -> AV:
+        raise NotImplementedError
+
+    def object_attribute(self, owner: ObjectV, name: str) -> AV:
         raise NotImplementedError
 
     def assign(self, target: ast.expr, value: AV) -> None:
@@ -204,6 +244,63 @@ class Context:
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         raise NotImplementedError
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+    ) -> bool:
+        raise NotImplementedError
+
+    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
+        raise NotImplementedError
+
+    def present(self, av: AV, type: str, message: str) -> AV:
+        raise NotImplementedError
+
+    def negate(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def compare(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def raise_with(self, type: str, message: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def tuple_method(self, owner: Tup, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+        raise NotImplementedError
+
+    def to_float(self, v: Value) -> Value:
+        raise NotImplementedError
+
+    def bind_name(self, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def python_class(self, av: AV) -> type:
+        raise NotImplementedError
+
+    # ---- objects and dicts ----
+    def items_of(self, av: DictV | ObjectV) -> dict[Any, AV]:
+        """What an object or dict holds now."""
+        content = self.heap.get(av.ident)
+        if isinstance(content, OneOf):
+            self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
+        if isinstance(content, Moved):
+            self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")
+        return content.items if isinstance(content, Content) else av.items
+
+    def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
+        if isinstance(av, DictV) and av.is_argument:
+            self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
+        self.items_of(av)
+        self.heap[av.ident] = Content(items, av.items)
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -231,15 +328,6 @@ class Context:
     def fresh_label(self) -> str:
         self.labels += 1
         return f"L{self.labels}"
-
-    @contextmanager
-    def message(self) -> Iterator[None]:
-        """Around the text of an exception or a warning: what is known only at run time stands in it as it is written."""
-        saved, self.in_message = self.in_message, True
-        try:
-            yield
-        finally:
-            self.in_message = saved
 
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
@@ -283,9 +371,24 @@ class Context:
                 return value
             case Poison():
                 raise Poisoned
+            case OneOf(alternatives=alternatives):
+                if Kinds.NONE in alternatives:
+                    return self.value(self.present(av, "TypeError", "None is not supported here"))
+                self.fail(f"a value that is {describe(av)} cannot be used here", "convert it, or test its type first")
             case Maybe() | Unbound():
                 self.fail("a name that may be unbound cannot be used here")
         self.fail(f"{describe(av)} cannot be used as a value in compiled code")
+
+    def list_item(self, av: AV) -> Value:
+        """The SSA value of something that goes into a list."""
+        items = sequence_items(av)
+        if items is None:
+            return self.value(av)
+        if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
+            self.fail(
+                f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
+            )
+        return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
 
     def type_of(self, av: AV) -> Type | None:
         """The type of a number or tensor, without building anything; None for all else."""
@@ -302,6 +405,8 @@ class Context:
 
     def integer(self, av: AV) -> Value:
         """The i64 value of an index or size; one-element integer tensors count, as for eager."""
+        if isinstance(av, OneOf):
+            av = self.split(av, lambda a: Dyn(self.integer(a)))
         value = self.value(av)
         if value.type == INT:
             return value
@@ -326,6 +431,10 @@ class Context:
                 return "dict"
             case RangeV():
                 return "range"
+            case ObjectV():
+                return av.cls.__name__
+            case Text():
+                return "str"
         return "function"
 
     def known(self, av: AV, what: str) -> Any:
@@ -338,6 +447,10 @@ class Context:
             case ListV(items=items) if items is not None:
                 self.observe(av)
                 return [self.known(i, what) for i in items]
+            case Text(parts):
+                return "".join(str(self.known(p, what)) for p in parts)
+            case Formatted(value, spec):
+                return format(self.known(value, what), spec)
             case Poison():
                 raise Poisoned
             case Dyn(value) if isinstance(value.type, ScalarType):
@@ -391,11 +504,11 @@ class Context:
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
-            if any(isinstance(i, Tup) or (isinstance(i, Known) and isinstance(i.obj, str)) for i in items):
-                return ListV(None, list(items), site)  # there are no lists of tuples or strings at run time
-            values = [self.value(i) for i in items]
+            values = [self.list_item(i) for i in items]
             for v in values:
                 elem = join(elem, v.type)
+            if not _is_storable(elem):
+                self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
             cell = value.type.cell.find()
@@ -414,18 +527,21 @@ class Context:
             joined = join(cell.type, item)
         except JoinError:
             self.fail(f"a list of {cell.type} cannot hold {item} as well", "use one type of items in a list")
+        if not _is_storable(item):
+            self.fail(f"a list of {item} cannot grow in compiled code", "keep one list for each part")
         if joined == cell.type:
             return
+        sites = [site for site, made in self.cells if made.find() is cell]
+        if cell.fixed and cell.type == NEVER and sites and not _has_tuples(item):  # an empty list of the caller
+            self.assume.elements[sites[0]] = item
+            raise Restart
         if cell.fixed:
             self.fail(f"an argument list of {cell.type} cannot hold {item}")
         if isinstance(joined, TensorType) and joined.dims is None:
             self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
-        if isinstance(joined, OptionalType):
-            self.fail("a list cannot hold None beside other values yet", "use one type of items in a list")
         cell.type = joined
-        for site, made in self.cells:
-            if made.find() is cell:
-                self.assume.elements[site] = joined
+        for site in sites:
+            self.assume.elements[site] = joined
         if cell.observed:
             raise Restart
 
@@ -452,6 +568,18 @@ class Context:
             self.guard("DICT_IS", first.container, first.key, tensor)
         hint = param.name.rpartition(".")[2]
         return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
+
+
+def _is_storable(elem: Type) -> bool:
+    """Whether lists of such elements exist at run time."""
+    if isinstance(elem, TupleType):
+        return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
+    return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
+
+
+def _has_tuples(t: Type) -> bool:
+    """Whether a type has tuples in lists, which callers cannot pass."""
+    return isinstance(t, TupleType) or isinstance(t, ListType) and _has_tuples(t.elem)
 
 
 Handler = Callable[..., AV]

@@ -16,6 +16,7 @@ from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminate
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.objects import Chooser, Maker
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
@@ -32,12 +33,12 @@ from scriptc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
 
 _MAX_READINGS = 100
 
@@ -73,13 +74,15 @@ class EntryReader(Calls, Reader):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
             case ListSpec():
-                return ListV(self.parameter(_list_type(spec), name))
+                value = self.parameter(_list_type(spec), name)
+                assert isinstance(value.type, ListType)
+                self.cells.append((("argument", name), value.type.cell))
+                return ListV(value)
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
-                return DictV(
-                    {k: self.argument(s, f"{name}_{i}") for i, (k, s) in enumerate(zip(keys, items, strict=True))}
-                )
+                pairs = enumerate(zip(keys, items, strict=True))
+                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in pairs}, is_argument=True)
         raise AssertionError(spec)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
@@ -128,6 +131,11 @@ def _result(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items):
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+        case ObjectV(cls, items):
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
+        case OneOf(tag, alternatives):
+            chooser = Chooser(tuple(alternatives))
+            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
     raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
 
 
@@ -141,6 +149,8 @@ def _spec_of_type(t: Type) -> Spec:
         return ListSpec(None if t.elem == NEVER else _spec_of_type(t.elem))
     if isinstance(t, TensorType):
         return TensorSpec(t.dtype, (None,) * t.rank)
+    if isinstance(t, TupleType):
+        return TupleSpec(tuple(map(_spec_of_type, t.items)))
     return ScalarSpec(str(t))
 
 
@@ -193,10 +203,14 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     if receiver is not None:
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
-    for arg in specs:
+    for i, arg in enumerate(specs):
+        found = reader.assume.elements.get(("argument", arg.name))
+        if found is not None:  # an empty list that is appended to
+            specs[i] = arg = ArgSpec(arg.name, ListSpec(_spec_of_type(found)))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
+    reader.enter(frame)
     try:
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
@@ -238,7 +252,9 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
     if not sites:
         return KnownSpec(None), []
     try:
-        plan = unify([s.av for s in sites], fresh=True)
+        for site in sites:
+            site.av = reader.settled(site.av, site.heap)
+        plan = unify([s.av for s in sites], reader.kinds, fresh=True)
         found: Spec | None = None
         types: list[Type] = []
         for site in sites:

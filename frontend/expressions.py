@@ -9,12 +9,13 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.comprehensions import Comprehensions
+from scriptc.frontend.context import Poisoned
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.iteration import Iteration
-from scriptc.frontend.joins import Conflict, unify
-from scriptc.frontend.lookup import Lookup, is_library
+from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
+from scriptc.frontend.shapes import shape_of_slice
+from scriptc.frontend.text import Texts
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
@@ -23,6 +24,8 @@ from scriptc.frontend.values import (
     Known,
     ListV,
     Maybe,
+    ObjectV,
+    OneOf,
     Poison,
     RangeV,
     Tup,
@@ -32,13 +35,14 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.core import Block
-from scriptc.ir.types import INT, ListType
+from scriptc.ir.types import INT, ListType, TupleType
+
+_BEYOND = 2**63 - 1
 
 _SHORT = 64  # items of a range that a generator is unrolled over
 
 
-class Expressions(Operators, Lookup, Iteration):
+class Expressions(Comprehensions, Operators, Lookup, Texts):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -65,7 +69,7 @@ class Expressions(Operators, Lookup, Iteration):
         """The value of a name: local, of an enclosing function, captured, global or builtin."""
         frame: Frame | None = self.frame
         while frame is not None:
-            if name in frame.locals:
+            if name in frame.locals or name in frame.cells:
                 return self.bound(frame, name)
             if frame.func is None and frame.outer is None:
                 break
@@ -78,14 +82,16 @@ class Expressions(Operators, Lookup, Iteration):
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
     def bound(self, frame: Frame, name: str) -> AV:
-        av = frame.locals[name]
+        cell = frame.cells.get(name)
+        av = self.heap[cell] if cell is not None else frame.locals[name]
         if isinstance(av, Unbound):
             self.raises_at_run_time(
                 "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
             )
         if isinstance(av, Maybe):
             self.effect("check.bound", [self.value(av.flag)], name=name)
-            frame.locals[name] = av.av  # bound from here on
+            if frame is self.frame and cell is None:
+                frame.locals[name] = av.av  # bound from here on
             return av.av
         return av
 
@@ -144,37 +150,6 @@ class Expressions(Operators, Lookup, Iteration):
     def e_IfExp(self, node: ast.IfExp) -> AV:
         return self.choose(self.test(node.test), lambda: self.eval(node.body), lambda: self.eval(node.orelse))
 
-    def choose(self, condition: AV, then: Any, orelse: Any) -> AV:
-        """The value of one of two expressions."""
-        if isinstance(condition, Known):
-            result: AV = then() if condition.obj else orelse()
-            return result
-        before = self.frame.locals
-        cond_value = self.value(condition)
-        blocks, ends = [], []
-        for run in (then, orelse):
-            self.frame.locals = dict(before)
-            with self.builder.at(Block()) as block:
-                try:
-                    ends.append((block, run()))
-                except Terminated:
-                    pass
-            blocks.append(block)
-        self.frame.locals = before
-        if not ends:
-            self.builder.op("if", [cond_value], self.loc, regions=blocks, types=[])
-            self.effect("unreachable", ())
-            raise Terminated
-        try:
-            plan = unify([av for _, av in ends], fresh=len(ends) == 1)
-        except Conflict as e:
-            self.fail(f"this expression is {e}", "give both sides one type")
-        for block, av in ends:
-            with self.builder.at(block):
-                self.effect("yield", list(plan.flatten(self, av)))
-        op = self.builder.op("if", [cond_value], self.loc, regions=blocks, types=list(plan.types()))
-        return plan.rebuild(iter(op.results), "")
-
     # ---- displays ----
     def e_Tuple(self, node: ast.Tuple) -> AV:
         return self.tuple_of(self.elements(node.elts))
@@ -204,29 +179,18 @@ class Expressions(Operators, Lookup, Iteration):
                 inner = self.eval(value)
                 if not isinstance(inner, DictV):
                     self.fail("** of anything but a dict display is not supported yet")
-                result |= inner.items
+                result |= self.items_of(inner)
             else:
                 result[self.known(self.eval(key), "the key of a dict")] = self.eval(value)
         return DictV(result)
 
-    def e_JoinedStr(self, node: ast.JoinedStr) -> AV:
-        return Known("".join(self.piece(v) for v in node.values))
+    def e_NamedExpr(self, node: ast.NamedExpr) -> AV:
+        value = self.eval(node.value)
+        self.assign(node.target, value)
+        return value
 
-    def piece(self, node: ast.expr) -> str:
-        if isinstance(node, ast.Constant):
-            return str(node.value)
-        assert isinstance(node, ast.FormattedValue)
-        av = self.eval(node.value)
-        if self.in_message and not self.is_known(av):
-            return f"{{{ast.unparse(node.value)}}}"  # of an exception, which is told by its type and by the rest
-        obj = self.known(av, "a value in an f-string")
-        if node.conversion != -1:
-            convert: Any = {115: str, 114: repr, 97: ascii}[node.conversion]
-            obj = convert(obj)
-        spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
-        av = self.evaluate(format, obj, spec)
-        assert isinstance(av, Known)
-        return str(av.obj)
+    def e_Set(self, node: ast.Set) -> AV:
+        return self.set_of(self.elements(node.elts))
 
     def is_known(self, av: AV) -> bool:
         if isinstance(av, Tup):
@@ -235,79 +199,6 @@ class Expressions(Operators, Lookup, Iteration):
 
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
-
-    def e_ListComp(self, node: ast.ListComp) -> AV:
-        return self.comprehension(node, node.elt, (self.loc, "comp"))
-
-    def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
-        return self.comprehension(node, node.elt, (self.loc, "comp"))
-
-    def comprehension(self, node: ast.ListComp | ast.GeneratorExp, elt: ast.expr, site: Any) -> AV:
-        """A list comprehension: the loop that it abbreviates, with names of its own."""
-        first = node.generators[0]
-        sequence = self.eval(first.iter)
-        if len(node.generators) == 1:
-            items = self.comprehended(node, sequence, site)
-            tests = [self.with_target(first.target, i, t) for i in items or [] for t in first.ifs]
-            if items is not None and all(isinstance(t, Known) for t in tests):
-                count = len(first.ifs)
-                keeps = [all(t.obj for t in tests[i * count : (i + 1) * count]) for i in range(len(items))]  # type: ignore[attr-defined]
-                kept = [item for item, keep in zip(items, keeps, strict=True) if keep]
-                return self.new_list([self.with_target(first.target, item, elt) for item in kept], site)
-        result = "·result"
-        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
-        body: ast.stmt = ast.copy_location(append, elt)
-        for generator in reversed(node.generators):
-            for test in reversed(generator.ifs):
-                body = ast.copy_location(ast.If(test, [body], []), test)
-            iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
-            loop = ast.For(generator.target, iterable, [body], [])
-            body = ast.copy_location(loop, node)
-        ast.fix_missing_locations(body)
-        frame = self.frame
-        saved = dict(frame.locals)
-        target = self.new_list([], site)
-        frame.locals[result] = target
-        frame.locals["·append"] = self.attribute(target, "append")
-        frame.locals["·iter"] = sequence
-        self.statement_of_comprehension(body)
-        names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-        for name in (result, "·append", "·iter", *names):
-            frame.locals.pop(name, None)
-            if name in saved:
-                frame.locals[name] = saved[name]
-        return target
-
-    def comprehended(self, node: ast.ListComp | ast.GeneratorExp, sequence: AV, site: Any) -> list[AV] | None:
-        """The items that a comprehension walks, where they are known. A short range is walked item by item where a tuple or the
-        like is made of it, and in the code of libraries."""
-        if isinstance(sequence, RangeV) and all(isinstance(b, Known) for b in (sequence.start, sequence.stop, sequence.step)):
-            ours = self.frame.func is not None and is_library(self.frame.func.__module__)
-            items = self.known_range(sequence) if ours or isinstance(node, ast.GeneratorExp) else []
-            if 0 < len(items) <= _SHORT:
-                return items
-        return self.iteration(sequence, site).items
-
-    def with_target(self, target: ast.expr, item: AV, elt: ast.expr) -> AV:
-        """An element of a comprehension, its target bound for as long."""
-        saved = dict(self.frame.locals)
-        self.assign(target, item)
-        value = self.eval(elt)
-        for n in ast.walk(target):
-            if isinstance(n, ast.Name):
-                self.frame.locals.pop(n.id, None)
-                if n.id in saved:
-                    self.frame.locals[n.id] = saved[n.id]
-        return value
-
-    def statement_of_comprehension(self, body: ast.stmt) -> None:
-        live = self.frame.live
-        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
-        for n in nodes:
-            live.after.setdefault(n, frozenset())
-            live.header.setdefault(n, frozenset())
-        if not self.run([body]):
-            raise Terminated
 
     def e_Starred(self, node: ast.Starred) -> AV:
         self.fail("* is not supported here")
@@ -324,17 +215,23 @@ class Expressions(Operators, Lookup, Iteration):
 
     # ---- subscripts ----
     def subscript(self, owner: AV, index: AV) -> AV:
+        if isinstance(owner, OneOf) or isinstance(index, OneOf):
+            owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
+            return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
         if isinstance(owner, Known):
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, DictV):
             key = self.known(index, "the key of a dict")
-            if key not in owner.items:
+            items = self.items_of(owner)
+            if key not in items:
                 self.raises_at_run_time("KeyError", repr(key))
-            return owner.items[key]
+            return items[key]
         if isinstance(owner, RangeV):
             self.fail("subscripts of a range are not supported yet")
+        if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
+            return found
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
         if known_items is not None and self.is_known_index(index):
             if isinstance(owner, ListV):
@@ -346,12 +243,29 @@ class Expressions(Operators, Lookup, Iteration):
             list_value = self.value(owner)
             assert isinstance(list_value.type, ListType)
             return self.wrap(self.build("list.get", [list_value, self.integer(index)]))
+        if isinstance(owner, ListV):
+            return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
             return self.pick(owner, list(owner.items), self.known(index, "an index into a tuple of different types"))
         self.fail(f"this subscript of {describe(owner)} is not supported yet")
 
     def wrap(self, value: Any) -> AV:
+        if isinstance(value.type, TupleType):
+            return Tup([self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))])
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
+        parts = shape_of_slice(index)
+        step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
+        back = self.compare("Lt", step, Known(0))
+        ends = (Known(_BEYOND), Known(-_BEYOND - 1))
+        found: list[AV] = []
+        for part, (forward, backward) in zip(parts, ((Known(0), ends[0]), ends), strict=False):
+            absent = isinstance(part, Known) and part.obj is None
+            pick = self.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
+            found.append(pick)
+        return [self.integer(b) for b in (*found, step)]
 
     def is_slice(self, index: AV) -> bool:
         return (
@@ -385,6 +299,14 @@ class Expressions(Operators, Lookup, Iteration):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        if isinstance(owner, OneOf) or isinstance(index, OneOf):
+            owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
+            self.split_all([owner, index], lambda avs: self.store_item(*avs, value) or Known(None))
+            return
+        if isinstance(owner, DictV):
+            key = self.known(index, "the key of a dict")
+            self.set_items(owner, {**self.items_of(owner), key: value})
+            return
         if is_tensor(owner):
             view, picked = self.indexed(owner, index)
             if picked:
@@ -394,14 +316,51 @@ class Expressions(Operators, Lookup, Iteration):
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
             self.copy_into(view, source)
-        elif isinstance(owner, ListV) and not self.is_slice(index):
-            item = self.value(value)
+        elif isinstance(owner, ListV) and self.is_slice(index):
+            start, stop, step = self.slice_bounds(index)
+            if not (step.op is not None and step.op.attrs.get("value") == 1):
+                self.fail("assignment to a slice with a step is not supported", "assign item by item")
+            self.splice_list(owner, start, stop, value)
+        elif isinstance(owner, ListV):
+            item = self.list_item(value)
             self.widen(owner, item.type)
             self.effect("list.set", [self.mutate(owner), self.integer(index), item])
+        elif isinstance(owner, ObjectV):
+            self.special(owner, "__setitem__", [index, value])
         else:
             self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
 
-    def store_attribute(self, owner: AV, name: str) -> None:
+    def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
+        """owner[start:stop] = value"""
+        other = value if isinstance(value, ListV) else self.call(Known(list), [value], {})
+        added = self.value(other)
+        assert isinstance(added.type, ListType)
+        self.widen(owner, added.type.elem)
+        self.effect("list.splice", [self.mutate(owner), start, stop, added])
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        if isinstance(owner, DictV):
+            items = dict(self.items_of(owner))
+            key = self.known(index, "the key of a dict")
+            if key not in items:
+                self.raises_at_run_time("KeyError", repr(key))
+            del items[key]
+            self.set_items(owner, items)
+        elif isinstance(owner, ListV) and self.is_slice(index):
+            self.store_item(owner, index, self.new_list([], (self.loc, "del")))
+        elif isinstance(owner, ListV):
+            self.effect("list.delete", [self.mutate(owner), self.integer(index)])
+        else:
+            self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
+
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        if isinstance(owner, OneOf):
+            owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
+            self.split(owner, lambda o: self.store_attribute(o, name, value) or Known(None))
+            return
+        if isinstance(owner, ObjectV):
+            self.set_attribute(owner, name, value)
+            return
         self.fail(
             f"assignment to the attribute '{name}' is not supported yet: compiled code does not keep state between calls",
             "pass the state in as an argument and return the new one",

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
 from scriptc.frontend.scope import Liveness, liveness
 from scriptc.frontend.source import Source
-from scriptc.frontend.values import AV
+from scriptc.frontend.values import AV, Ident
 from scriptc.ir.core import Op, Value
 from scriptc.ir.loc import Loc
 
 
 @dataclass(eq=False)
 class ReturnSite:
-    """A `return`: the op that leaves (its operands are filled in when all returns are known) and what it returns."""
+    """A `return`: the op that leaves (its operands are filled in when all returns are known), what it returns, and the
+    heap at that point."""
 
     op: Op
     av: AV
+    heap: dict[Ident, AV]
 
 
 @dataclass(eq=False)
@@ -29,8 +31,8 @@ class LoopTarget:
     break_label: str
     continue_label: str
     continue_op: str = "continue"  # "break" where an iteration is a scope of its own
-    breaks: list[tuple[Op, dict[str, AV]]] = field(default_factory=list)
-    continues: list[tuple[Op, dict[str, AV]]] = field(default_factory=list)
+    breaks: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
+    continues: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
     counter: Value | None = None
 
 
@@ -44,6 +46,7 @@ class Frame:
     label: str = ""  # of the scope that a return leaves; "" where it leaves the function
     outer: Frame | None = None
     locals: dict[str, AV] = field(default_factory=dict)
+    cells: dict[str, Ident] = field(default_factory=dict)  # variables that inner functions assign, in the heap
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
     first_arg: AV | None = None  # what zero-argument super() is bound to

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context, Walk
+from scriptc.frontend.context import Context, Terminated, Walk
 from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
+    GeneratorV,
     Known,
     ListV,
+    ObjectV,
+    OneOf,
     RangeV,
     ReversedV,
     Tup,
@@ -21,22 +24,9 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.core import Value
-from scriptc.ir.types import ListType
+from scriptc.ir.types import NEVER, ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
-
-
-def lists_in(sequence: AV) -> list[Value]:
-    """The run-time lists that a loop over the sequence walks."""
-    match sequence:
-        case ListV(value=value) if value is not None:
-            return [value]
-        case ZipV(parts):
-            return [value for part in parts for value in lists_in(part)]
-        case ReversedV(part):
-            return lists_in(part)
-    return []
 
 
 class Iteration(Context):
@@ -44,21 +34,42 @@ class Iteration(Context):
 
     def iterate(self, av: AV) -> list[AV]:
         """All items of a sequence of known length."""
-        if isinstance(av, RangeV) and all(isinstance(b, Known) for b in (av.start, av.stop, av.step)):
-            return self.known_range(av)
+        av = self.unrolled_ranges(av)
         walk = self.iteration(av, None)
         if walk.items is not None:
-            return walk.items
+            return list(walk.items)
         if walk.count is None:
             return []
         self.fail(f"the length of {describe(av)} is not known at compile time here")
+
+    def unrolled_ranges(self, av: AV) -> AV:
+        """The sequence with the numbers of known ranges written out."""
+        match av:
+            case RangeV(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
+                return Tup(self.known_range(av))
+            case ZipV(parts, offset):
+                return ZipV([self.unrolled_ranges(p) for p in parts], offset)
+            case ReversedV(part):
+                return ReversedV(self.unrolled_ranges(part))
+            case GeneratorV(node, frame, sequence):
+                return GeneratorV(node, frame, self.unrolled_ranges(sequence))
+        return av
 
     def iteration(self, av: AV, site: Any) -> Walk:
         match av:
             case Tup(items):
                 return Walk(items=list(items))
-            case DictV(items):
-                return Walk(items=[Known(k) for k in items])
+            case GeneratorV():
+                return self.walk_generator(av, site)
+            case ObjectV():
+                return self.iteration(self.iterated_object(av), site)
+            case OneOf():
+                found = self.present(av, "TypeError", "'NoneType' object is not iterable")
+                if isinstance(found, OneOf):
+                    self.fail(f"iteration over {describe(found)} is not supported", "test its type first")
+                return self.iteration(found, site)
+            case DictV():
+                return Walk(items=[Known(k) for k in self.items_of(av)])
             case ListV(items=list() as items):
                 self.observe(av)
                 return Walk(items=list(items))
@@ -84,7 +95,7 @@ class Iteration(Context):
             case ReversedV(part):
                 walk = self.iteration(part, site)
                 if walk.items is not None:
-                    return Walk(items=walk.items[::-1])
+                    return Walk(items=list(walk.items)[::-1])
                 if walk.count is None:
                     return Walk()
                 if walk.item is None or not self.starts_at_zero(walk.count):
@@ -95,13 +106,26 @@ class Iteration(Context):
                 return Walk(items=self.known_items(obj))
         self.fail(f"iteration over {describe(av)} is not supported in compiled code")
 
+    def iterated_object(self, av: ObjectV) -> AV:
+        """What the __iter__ of an object returns, where that is iter() of something."""
+        found = self.special(av, "__iter__", [])
+        if found is None:
+            self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
+        return found
+
     def walk_list(self, av: ListV) -> Walk:
         value = av.value
         assert value is not None and isinstance(value.type, ListType)
-        length = Dyn(self.build("list.len", [value]))
-        return Walk(
-            count=(Known(0), length, Known(1)), item=lambda i: self.wrap(self.build("list.get", [value, i.value]))
-        )
+        length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
+
+        def item(i: Dyn) -> AV:
+            found = self.build("list.get", [value, i.value])
+            if found.type == NEVER:  # the list is empty
+                self.effect("unreachable", ())
+                raise Terminated
+            return self.wrap(found)
+
+        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 
     def row(self, tensor: AV, index: Dyn) -> AV:
         """tensor[i] for a counter that lies within it, so that no check is needed."""
@@ -117,19 +141,23 @@ class Iteration(Context):
         if any(w.items is None and w.count is None for w in walks):
             return Walk()
         if all(w.items is not None for w in walks):
-            columns = [w.items or [] for w in walks]
+            columns = [list(w.items or []) for w in walks]
             rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
             if av.offset is None:
                 return Walk(items=[Tup(r) for r in rows])
             return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
+        walks = [self.counted(w, p) for w, p in zip(walks, av.parts, strict=True)]
         if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
-            self.fail(
-                "zip of a known and an unknown sequence is not supported yet",
-                "index the one with the counter of a range",
-            )
-        length = walks[0].count[1]  # type: ignore[index]
-        for w in walks[1:]:
-            length = Dyn(self.build("int.min", [self.value(length), self.value(w.count[1])]))  # type: ignore[index]
+            self.fail("zip of these sequences is not supported", "index one with the counter of a range")
+
+        def least(lengths: list[AV]) -> AV:
+            found = lengths[0]
+            for other in lengths[1:]:
+                found = Dyn(self.build("int.min", [self.value(found), self.value(other)]))
+            return found
+
+        counts = [w.count[1] for w in walks]  # type: ignore[index]
+        length = lambda: least([w.length() if w.length else n for w, n in zip(walks, counts, strict=True)])  # noqa: E731
 
         def item(i: Dyn) -> AV:
             row = [w.item(i) for w in walks]  # type: ignore[misc]
@@ -137,7 +165,29 @@ class Iteration(Context):
                 return Tup(row)
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
-        return Walk(count=(Known(0), length, Known(1)), item=item)
+        changing = [v for w in walks for v in w.lists]
+        return Walk(count=(Known(0), least(counts), Known(1)), item=item, length=length, lists=changing)
+
+    def counted(self, walk: Walk, av: AV) -> Walk:
+        """A walk by an index that starts at zero."""
+        if walk.items is not None:
+            made = self.new_list(list(walk.items), (self.loc, "zip"))
+            if made.value is None:
+                self.fail(
+                    "zip of an unknown sequence and one of different types is not supported", "use one type of items"
+                )
+            return self.walk_list(made)
+        if walk.count is None or self.starts_at_zero(walk.count) or walk.item is None:
+            return walk
+        start, _, step = walk.count
+        length = self.call(Known(len), [RangeV(*walk.count)], {})
+        item = walk.item
+
+        def at(i: Dyn) -> AV:
+            place = self.binary("Add", start, self.binary("Mult", i, step))
+            return item(Dyn(self.value(place)))
+
+        return Walk(count=(Known(0), length, Known(1)), item=at)
 
     def known_range(self, av: RangeV) -> list[AV]:
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]

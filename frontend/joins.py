@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scriptc.frontend.context import NUMBERS, Context
+from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
-from scriptc.frontend.values import AV, Dyn, Known, ListV, Maybe, Poison, Tup, Unbound, describe
+from scriptc.frontend.values import AV, Dyn, Kinds, Known, ListV, Maybe, Moved, OneOf, Poison, Unbound, describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import BOOL, INT, JoinError, ListType, ScalarType, TensorType, Type, join
+
+_MOST = 8  # alternatives of one value
 
 
 class Conflict(Exception):
@@ -43,7 +47,7 @@ class Same(Plan):
     av: AV
 
     def key(self) -> str:
-        if isinstance(self.av, (Unbound, Poison)):  # made anew wherever a name is looked up
+        if isinstance(self.av, (Unbound, Poison, Moved)):  # made anew wherever a name is looked up
             return type(self.av).__name__
         return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
 
@@ -74,24 +78,26 @@ class Leaf(Plan):
 
 
 @dataclass(frozen=True)
-class TupPlan(Plan):
-    items: tuple[Plan, ...]
-    cls: type
+class Structure(Plan):
+    """Values of one form: a tuple, an object, a method of something; each part is joined by itself."""
+
+    shape: Shape
+    parts: tuple[Plan, ...]
 
     def key(self) -> str:
-        return f"{self.cls.__name__}({', '.join(p.key() for p in self.items)})"
+        return f"{self.shape.key}({', '.join(p.key() for p in self.parts)})"
 
     def types(self) -> Iterator[Type]:
-        for item in self.items:
-            yield from item.types()
+        for part in self.parts:
+            yield from part.types()
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
-        parts = tuple_items(av)
-        for i, item in enumerate(self.items):
-            yield from item.flatten(ctx, av if parts is None else parts[i])
+        shape = shape_of(av)
+        for i, part in enumerate(self.parts):
+            yield from part.flatten(ctx, av if shape is None else shape.parts[i])
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
-        return Tup([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.items)], self.cls)
+        return self.shape.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
 
 
 @dataclass(frozen=True)
@@ -120,45 +126,109 @@ class MaybePlan(Plan):
         return Maybe(Dyn(flag), self.item.rebuild(values, name))
 
 
-def unify(avs: Sequence[AV], *, force: bool = False, fresh: bool = False) -> Plan:
+@dataclass(frozen=True)
+class OneOfPlan(Plan):
+    """Values of several kinds: a tag and, of each kind, what a value of that kind hands over."""
+
+    kinds: Kinds
+    alternatives: tuple[tuple[int, Plan], ...]
+
+    def key(self) -> str:
+        return "one of " + " or ".join(f"{tag}: {p.key()}" for tag, p in self.alternatives)
+
+    def types(self) -> Iterator[Type]:
+        yield INT
+        for _, plan in self.alternatives:
+            yield from plan.types()
+
+    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+        absent = Unbound()
+        if isinstance(av, OneOf):
+            yield av.tag
+            held = av.alternatives
+        elif isinstance(av, Unbound):
+            yield ctx.const(0)
+            held = {}
+        else:
+            tag = self.kinds.tag(kind_of(av))
+            yield ctx.const(tag)
+            held = {tag: av}
+        for tag, plan in self.alternatives:
+            yield from plan.flatten(ctx, held.get(tag, absent))
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        tag = next(values)
+        tag.name = f"{name}_kind"
+        return OneOf(tag, {t: p.rebuild(values, name) for t, p in self.alternatives})
+
+
+def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf) -> Plan:
     """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
-    `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join)."""
+    `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
+    with smaller serials were there before the paths parted."""
     sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
+    moved = next((a for a in sound if isinstance(a, Moved)), None)
+    if moved is not None:
+        return Same(moved)
     if all(isinstance(a, Unbound) for a in sound):
         return Same(Unbound() if len(sound) == len(avs) else Poison())
     avs, first = sound, sound[0]
     if any(isinstance(a, (Unbound, Maybe)) for a in avs):
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
-        return MaybePlan(unify(inner, force=force, fresh=True))
+        return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
     if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
         force and _is_number(first)
     ):
         return Same(first)
-    columns = [tuple_items(a) for a in avs]
-    shapes = {(_class_of(a), None if c is None else len(c)) for a, c in zip(avs, columns, strict=True)}
-    if len(shapes) == 1 and columns[0] is not None:
-        rows = zip(*(c for c in columns if c is not None), strict=True)
-        return TupPlan(tuple(unify(r, force=force, fresh=fresh) for r in rows), _class_of(first))
+    ident = identity_of(first)
+    if ident is not None and ident.serial < mark and all(identity_of(a) is ident for a in avs):
+        return Same(first)  # one object that was there before; its content is joined by itself
+    shapes = [shape_of(a) for a in avs]
+    if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
+        rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
+        return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and _is_number(first)):
-        is_run_time = isinstance(first, Dyn) or (isinstance(first, ListV) and first.value is not None)
+        is_run_time = isinstance(first, (Dyn, OneOf)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
         if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
             force or fresh
         ):
             return Same(first)
-    return Leaf(_join_types(avs))
+    if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
+        return Leaf(_join_types(avs))
+    return _alternatives(avs, kinds, force=force, mark=mark)
 
 
-def tuple_items(av: AV) -> Sequence[AV] | None:
-    """The items of a tuple, one that is known as a whole included; None for all else."""
-    if isinstance(av, Known) and isinstance(av.obj, tuple):
-        return [Known(o) for o in av.obj]
-    return av.items if isinstance(av, Tup) else None
+def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) -> Plan:
+    groups: dict[int, list[AV]] = {}
+    for av in avs:
+        held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
+        for tag, alternative in held:
+            groups.setdefault(tag, []).append(alternative)
+    if len(groups) > _MOST:
+        raise Conflict(f"of more than {_MOST} kinds")
+    plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
+    return OneOfPlan(kinds, tuple(plans))
 
 
-def _class_of(av: AV) -> type:
-    return av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else object
+def kind_of(av: AV) -> Hashable:
+    """Equal for values that one plan other than `OneOfPlan` can stand for; Conflict for those that no plan can."""
+    shape = shape_of(av)
+    if shape is not None:
+        return shape.key
+    match av:
+        case Known(obj) if type(obj) in NUMBERS:
+            return str(NUMBERS[type(obj)])
+        case Known(obj):
+            return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
+        case Dyn(value) if isinstance(value.type, TensorType):
+            return ("tensor", value.type.dtype, value.type.rank)
+        case Dyn(value):
+            return str(value.type)
+        case ListV(value) if value is not None:
+            return "list"
+    raise Conflict(describe(av))
 
 
 def _is_number(av: AV) -> bool:
@@ -187,8 +257,6 @@ def _join_types(avs: Sequence[AV]) -> Type:
             result = joined
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
-    if isinstance(result, TensorType) and result.dims is None:
-        raise Conflict("a tensor of different ranks")
     return result
 
 

@@ -18,6 +18,9 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    ObjectV,
+    OneOf,
+    SuperV,
     Tup,
     describe,
     is_tensor,
@@ -46,6 +49,9 @@ def is_library(module_name: str | None) -> bool:
         "warnings",
         "collections",
         "enum",
+        "dataclasses",
+        "copy",
+        "scriptc",
     )
 
 
@@ -136,6 +142,20 @@ class Lookup(Context):
                 return self.tensor_attribute(owner, name)
             case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
+            case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
+                return found
+            case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
+                found = self.class_value(owner, cls, name)
+                if found is None:
+                    self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
+                return found
+            case OneOf():
+                owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
+                return self.split(owner, lambda o: self.attribute(o, name))
+            case ObjectV():
+                return self.object_attribute(owner, name)
+            case SuperV():
+                return self.super_value(owner, name)
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)
@@ -315,6 +335,9 @@ class Lookup(Context):
                 self.raises_at_run_time("IndexError", f"index {key} is out of range")
             return self.module_attribute(module, name)
         if isinstance(module, torch.nn.ModuleDict) and key in module._modules:
+            return self.module_attribute(module, key)
+        if isinstance(module, torch.nn.ParameterDict) and key in module._keys:
+            self.guard("DICT_KEYS_ARE", module._keys, None, tuple(module._keys))
             return self.module_attribute(module, key)
         if isinstance(module, torch.nn.ParameterList) and isinstance(key, int):
             return self.module_attribute(module, str(range(len(module))[key]))

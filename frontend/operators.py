@@ -5,15 +5,37 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn
 
-from scriptc.frontend.context import Context
-from scriptc.frontend.joins import tuple_items
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+import torch
+
+from scriptc.frontend.alternatives import Alternatives
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.shapes import identity_of, sequence_items
+from scriptc.frontend.text import Texts
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Closure,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    RangeV,
+    Text,
+    Tup,
+    is_empty_list,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, OptionalType, TensorType
+from scriptc.ir.types import BOOL, FLOAT, INT, NONE, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -35,16 +57,23 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_METHODS = {
+    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
+    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
+    "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
+    "Invert": "invert",
+}  # fmt: skip
 _DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _SYMBOLS = {
-    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@", "BitAnd": "&",
-    "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">", "GtE": ">=",
+    "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
+    "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">",
+    "GtE": ">=", "USub": "-", "UAdd": "+", "Invert": "~",
 }  # fmt: skip
 
 
-class Operators(Context):
+class Operators(Alternatives, Texts):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -55,6 +84,8 @@ class Operators(Context):
             self.raises_at_run_time(type(e).__name__, str(e))
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
+        if isinstance(a, OneOf) or isinstance(b, OneOf):
+            return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
@@ -68,12 +99,18 @@ class Operators(Context):
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        left, right = tuple_items(a), tuple_items(b)
-        if left is not None and right is not None and op == "Add":
-            return Tup([*left, *right])
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.special_operator(op, a, b)
+        if op == "Add" and all(is_text(av) for av in (a, b)):
+            return self.joined([*self.text_parts(a), *self.text_parts(b)])
+        columns = [sequence_items(av) for av in (a, b)]
+        if columns[0] is not None and columns[1] is not None and op == "Add":
+            return Tup([*columns[0], *columns[1]])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
             return Tup(list(a.items) * b.obj)
-        if isinstance(a, ListV) and a.items is not None and op in ("Add", "Mult"):
+        if isinstance(b, ListV) and op == "Mult":
+            a, b = b, a
+        if isinstance(a, ListV) and op in ("Add", "Mult"):
             return self.list_operator(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
         if FLOAT in (x.type, y.type):
@@ -82,25 +119,46 @@ class Operators(Context):
             return Dyn(self.build(on_floats, [self.to_float(x), self.to_float(y)]))
         if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
             return Dyn(self.build(on_ints.replace("int.", "bool."), [x, y]))
-        if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):
-            self.fail(
-                "an int to the power of an int that is not known has no one type", "use a float base: float(n) ** k"
+        if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):  # an int, or a float where b is negative
+            return self.choose(
+                self.compare("GtE", b, Known(0)),
+                lambda: Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)])),
+                lambda: Dyn(self.build(on_floats, [self.to_float(x), self.to_float(y)])),
             )
         if not on_ints:
             self.bad_operands(op, a, b)
         return Dyn(self.build(on_ints, [self.to_int(x), self.to_int(y)]))
 
+    def both_present(self, op: str, a: AV, b: AV) -> list[AV]:
+        """Operands of an operator that refuses None."""
+        message = f"unsupported operand type(s) for {_SYMBOLS.get(op, op)}: 'NoneType'"
+        return [self.present(av, "TypeError", message) for av in (a, b)]
+
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
-        assert a.items is not None
-        self.observe(a)
-        if op == "Mult" and isinstance(b, Known) and isinstance(b.obj, int):
+        if a.items is not None and op == "Mult" and isinstance(b, Known) and isinstance(b.obj, int):
+            self.observe(a)
             return self.new_list(a.items * b.obj, (self.loc, "mult"))
-        if op == "Add" and isinstance(b, ListV) and b.items is not None:
+        if op == "Add" and not isinstance(b, ListV):
+            if isinstance(b, Known) and isinstance(b.obj, list):
+                return self.list_operator(op, a, self.new_list(self.iterate(b), (self.loc, "known")))
+            self.bad_operands(op, a, b)
+        if op == "Add" and isinstance(b, ListV) and a.items is not None and b.items is not None:
+            self.observe(a)
             self.observe(b)
             return self.new_list([*a.items, *b.items], (self.loc, "add"))
-        self.fail("this operator on lists is not supported yet", "append in a loop")
+        return self.call(Known(lists.concatenated if op == "Add" else lists.repeated), [a, b], {})
 
-    def bad_operands(self, op: str, a: AV, b: AV) -> None:
+    def special_operator(self, op: str, a: AV, b: AV) -> AV:
+        """The operator as the class of an operand defines it."""
+        name = _METHODS[op]
+        found = self.special(a, f"__{name}__", [b])
+        if found is None:
+            found = self.special(b, f"__r{name}__", [a])
+        if found is None:
+            self.bad_operands(op, a, b)
+        return found
+
+    def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
         symbol, left, right = _SYMBOLS.get(op, op), self.type_name(a), self.type_name(b)
         if op in COMPARE:
             text = f"'{symbol}' not supported between instances of '{left}' and '{right}'"
@@ -188,6 +246,14 @@ class Operators(Context):
 
     # ---- comparisons and truth ----
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        if op in ("In", "NotIn"):
+            b = self.present(b, "TypeError", "argument of type 'NoneType' is not iterable")
+        elif op in ("Lt", "LtE", "Gt", "GtE"):
+            a, b = self.both_present(op, a, b)
+        if isinstance(a, OneOf) or isinstance(b, OneOf):
+            if op in ("Is", "IsNot") and (found := self.is_none(a, b)) is not None:
+                return self.negate(found) if op == "IsNot" else found
+            return self.split_all([a, b], lambda avs: self.compare(op, *avs))
         if op in ("Is", "IsNot"):
             return self.identity(a, b, negate=op == "IsNot")
         if op in ("In", "NotIn"):
@@ -202,6 +268,8 @@ class Operators(Context):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
             return self.elementwise(name, a, b)
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.compare_objects(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
@@ -213,9 +281,43 @@ class Operators(Context):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))
 
-    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+    def is_none(self, a: AV, b: AV) -> AV | None:
+        """`a is b` where one is None and the other may be; None where neither is."""
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
+                return self.is_kind(one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
+        return None
+
+    def compare_objects(self, op: str, a: AV, b: AV) -> AV:
+        found = self.special(a, f"__{_METHODS[op]}__", [b]) if not is_generated(a, f"__{_METHODS[op]}__") else None
+        if found is not None:
+            return found
         if op not in ("Eq", "NotEq"):
-            self.fail("ordering of sequences is not supported yet")
+            self.bad_operands(op, a, b)
+        same = isinstance(a, ObjectV) and isinstance(b, ObjectV) and a.cls is b.cls
+        if same and is_generated(a, "__eq__"):  # what `dataclass` writes
+            assert isinstance(a, ObjectV) and isinstance(b, ObjectV)
+            return self.compare_sequences(op, *(Tup([*self.items_of(o).values()]) for o in (a, b)))
+        if isinstance(a, ObjectV) and isinstance(getattr(a.cls, "__eq__", None), FunctionType):
+            equal = (
+                Known(False)
+                if is_generated(a, "__eq__")
+                else self.truth(self.special(a, "__eq__", [b]) or Known(False))
+            )
+        else:
+            equal = Known(identity_of(a) is identity_of(b))
+        return self.negate(equal) if op == "NotEq" else equal
+
+    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
+            decomposition = {"Eq": lists.equal, "NotEq": lists.not_equal, "Lt": lists.less, "LtE": lists.less_equal,
+                             "Gt": lists.greater, "GtE": lists.greater_equal}[op]  # fmt: skip
+            return self.call(Known(decomposition), [a, b], {})
+        if op not in ("Eq", "NotEq"):
+            return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
+        classes = [self.python_class(av) for av in (a, b)]
+        if (classes[0] is list) != (classes[1] is list) or not all(issubclass(c, (list, tuple)) for c in classes):
+            return Known(op == "NotEq")
         parts = [self.iterate(av) for av in (a, b)]
         same_kind = isinstance(a, ListV) == isinstance(b, ListV)
         if not same_kind or len(parts[0]) != len(parts[1]):
@@ -225,6 +327,16 @@ class Operators(Context):
             equal = self.truth(self.compare("Eq", x, y))
             result = self.both(result, equal)
         return self.negate(result) if op == "NotEq" else result
+
+    def order(self, op: str, left: list[AV], right: list[AV]) -> AV:
+        """Sequences are ordered by the first items that differ, else by length."""
+        if not left or not right:
+            return self.compare(op, Known(len(left)), Known(len(right)))
+        return self.choose(
+            self.truth(self.compare("Eq", left[0], right[0])),
+            lambda: self.order(op, left[1:], right[1:]),
+            lambda: self.compare(op, left[0], right[0]),
+        )
 
     def both(self, a: AV, b: AV) -> AV:
         """Both bools, neither with effects."""
@@ -240,21 +352,40 @@ class Operators(Context):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
-        elif isinstance(a, Dyn) and isinstance(a.type, OptionalType) and isinstance(b, Known) and b.obj is None:
-            result = self.negate(Dyn(self.build("optional.present", [a.value])))
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
             result = Known(False)
         elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
             result = Known(True)
+        elif None not in (names := [self.tensor_outside(x) for x in (a, b)]):
+            result = Known(names[0] == names[1])
         else:
             self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
         return self.negate(result) if negate else result
 
+    def tensor_outside(self, av: AV) -> str | None:
+        """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
+        if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+            param = self.outside.param_of.get(id(av.obj))
+            return "" if param is None else param.name
+        made = av.value.op if isinstance(av, Dyn) else None
+        if made is None or made.name != "param":
+            return None
+        name: str = made.attrs["name"]
+        live = next(v for v in self.outside.live if v.name == name)
+        self.guard("DICT_IS", live.container, live.key, live.container[live.key])
+        return name
+
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
             result = self.evaluate(operator.contains, container.obj, item.obj)
+        elif isinstance(container, ObjectV) and (found := self.special(container, "__contains__", [item])) is not None:
+            result = self.truth(found)
+        elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
+            result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, RangeV):
+            result = self.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
         elif isinstance(container, DictV) and isinstance(item, Known):
-            result = Known(item.obj in container.items)
+            result = Known(item.obj in self.items_of(container))
         else:
             result = Known(False)
             for x in self.iterate(container):
@@ -269,8 +400,19 @@ class Operators(Context):
                 return self.evaluate(bool, obj)
             case Tup(items):
                 return Known(bool(items))
-            case DictV(items):
-                return Known(bool(items))
+            case DictV():
+                return Known(bool(self.items_of(av)))
+            case OneOf():
+                return self.split(av, self.truth)
+            case ObjectV():
+                found = self.special(av, "__bool__", [])
+                if found is None and (found := self.special(av, "__len__", [])) is None:
+                    return Known(True)
+                return self.truth(found)
+            case Closure() | Bound():
+                return Known(True)
+            case RangeV() | Text():
+                return self.truth(self.call(Known(len), [av], {}))
             case ListV(items=list() as items):
                 self.observe(av)
                 return Known(bool(items))
@@ -291,8 +433,13 @@ class Operators(Context):
         name = type(node).__name__
         if name == "Not":
             return self.negate(self.truth(av))
+        if isinstance(av, OneOf):
+            av = self.present(av, "TypeError", f"bad operand type for unary {_SYMBOLS.get(name, name)}: 'NoneType'")
+            return self.split(av, lambda a: self.unary(node, a))
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
+        if isinstance(av, ObjectV) and (found := self.special(av, f"__{_METHODS[name]}__", [])) is not None:
+            return found
         if is_tensor(av):
             if name == "UAdd":
                 return av
@@ -311,18 +458,19 @@ class Operators(Context):
 
     def inplace(self, op: str, a: AV, b: AV) -> AV:
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
+        if isinstance(a, OneOf):
+            return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":
-            for item in self.iterate(b):
-                self.append(a, item)
+            self.call(self.attribute(a, "extend"), [b], {})
             return a
+        if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
+            return found
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
-        value = self.value(item)
-        if target.value in self.walked:
-            self.fail("a list that grows while a loop walks over it is not supported yet", "append to another list")
+        value = self.list_item(item)
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 
@@ -348,3 +496,13 @@ class Operators(Context):
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
         return Dyn(self.sizes(items))
+
+
+def is_text(av: AV) -> bool:
+    return isinstance(av, Text) or isinstance(av, Known) and isinstance(av.obj, str)
+
+
+def is_generated(av: AV, name: str) -> bool:
+    """Whether a method is one that `dataclass` wrote, of which there is no source."""
+    method = getattr(av.cls, name, None) if isinstance(av, ObjectV) else None
+    return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"

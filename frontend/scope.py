@@ -30,6 +30,10 @@ def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 yield node.id
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
+            if node.name is not None:
+                yield node.name
+            yield from _assigned(ast.iter_child_nodes(node))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((a.asname or a.name.split(".")[0]) for a in node.names)
         elif isinstance(node, _COMPREHENSIONS):
@@ -94,7 +98,7 @@ class _Pass:
                     out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
                 )
             case ast.Match():
-                cases = [self.block(c.body, out, brk, cont) | used(c.guard) for c in stmt.cases]
+                cases = [self.block(c.body, out, brk, cont) | used(c.guard) | used(c.pattern) for c in stmt.cases]
                 return used(stmt.subject) | out.union(*cases)
             case _:
                 return (out - assigned([stmt])) | used(stmt)
@@ -123,6 +127,32 @@ def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
     run = _Pass(frozenset().union(*map(used, inner)))
     run.block(node.body, _NONE, _NONE, _NONE)
     return run.result
+
+
+@lru_cache(maxsize=4096)
+def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] | type[ast.Nonlocal]]:
+    """Names that a function declares `global` or `nonlocal`."""
+    found: dict[str, type[ast.Global] | type[ast.Nonlocal]] = {}
+    pending: list[ast.AST] = [] if isinstance(node, ast.Lambda) else [*node.body]
+    while pending:
+        stmt = pending.pop()
+        if isinstance(stmt, (ast.Global, ast.Nonlocal)):
+            found |= dict.fromkeys(stmt.names, type(stmt))
+        elif not isinstance(stmt, _FUNCTIONS):
+            pending += ast.iter_child_nodes(stmt)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
+    """Variables of a function that functions inside it assign."""
+    if isinstance(node, ast.Lambda):
+        return _NONE
+    inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
+    wanted = {name for n in inner for name, kind in declared(n).items() if kind is ast.Nonlocal}
+    arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
+    own = assigned(node.body) | arguments
+    return frozenset((wanted & own) - set(declared(node)))
 
 
 def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:

@@ -52,8 +52,10 @@ class ListSpec(Spec):
 
 @dataclass(frozen=True)
 class TupleSpec(Spec):
+    """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence."""
+
     items: tuple[Spec, ...]
-    cls: type = tuple
+    cls: Any = tuple
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,7 @@ UNSUPPORTED: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.Yield: ("yield is", "append to a list and return it"),
     ast.YieldFrom: ("yield from is", "extend a list and return it"),
     ast.ClassDef: ("class statements inside a function are", "define the class at the top of the file"),
-    ast.Global: ("global statements are", "pass the value in and return it"),
-    ast.Nonlocal: ("nonlocal statements are", "return the new value from the inner function"),
     ast.Try: ("try blocks are", "test the condition before the call that raises"),
-    ast.Match: ("match statements are", "use if and elif"),
-    ast.Set: ("set displays are", "use a tuple with `in`"),
-    ast.SetComp: ("set comprehensions are", "use a list"),
-    ast.DictComp: ("dict comprehensions are", "write the dict out"),
-    ast.NamedExpr: ("assignment expressions are", "assign in a statement of its own"),
 }
 if hasattr(ast, "TryStar"):
     UNSUPPORTED[ast.TryStar] = ("except* blocks are", "use if and raise")

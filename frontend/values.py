@@ -7,7 +7,8 @@ structure is known and whose items are either.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -61,11 +62,90 @@ class ListV(AV):
     observed: bool = False  # something was decided by `items`
 
 
+_serials = itertools.count()
+
+
+@dataclass(eq=False, slots=True)
+class Ident:
+    """The identity of something that changes while the program runs: an object, a dict, or a variable that an inner
+    function assigns. What it holds now stands in the reader's heap. Serials grow in the order of making."""
+
+    name: str = ""
+    serial: int = field(default_factory=lambda: next(_serials))
+
+
+@dataclass(eq=False, slots=True)
+class Content(AV):
+    """What an object or dict holds after a change; `first` is what it held when it was made."""
+
+    items: dict[Any, AV]
+    first: dict[Any, AV]
+
+
+@dataclass(eq=False, slots=True)
+class Moved(AV):
+    """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
+
+
 @dataclass(eq=False, slots=True)
 class DictV(AV):
-    """A dict display or **kwargs: known keys in order."""
+    """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
 
     items: dict[Any, AV] = field(default_factory=dict)
+    ident: Ident = field(default_factory=Ident)
+    is_argument: bool = False  # the caller would see changes
+
+
+@dataclass(eq=False, slots=True)
+class ObjectV(AV):
+    """An instance of a user's class, made in compiled code. `items` are the attributes it was made with."""
+
+    cls: type
+    items: dict[str, AV] = field(default_factory=dict)
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class SuperV(AV):
+    """super() in a method of an object made in compiled code."""
+
+    after: type
+    obj: AV
+
+
+@dataclass(eq=False, slots=True)
+class OneOf(AV):
+    """A value of one of several kinds: `tag` says which at run time."""
+
+    tag: Value
+    alternatives: dict[int, AV]
+
+
+@dataclass(eq=False, slots=True)
+class Text(AV):
+    """A string with run-time numbers in it."""
+
+    parts: Sequence[AV]  # known strings, numbers, numbers with a format
+
+
+@dataclass(eq=False, slots=True)
+class Formatted(AV):
+    """A number in a text, spelt by a format such as .3f."""
+
+    value: AV
+    spec: str
+
+
+class Kinds:
+    """Numbers the kinds of values that `OneOf` tells apart."""
+
+    NONE = 0
+
+    def __init__(self) -> None:
+        self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
+
+    def tag(self, kind: Hashable) -> int:
+        return self.tags.setdefault(kind, len(self.tags))
 
 
 @dataclass(eq=False, slots=True)
@@ -105,6 +185,31 @@ class Bound(AV):
     owner: AV
     name: str
     func: Any = None  # the function behind a method of a known object
+
+
+@dataclass(eq=False, slots=True)
+class Native(AV):
+    """A method that the front end itself answers."""
+
+    run: Callable[..., AV]
+
+
+@dataclass(eq=False, slots=True)
+class GeneratorV(AV):
+    """A generator expression whose first sequence is evaluated."""
+
+    node: ast.GeneratorExp
+    frame: Frame
+    sequence: AV
+
+
+@dataclass(eq=False, slots=True)
+class PartialV(AV):
+    """functools.partial(...) made in compiled code."""
+
+    func: AV
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
 
 
 @dataclass(eq=False, slots=True)
@@ -154,6 +259,10 @@ def describe(av: AV) -> str:
             return "a list"
         case DictV():
             return "a dict"
+        case ObjectV():
+            return f"a {av.cls.__name__}"
+        case OneOf():
+            return " or ".join(describe(a) for a in av.alternatives.values())
         case Closure() | Bound():
             return "a function"
         case _:

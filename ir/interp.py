@@ -12,6 +12,7 @@ from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.text import formatted
 
 Env = dict[Value, Any]
 
@@ -92,8 +93,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
         return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
 
-    def linear_add(x: Any, w: Any, addend: Any, features: int, first: bool) -> Any:
-        product = torch.nn.functional.linear(x, w)
+    def linear_add(x: Any, w: Any, bias: Any, addend: Any, features: int, first: bool) -> Any:
+        product = torch.nn.functional.linear(x, w, bias)
         return addend + product if first else product + addend
 
     def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
@@ -108,7 +109,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
-        "slice": slice_, "where": where, "linear_packed": linear_packed, "pack": lambda weight, slot=0: weight.clone(),
+        "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
@@ -166,16 +167,17 @@ class Interpreter:
                 if op.name == "unreachable":
                     raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
-                    raise self.exception(op)
+                    raise self.exception(op, operands)
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
             results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 
-    def exception(self, op: Op) -> Exception:
+    def exception(self, op: Op, operands: list[Any]) -> Exception:
         error = getattr(importlib.import_module("builtins"), op.attrs["type"])
-        return error(op.attrs["message"]) if op.attrs["message"] else error()
+        message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
+        return error(message) if message else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
@@ -294,6 +296,27 @@ class Interpreter:
 
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)
+
+    def do_list_slice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        values, start, stop, step = operands
+        return (values[slice(start, stop, step)],)
+
+    def do_list_delete(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        del operands[0][operands[1]]
+        return ()
+
+    def do_list_splice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        values, start, stop, other = operands
+        values[start:stop] = list(other)
+        return ()
+
+    def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        (values,) = operands
+        return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+
+    def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        print(formatted(op.attrs["format"], operands), end="")
+        return ()
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)

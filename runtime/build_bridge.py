@@ -20,6 +20,6 @@ ffibuilder.set_source(
     include_dirs=[os.path.join(_HERE, "include")],
     depends=[os.path.join(_HERE, "src", "bridge", "bridge.h"), os.path.join(_HERE, "include", "sc.h")],
     extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden"],
-    define_macros=[("_CFFI_NO_LIMITED_API", None)],
+    define_macros=[("_CFFI_NO_LIMITED_API", None), ("SC_SHARES_CONTEXTS", None)],
     py_limited_api=False,
 )

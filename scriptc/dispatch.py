@@ -93,12 +93,13 @@ class Dispatcher:
 
     def _spec(self, variant: Variant) -> VariantSpec:
         entry, gradients = variant.translated.entry, variant.translated.gradients
+        live: list[specs.Live | specs.LiveNumber] = [*entry.numbers, *entry.live]
         return VariantSpec(
             library=variant.library,
             entry=0,
             params=parameters(self.target, entry.args),
             result=to_bridge(entry.result),
-            live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in (*entry.numbers, *entry.live)),
+            live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),

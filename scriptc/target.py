@@ -80,5 +80,5 @@ def _forward_of(module: Any) -> Target:
     hooks = [module.__dict__[name] for name in ("_forward_hooks", "_forward_pre_hooks")]
     if any(hooks):
         raise TypeError(f"hooks on a {cls.__name__} whose forward was replaced are not supported")
-    guards = [("DICT_IS", module.__dict__, "forward", own), *(("DICT_EMPTY", h, None, None) for h in hooks)]
-    return Target(func, receiver, cls.__name__, tuple(guards))
+    no_hooks = [("DICT_EMPTY", hook, None, None) for hook in hooks]
+    return Target(func, receiver, cls.__name__, (("DICT_IS", module.__dict__, "forward", own), *no_hooks))

@@ -36,7 +36,7 @@ BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
-    "pack_linear.kept", "cat", "stack",
+    "pack_linear.kept", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]
@@ -196,6 +196,9 @@ class Generator:
         if x.type.dims:
             self.keep(self.b.build(self.rng.choice(("cat", "stack")), [xs], LOC, dim=0))
         self.keep(xs)
+        numbers = self.b.build("list.new", [self.const(2), self.const(1)], LOC)
+        self.keep(self.b.build("list.argsort", [numbers], LOC, reverse=self.rng.random() < 0.5))
+        self.b.op("print", [self.const(2)], LOC, format="%i\n")
 
     def optional_ops(self) -> None:
         x = self.pick(OptionalType)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from settings import without_asan
 
 ROOT = Path(__file__).parent.parent
 
@@ -25,9 +26,9 @@ def test_rnn(tmp_path: Path) -> None:
     assert "jit frozen / scriptc" in out
     (times,) = json.loads(saved.read_text())["results"].values()
     assert {"eager", "jit frozen", "scriptc", "scriptc frozen", "scriptc in C", "by hand"} <= set(times)
-    assert times["scriptc in C"] < times["scriptc"] * 1.5
 
 
+@without_asan
 def test_memory_is_flat(tmp_path: Path) -> None:
     saved = tmp_path / "memory.json"
     bench("memory", "--calls", "3000", "--iterations", "200000", "--json", str(saved))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -66,9 +65,7 @@ def run(*arguments: str) -> int | str | None:
 
 def test_help_and_errors_load_no_torch(nets: str) -> None:
     program = "import sys; from scriptc.cli import main\ntry: main(['--help'])\nfinally: print('torch' in sys.modules)"
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert time.perf_counter() - start < 1
     assert done.returncode == 0 and done.stdout.endswith("False\n") and "doctor" in done.stdout
 
 

@@ -471,7 +471,11 @@ INTS = [0, 1, -1, 2, -2, 3, 7, -7, 62, 63, 64, 10**9, 2**53 + 1, -(2**53) - 1, 3
         INT64_MIN, INT64_MIN + 1]  # fmt: skip
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3.0, 7.25, 1e-300, 1e300, -1e300, 2.0**63, -(2.0**63), 0.1, -0.3,
           math.inf, -math.inf, math.nan]  # fmt: skip
-NUMBER_ROWS = sorted(name for name in OPS if name.split(".")[0] in ("int", "float", "math") and name.count(".") == 1)
+NUMBER_ROWS = sorted(
+    name for name in OPS
+    if name.split(".")[0] in ("int", "float", "math") and name.count(".") == 1 and name != "float.round_to"
+)  # fmt: skip
+OWN_FORMULAS = ("math.gamma", "math.lgamma", "math.hypot")  # CPython does not ask the C library
 
 
 def numbers_module() -> Module:
@@ -523,6 +527,8 @@ def test_numbers(numbers: tuple[Compiled, Interpreter], name: str) -> None:
         got = outcome(lambda args=args: compiled.run(name.replace(".", "_"), *args)[0])  # type: ignore[misc]
         if expected == "OverflowError":
             assert got == "OverflowError: Python int too large to convert to C long", args
+        elif name in OWN_FORMULAS and isinstance(expected, float) and math.isfinite(expected):
+            assert math.isclose(got, expected, rel_tol=1e-13, abs_tol=1e-15), (args, got, expected)
         elif isinstance(expected, float) and not isinstance(got, str):
             assert operator.eq(got, expected) or (math.isnan(got) and math.isnan(expected)), (args, got, expected)
             assert math.copysign(1, got) == math.copysign(1, expected) or math.isnan(expected), (args, got, expected)

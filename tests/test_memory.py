@@ -8,7 +8,7 @@ import os
 import pytest
 import torch
 from programs.models import HyTorchRNN, lstm
-from settings import OPTIMIZE
+from settings import OPTIMIZE, without_asan
 
 import scriptc
 from scriptc.runtime import bridge
@@ -29,6 +29,7 @@ def counts(made) -> dict[str, int]:
 
 
 @torch.no_grad()
+@without_asan
 def test_calls_of_changing_length_stay_flat() -> None:
     model = HyTorchRNN(16, 32)
     made = scriptc.compile(model, optimize=OPTIMIZE)
@@ -51,6 +52,7 @@ def spin(x: torch.Tensor, n: int) -> torch.Tensor:
     return x
 
 
+@without_asan
 def test_many_iterations_stay_flat() -> None:
     made = scriptc.compile(spin, optimize=OPTIMIZE)
     made(torch.ones(16, 16), 10)
@@ -69,6 +71,7 @@ def grows(n: int) -> int:
     return total
 
 
+@without_asan
 def test_lists_of_one_iteration_are_freed() -> None:
     made = scriptc.compile(grows, optimize=OPTIMIZE)
     made(10)
@@ -85,6 +88,7 @@ def keeps_some(x: torch.Tensor, n: int) -> torch.Tensor:
     return kept[0]
 
 
+@without_asan
 def test_overwritten_items_are_freed() -> None:
     made = scriptc.compile(keeps_some, optimize=OPTIMIZE)
     made(torch.ones(1000), 10)

@@ -20,7 +20,9 @@ DATA = Path(__file__).parent / "data"
 CASES = [case for path in sorted(DATA.glob("pass-*.test")) for case in parse_cases(path)]
 PIPELINES = ["clean,prepare_weights,clean,fuse", "prepare_weights,licm,fuse,cse,dce,simplify,fold"]
 # These sum in another order: results are near, all else is the same.
-REASSOCIATING = ["clean,prepare_weights,clean,siblings,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions", "siblings"]
+REASSOCIATING = [
+    "clean,prepare_weights,clean,siblings,clean,batch_loops,sum_contractions,clean,fuse", "sum_contractions", "siblings",
+]  # fmt: skip
 RUNS = 6
 
 

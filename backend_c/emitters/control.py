@@ -121,8 +121,19 @@ def return_(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
-    low.build("raise", (), (), op.loc, type=op.attrs["type"], message=op.attrs["message"])
+    low.build("raise", low.operands(op), (), op.loc, type=op.attrs["type"], message=op.attrs["message"])
     return []
+
+
+@emitter
+def print_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    args = Args("cx", _literal(c_string(op.attrs["format"])), *low.operands(op))
+    return low.call(op, "sc_print_text", args, fails="never")
+
+
+def _literal(text: str) -> str:
+    """Text in which braces are no slots for operands."""
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 @emitter
@@ -148,5 +159,6 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args("cx", "{loc}", c_string(op.attrs["category"]), c_string(op.attrs["message"]))
+    category, message = (c_string(op.attrs[name]) for name in ("category", "message"))
+    args = Args("cx", "{loc}", category, _literal(message))
     return low.call(op, "sc_warn", args, fails="never")

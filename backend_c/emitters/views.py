@@ -1,4 +1,4 @@
-"""Views that only elementwise loops look at stand on the C stack: no object is made, nothing is counted.
+"""Views that only elementwise loops and products look at stand on the C stack: no object is made, nothing is counted.
 
     %f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f = sc_slice_here(g, 1, 0, 512, 1);
 """
@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 
 from scriptc.backend_c.args import Args
 from scriptc.ir.core import Op, Value
-from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import known_int
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 
+# Whose kernels read the tensors that they are given, and keep none.
+_READERS = frozenset({"fuse", "check", "linear_packed", "linear_add"})
+
+
 def _is_looked_at(value: Value) -> bool:
-    """Whether all that uses a tensor are loops over its elements, and checks of their sizes."""
-    return all(
-        user.has("ELEMENTWISE") or user.name == "fuse" or _is_check_of_sizes(user) for user in value.users()
-    ) and bool(value.uses)
-
-
-def _is_check_of_sizes(op: Op) -> bool:
-    return op.name == "check" and OPS[op.attrs["of"]].check == "broadcast"
+    return bool(value.uses) and all(user.has("ELEMENTWISE") or user.name in _READERS for user in value.users())
 
 
 def _cannot_fail(op: Op) -> bool:

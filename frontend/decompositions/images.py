@@ -37,7 +37,9 @@ def conv1d(
     d = each(dilation, 1)
     x = same_padding(input, weight, padding, d, 1)
     p = (0,) if isinstance(padding, str) else each(padding, 1)
-    image = torch.conv2d(x.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups)
+    image = torch.conv2d(
+        x.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups
+    )
     return image.select(-2, 0)
 
 
@@ -80,7 +82,8 @@ def _transposed(
     steps.copy_(x)
     margins = tuple(dilation[i] * (weight.size(2 + i) - 1) - padding[i] for i in range(count))
     amounts = [
-        margins[count - 1 - j // 2] + (output_padding[count - 1 - j // 2] if j % 2 == 1 else 0) for j in range(2 * count)
+        margins[count - 1 - j // 2] + (output_padding[count - 1 - j // 2] if j % 2 == 1 else 0)
+        for j in range(2 * count)
     ]
     wide = torch.constant_pad_nd(wide, amounts)
     kernel = torch.flip(weight, tuple(range(2, 2 + count)))

@@ -46,7 +46,9 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
     return picked.reshape(*shape, *rest).permute(*index_order(dims, x.dim(), len(shape)))
 
 
-def put_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool) -> Tensor:
+def put_tensors(
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool
+) -> Tensor:
     """A copy of x with x[..., index, ...] set to values, or increased by them."""
     matrix, rows, shape = rows_of(x, dims, indices)
     rest_dims = tuple(d for d in range(x.dim()) if d not in dims)

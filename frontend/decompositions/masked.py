@@ -37,14 +37,24 @@ def count(input: Tensor, mask: Tensor | None, dim: Dims, keepdim: bool) -> Tenso
 
 @decomposes("torch.masked.sum")
 def sum(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     return torch.sum(kept(input, mask, 0, dtype), all_dims(input, dim), keepdim, dtype=dtype)
 
 
 @decomposes("torch.masked.prod")
 def prod(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     dims = all_dims(input, dim)
     result = kept(input, mask, 1, dtype)
@@ -56,14 +66,24 @@ def prod(
 
 @decomposes("torch.masked.amax")
 def amax(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     return torch.amax(kept(input, mask, lowest(input), dtype), all_dims(input, dim), keepdim)
 
 
 @decomposes("torch.masked.amin")
 def amin(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     return torch.amin(kept(input, mask, highest(input), dtype), all_dims(input, dim), keepdim)
 
@@ -86,7 +106,12 @@ def argmin(
 
 @decomposes("torch.masked.mean")
 def mean(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     total = torch.sum(kept(input, mask, 0, dtype), all_dims(input, dim), keepdim)
     return total / count(input, mask, dim, keepdim).to(total.dtype)
@@ -134,7 +159,12 @@ def norm(
 
 @decomposes("torch.masked.logsumexp")
 def logsumexp(
-    input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: Dims = None,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     return torch.logsumexp(kept(input, mask, -math.inf, dtype), all_dims(input, dim), keepdim)
 
@@ -174,7 +204,13 @@ def softmin(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: 
 
 @decomposes("torch.masked.normalize")
 def normalize(
-    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     x = kept(input, mask, 0, dtype)
     length = torch.masked.norm(x, ord, dim, keepdim=True, mask=mask)

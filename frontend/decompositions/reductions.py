@@ -185,7 +185,9 @@ def msort(input: Tensor) -> Tensor:
 
 
 @decomposes("torch.diff", "Tensor.diff")
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     d = dim % input.dim()
     result = input
     if prepend is not None:
@@ -327,7 +329,9 @@ def native_batch_norm(
     return result, mean, torch.rsqrt(variance + eps)
 
 
-def _quantile(input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, ignore_nan: bool, interpolation: str) -> Tensor:
+def _quantile(
+    input: Tensor, q: Tensor | float, dim: int | None, keepdim: bool, ignore_nan: bool, interpolation: str
+) -> Tensor:
     """Dims of q stand in front."""
     x, d = _line(input, dim)
     ordered = torch.sort(x, d)[0].movedim(d, -1)

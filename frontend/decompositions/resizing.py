@@ -88,14 +88,20 @@ for _rank in (1, 2, 3):
 
 @decomposes("torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d")
 def upsample_linear(
-    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scale_factors: tuple[float, ...] | None = None
+    input: Tensor,
+    output_size: tuple[int, ...] | None,
+    align_corners: bool,
+    scale_factors: tuple[float, ...] | None = None,
 ) -> Tensor:
     return _linear(input, output_size, align_corners, scale_factors)
 
 
 @decomposes("torch._C._nn.upsample_bicubic2d")
 def upsample_bicubic2d(
-    input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scale_factors: tuple[float, ...] | None = None
+    input: Tensor,
+    output_size: tuple[int, ...] | None,
+    align_corners: bool,
+    scale_factors: tuple[float, ...] | None = None,
 ) -> Tensor:
     result = input
     for i, out in enumerate(_sizes(input, output_size, scale_factors)):
@@ -105,9 +111,7 @@ def upsample_bicubic2d(
         shape = tuple(-1 if d == dim else 1 for d in range(input.dim()))
         weights = _cubic_weights((places - base).reshape(shape))
         first = base.to(torch.int64)
-        parts = [
-            torch.index_select(result, dim, torch.clamp(first + (k - 1), 0, n - 1)) * weights[k] for k in range(4)
-        ]
+        parts = [torch.index_select(result, dim, torch.clamp(first + (k - 1), 0, n - 1)) * weights[k] for k in range(4)]
         result = parts[0] + parts[1] + parts[2] + parts[3]
     return result
 

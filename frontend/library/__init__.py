@@ -51,7 +51,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.startswith(("Tensor.", "aten.")):
+            if name.partition(".")[0] in ("Tensor", "aten", "list"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -78,8 +78,9 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "creation", "images", "indexing", "memory", "pointwise", "reductions", "shapes"):
+    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "numbers",
+                   "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "contractions", "images", "indexing", "losses", "masked", "pointwise", "recurrent",
-                   "reductions", "resizing", "sets", "shapes"):  # fmt: skip
+    for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
+                   "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
+    Bound,
     Closure,
     DictV,
     Dyn,
     Known,
     ListV,
+    ObjectV,
     RangeV,
-    ReversedV,
+    Text,
     Tup,
     ZipV,
     is_tensor,
@@ -30,8 +30,17 @@ def len_(r: Reader, x: AV) -> AV:
     match x:
         case Tup(items):
             return Known(len(items))
-        case DictV(items):
-            return Known(len(items))
+        case DictV():
+            return Known(len(r.items_of(x)))
+        case RangeV(start, stop, step):
+            if all(isinstance(b, Known) for b in (start, stop, step)):
+                return Known(len(range(*(b.obj for b in (start, stop, step) if isinstance(b, Known)))))
+            return r.call(Known(range_length), [start, stop, step], {})
+        case ObjectV():
+            found = r.special(x, "__len__", [])
+            if found is None:
+                r.raises_at_run_time("TypeError", f"object of type '{x.cls.__name__}' has no len()")
+            return found
         case ListV(items=list() as items):
             r.observe(x)
             return Known(len(items))
@@ -50,6 +59,13 @@ def len_(r: Reader, x: AV) -> AV:
         case Known(obj):
             return r.evaluate(len, obj)
     r.fail("len() of this value is not supported yet")
+
+
+def range_length(start: int, stop: int, step: int) -> int:
+    """Compiled, not run."""
+    if step > 0:
+        return (stop - start - 1) // step + 1 if start < stop else 0
+    return (start - stop - 1) // -step + 1 if start > stop else 0
 
 
 @serves("builtins.range")
@@ -77,37 +93,6 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
     return ZipV(list(sequences))
 
 
-@serves("builtins.reversed")
-def reversed_(r: Reader, sequence: AV) -> AV:
-    return ReversedV(sequence)
-
-
-@serves("builtins.list")
-def list_(r: Reader, sequence: AV | None = None) -> AV:
-    site = (r.loc, "list()")
-    if sequence is None:
-        return r.new_list([], site)
-    walk = r.iteration(sequence, None)
-    if walk.items is not None:
-        return r.new_list(walk.items, site)
-    r.fail("list() of a sequence of unknown length is not supported yet", "use a list comprehension")
-
-
-@serves("builtins.tuple")
-def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.tuple_of(r.iterate(sequence))
-
-
-@serves("itertools.repeat")
-def repeat(r: Reader, x: AV, times: AV) -> AV:
-    return Tup([x] * r.known(times, "the count of repeat()"))
-
-
-@serves("builtins.dict")
-def dict_(r: Reader, **items: AV) -> AV:
-    return DictV(items)
-
-
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
     if isinstance(x, Known):
@@ -115,7 +100,7 @@ def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
     if is_tensor(x):
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
-    return x if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
+    return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
 
 @serves("builtins.float", "Tensor.__float__")
@@ -141,64 +126,6 @@ def abs_(r: Reader, x: AV) -> AV:
     )
 
 
-def _extreme(r: Reader, name: str, items: list[AV]) -> AV:
-    if all(isinstance(i, Known) for i in items):
-        return r.evaluate({"min": min, "max": max}[name], [i.obj for i in items if isinstance(i, Known)])
-    best = items[0]
-    for item in items[1:]:
-        if is_tensor(best) or is_tensor(item):
-            r.fail(f"{name}() of tensors is not supported yet", f"use torch.{name}imum")
-        a, b = r.value(best), r.value(item)
-        if a.type != b.type:
-            r.fail(f"{name}() of an int and a float has no one type", "convert one with float()")
-        best = Dyn(r.build(f"{'float' if a.type == FLOAT else 'int'}.{name}", [a, b]))
-    return best
-
-
-@serves("builtins.min")
-def min_(r: Reader, *args: AV) -> AV:
-    return _extreme(r, "min", r.iterate(args[0]) if len(args) == 1 else list(args))
-
-
-@serves("builtins.max")
-def max_(r: Reader, *args: AV) -> AV:
-    return _extreme(r, "max", r.iterate(args[0]) if len(args) == 1 else list(args))
-
-
-@serves("builtins.sum")
-def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
-    total = start
-    for item in r.iterate(sequence):
-        total = r.binary("Add", total, item)
-    return total
-
-
-@serves("math.prod")
-def prod(r: Reader, sequence: AV, *, start: AV = Known(1)) -> AV:  # noqa: B008
-    total = start
-    for item in r.iterate(sequence):
-        total = r.binary("Mult", total, item)
-    return total
-
-
-def _all(r: Reader, items: list[AV], stop_at: bool) -> AV:
-    result: AV = Known(not stop_at)
-    for item in items:
-        t = r.truth(item)
-        result = r.negate(r.both(r.negate(result), r.negate(t))) if stop_at else r.both(result, t)
-    return result
-
-
-@serves("builtins.all")
-def all_(r: Reader, sequence: AV) -> AV:
-    return _all(r, r.iterate(sequence), stop_at=False)
-
-
-@serves("builtins.any")
-def any_(r: Reader, sequence: AV) -> AV:
-    return _all(r, r.iterate(sequence), stop_at=True)
-
-
 def python_class(r: Reader, x: AV) -> type:
     """type(x)."""
     match x:
@@ -214,8 +141,16 @@ def python_class(r: Reader, x: AV) -> type:
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL):
             return {"i64": int, "f64": float, "bool": bool}[str(x.type)]
+        case ObjectV(cls):
+            return cls
+        case RangeV():
+            return range
+        case Text():
+            return str
         case Closure():
             return type(python_class)
+        case Bound():
+            return type(r.python_class)
     r.fail("the class of this value is not known at compile time")
 
 
@@ -257,69 +192,14 @@ def _has(r: Reader, owner: AV, name: str) -> bool:
         if not found and isinstance(own, dict):
             r.guard("DICT_MISSING", own, name, None)
         return found
+    if isinstance(owner, ObjectV) and name in r.items_of(owner):
+        return True
     return hasattr(python_class(r, owner), name)
 
 
-@serves("builtins.id", "builtins.print", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval")
+@serves("builtins.id", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval")
 def refused(r: Reader, *args: AV, **kwargs: AV) -> AV:
     r.fail("this builtin is not supported in compiled code", "call it outside of the compiled function")
-
-
-# ---- methods of lists, tuples, dicts and sizes ----
-@serves("list.append")
-def list_append(r: Reader, target: ListV, item: AV) -> AV:
-    r.append(target, item)
-    return Known(None)
-
-
-@serves("list.extend")
-def list_extend(r: Reader, target: ListV, items: AV) -> AV:
-    for item in r.iterate(items):
-        r.append(target, item)
-    return Known(None)
-
-
-def _of_known(method: str) -> None:
-    @serves(f"tuple.{method}", f"list.{method}")
-    def handler(r: Reader, target: AV, *args: AV) -> AV:
-        known = [r.known(a, f"what {method}() looks for") for a in args]
-        return r.evaluate(getattr(tuple, method), tuple(r.known(target, "the items of a sequence")), *known)
-
-
-for _method in ("index", "count"):
-    _of_known(_method)
-
-
-@serves("str.join")
-def join(r: Reader, separator: AV, parts: AV) -> AV:
-    return r.evaluate(str.join, r.known(separator, "a string"), [r.known(p, "a string") for p in r.iterate(parts)])
-
-
-@serves("dict.items")
-def dict_items(r: Reader, d: AV) -> AV:
-    return Tup([Tup([Known(k), v]) for k, v in _pairs(r, d)])
-
-
-@serves("dict.values")
-def dict_values(r: Reader, d: AV) -> AV:
-    return Tup([v for _, v in _pairs(r, d)])
-
-
-@serves("dict.keys")
-def dict_keys(r: Reader, d: AV) -> AV:
-    return Tup([Known(k) for k, _ in _pairs(r, d)])
-
-
-@serves("dict.get")
-def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
-    return dict(_pairs(r, d)).get(r.known(key, "the key of a dict"), default)
-
-
-def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
-    if isinstance(d, DictV):
-        return list(d.items.items())
-    assert isinstance(d, Known)
-    return [(k, r.known_item(d, k)) for k in d.obj]
 
 
 @serves("Size.numel")
@@ -379,10 +259,9 @@ def default_dtype(r: Reader) -> AV:
 
 @serves("torch._assert")
 def assert_(r: Reader, condition: AV, message: AV) -> AV:
-    text = r.text(message)
 
     def fails() -> bool:
-        r.raises_at_run_time("AssertionError", text)
+        r.raise_with("AssertionError", message)
 
     truth = r.truth(condition)
     if isinstance(truth, Known):
@@ -396,20 +275,5 @@ def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: 
     """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
     where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
-    r.builder.op("warn", (), where, category=cls.__name__, message=r.text(message))
+    r.builder.op("warn", (), where, category=cls.__name__, message=str(r.known(message, "the text of a warning")))
     return Known(None)
-
-
-def _math(name: str) -> None:
-    @serves(f"math.{name}")
-    def handler(r: Reader, x: AV) -> AV:
-        import math
-
-        if isinstance(x, Known):
-            return r.evaluate(getattr(math, name), x.obj)
-        value = r.build("item.float", [r.value(x)]) if is_tensor(x) else r.to_float(r.value(x))
-        return Dyn(r.build(f"math.{name}", [value]))
-
-
-for _name in ("sqrt", "exp", "log", "sin", "cos", "tanh", "floor", "ceil"):
-    _math(_name)

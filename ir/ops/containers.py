@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
-from scriptc.ir.types import BOOL, INT, NEVER, OptionalType, TupleType, Type, is_subtype, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, OptionalType, TupleType, Type, is_subtype, join, list_of
 
 _PURE = frozenset({"PURE"})
 _FETCHES = frozenset({"PURE", "FETCHES"})
@@ -29,6 +29,23 @@ def _store(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     if not is_subtype(value, elem):
         raise TypeRuleError(f"a list of {elem} cannot hold {value}")
     return ()
+
+
+def _copy(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    elem_of(operands[0])
+    return (operands[0].type,)
+
+
+def _splice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if not is_subtype(elem_of(operands[3]), elem_of(operands[0])):
+        raise TypeRuleError(f"a {operands[0].type} cannot hold the items of a {operands[3].type}")
+    return ()
+
+
+def _order(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if elem_of(operands[0]) not in (INT, FLOAT, BOOL, NEVER):
+        raise TypeRuleError(f"a {operands[0].type} has no order")
+    return (list_of(INT),)
 
 
 def _tuple(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -65,6 +82,18 @@ ROWS = [
           raises=True, emit="list_set"),
     OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
           emit="list_append"),
+    OpDef("list.insert", "(Value self, SymInt index, Value value) -> ()", _store, ref="list.insert", writes=_WRITES,
+          raises=True, emit="list_insert"),
+    OpDef("list.delete", "(Value self, SymInt index) -> ()", fixed(), ref="operator.delitem", writes=_WRITES, raises=True,
+          kernel="sc_list_delete"),
+    # bounds: Python's; what stands for None is beyond the end
+    OpDef("list.slice", "(Value self, SymInt start, SymInt stop, SymInt step) -> Value", _copy, frozenset({"ALLOCATES"}),
+          ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice"),
+    OpDef("list.splice", "(Value self, SymInt start, SymInt stop, Value other) -> ()", _splice, ref="operator.setitem",
+          reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice"),
+    # the indices that sort numbers, equal ones in their order
+    OpDef("list.argsort", "(Value self, *, bool reverse) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
+          reads=_READS, raises=True, emit="list_argsort"),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
     OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
 ]  # fmt: skip

@@ -60,7 +60,7 @@ def _linear_packed(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _linear_add(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     (product,) = _linear_packed(operands, attrs)
     assert isinstance(product, TensorType)
-    return (TensorType(product.dtype, broadcast_dims([product.dims, tensor(operands[2]).dims])),)
+    return (TensorType(product.dtype, broadcast_dims([product.dims, tensor(operands[3]).dims])),)
 
 
 def _linear_rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -91,8 +91,8 @@ ROWS = [
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),
     # addend + linear, or linear + addend where the addend is not `first`; raises what that sum would raise.
-    OpDef("linear_add", "(Tensor input, Value weight, Tensor addend, *, int features, bool first) -> Tensor", _linear_add,
-          _GUARDED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64),
+    OpDef("linear_add", "(Tensor input, Value weight, Tensor? bias, Tensor addend, *, int features, bool first) -> Tensor",
+          _linear_add, _GUARDED, ref="linear_add", reads=_TENSOR, raises=True, emit="linear_add", tolerance_ulp=64),
     # What a loop computes ahead; one is made for each run of the loop.
     OpDef("rows.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_rows_new"),
     # linear of `source` at an index: an item of a list, or a slice of a tensor along `dim`. `index` is the counter of a

@@ -31,6 +31,9 @@ def _binary(names: str, result: Type, prefix: str, c: str) -> list[OpDef]:
     return [_row(f"{prefix}.{n}", 2, result, f"operator.{n}", c=c.replace("@", sign)) for n, sign in pairs]
 
 
+_MATH = (
+    "sqrt exp log sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh expm1 log1p log2 log10 erf erfc gamma lgamma"
+)
 _COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
 
 ROWS = [
@@ -63,7 +66,12 @@ ROWS = [
     *_binary("and_=& or_=| xor=!= eq=== ne=!=", BOOL, "bool", "({0} @ {1})"),
     _row("bool.to_int", 1, INT, "builtins.int", c="(int64_t){0}"),
     _row("bool.to_float", 1, FLOAT, "builtins.float", c="(double){0}"),
-    *(_row(f"math.{n}", 1, FLOAT, f"math.{n}", kernel=f"sc_math_{n}")
-      for n in ("sqrt", "exp", "log", "sin", "cos", "tanh")),
-    *(_row(f"math.{n}", 1, INT, f"math.{n}", kernel=f"sc_math_{n}") for n in ("floor", "ceil")),
+    *(_row(f"math.{n}", 1, FLOAT, f"math.{n}", kernel=f"sc_math_{n}") for n in _MATH.split()),
+    *(_row(f"math.{n}", 1, INT, f"math.{n}", kernel=f"sc_math_{n}") for n in ("floor", "ceil", "trunc")),
+    *(_row(f"math.{n}", 2, FLOAT, f"math.{n}", kernel=f"sc_math_{n}") for n in ("fmod", "pow")),
+    *(_row(f"math.{n}", 2, FLOAT, f"math.{n}", c=f"{n}({{0}}, {{1}})") for n in ("atan2", "copysign", "hypot")),
+    *(_row(f"math.{n}", 1, BOOL, f"math.{n}", c=f"(bool){n}({{0}})") for n in ("isnan", "isinf", "isfinite")),
+    _row("math.fabs", 1, FLOAT, "math.fabs", c="__builtin_fabs({0})"),
+    _row("float.round", 1, INT, "builtins.round", kernel="sc_float_round"),
+    _row("float.round_to", 2, FLOAT, "builtins.round", kernel="sc_float_round_to"),
 ]  # fmt: skip

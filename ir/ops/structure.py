@@ -30,7 +30,8 @@ ROWS = [
     OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_"),
     OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_"),
     OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_"),
-    OpDef("raise", "(*, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_"),
+    # message: the text itself, or with values a format (ir/text.py)
+    OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_"),
     # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
     OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable"),
     OpDef(
@@ -41,6 +42,7 @@ ROWS = [
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
     OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
+    OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip
 
 

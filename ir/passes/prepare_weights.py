@@ -10,6 +10,8 @@ With `frozen=1` weights do not change between calls, so those that are params ar
 
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
+
+A `matmul` in a loop by a matrix that the loop does not change is a linear by its transpose.
 """
 
 from __future__ import annotations
@@ -59,6 +61,22 @@ def pack_weight(op: Op, rw: Rewriter) -> bool:
     return _use_packed(op, rw.insert_before(place, "pack_linear", [op.operands[1]], hint="packed"), rw)
 
 
+def pack_matrix(op: Op, rw: Rewriter) -> bool:
+    if op.name != "matmul" or not _is_packable(op.operands[1]) or (place := _place_of_packing(op)) is None:
+        return False
+    x, matrix = op.operands
+    if not isinstance(x.type, TensorType) or not x.type.dims:
+        return False
+    transposed = rw.insert_before(place, "transpose", [matrix], dim0=0, dim1=1)
+    packed = rw.insert_before(place, "pack_linear", [transposed], hint="packed")
+    assert isinstance(transposed.type, TensorType) and transposed.type.dims is not None
+    rows = transposed.type.dims[0]
+    features = rows if isinstance(rows, int) else 0
+    none = rw.const_before(op, None)
+    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, none], features=features)])
+    return True
+
+
 def keep_packed(module: Module) -> Rule:
     """The rule for frozen weights; a weight that the module writes is none."""
     slots: dict[str, int] = {}
@@ -79,4 +97,4 @@ def keep_packed(module: Module) -> Rule:
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
     rules = [keep_packed(module)] if options.get("frozen") else []
-    return rewrite(module, [*rules, pack_weight])
+    return rewrite(module, [*rules, pack_weight, pack_matrix])

@@ -2,10 +2,10 @@
 
     %y = linear_rows(..., %b)                         %b2 = add(%b, %c)
     %z = linear_packed(%h, %p, %c)              =>    %y = linear_rows(..., %b2)
-    check(%y, %z) {of = "add"}                        %a = linear_add(%h, %p, %y) {first = true}
+    check(%y, %z) {of = "add"}                        %a = linear_add(%h, %p, %none, %y) {first = true}
     %a = add(%y, %z)
 
-The product's own bias, if it has one, joins that of the other product. Sums are reassociated: results may differ in the
+The product's own bias joins that of the other product, where that is one. Sums are reassociated: results may differ in the
 last bits.
 """
 
@@ -81,6 +81,7 @@ def _move_bias(product: Op, other: Op, rw: Rewriter) -> None:
     if own.type != NONE:
         bias = rw.insert_checked(other, "add", [own, bias])
     rw.set_operands(other, [*other.operands[:at], bias, *other.operands[at + 1 :]])
+    rw.set_operands(product, [*product.operands[:2], rw.const_before(product, None)])
 
 
 def accumulate(op: Op, rw: Rewriter) -> bool:
@@ -92,11 +93,9 @@ def accumulate(op: Op, rw: Rewriter) -> bool:
             continue
         if not _only_summed(product.result, op) or op.operands[0] is op.operands[1]:
             continue
-        if not _is_unwritten([product.operands[0]], product, op):
+        if not _is_unwritten([product.operands[0], product.operands[2]], product, op):
             continue
-        if product.operands[2].type != NONE:
-            if not _can_take_bias(addend.op, product, op):
-                continue
+        if product.operands[2].type != NONE and _can_take_bias(addend.op, product, op):
             assert addend.op is not None
             _move_bias(product, addend.op, rw)
         _replace(op, product, addend, at == 1, rw)
@@ -107,7 +106,7 @@ def accumulate(op: Op, rw: Rewriter) -> bool:
 def _replace(op: Op, product: Op, addend: Value, first: bool, rw: Rewriter) -> None:
     checks = _own_checks(op)
     place = checks[0] if checks else op
-    operands = [*product.operands[:2], addend]
+    operands = [*product.operands, addend]
     attrs = {"features": product.attrs["features"], "first": first}
     made = Op(OPS["linear_add"], operands, [op.result.type], attrs, op.loc, names=[op.result.name])
     assert place.parent is not None

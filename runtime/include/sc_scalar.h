@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include "sc.h"
 
 /* A product that is rounded before it is used: Python has no fused multiply-add, and -ffp-contract=fast makes them. */
@@ -197,11 +199,6 @@ SC_SCALAR int sc_math_exp(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, exp(a), out);
 }
 
-SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
-    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
-    return sc_math_result(cx, a, log(a), out);
-}
-
 SC_SCALAR int sc_math_sin(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, sin(a), out);
 }
@@ -210,8 +207,133 @@ SC_SCALAR int sc_math_cos(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, cos(a), out);
 }
 
+SC_SCALAR int sc_math_tan(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, tan(a), out);
+}
+
 SC_SCALAR int sc_math_tanh(sc_ctx *cx, double a, double *out) {
     return sc_math_result(cx, a, tanh(a), out);
+}
+
+SC_SCALAR int sc_math_asin(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, asin(a), out);
+}
+
+SC_SCALAR int sc_math_acos(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, acos(a), out);
+}
+
+SC_SCALAR int sc_math_atan(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, atan(a), out);
+}
+
+SC_SCALAR int sc_math_sinh(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, sinh(a), out);
+}
+
+SC_SCALAR int sc_math_cosh(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, cosh(a), out);
+}
+
+SC_SCALAR int sc_math_asinh(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, asinh(a), out);
+}
+
+SC_SCALAR int sc_math_acosh(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, acosh(a), out);
+}
+
+SC_SCALAR int sc_math_expm1(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, expm1(a), out);
+}
+
+SC_SCALAR int sc_math_erf(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, erf(a), out);
+}
+
+SC_SCALAR int sc_math_erfc(sc_ctx *cx, double a, double *out) {
+    return sc_math_result(cx, a, erfc(a), out);
+}
+
+SC_SCALAR int sc_math_log(sc_ctx *cx, double a, double *out) {
+    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
+    return sc_math_result(cx, a, log(a), out);
+}
+
+SC_SCALAR int sc_math_log2(sc_ctx *cx, double a, double *out) {
+    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
+    return sc_math_result(cx, a, log2(a), out);
+}
+
+SC_SCALAR int sc_math_log10(sc_ctx *cx, double a, double *out) {
+    if (a <= 0) return SC_RAISE(cx, "ValueError", "math domain error");
+    return sc_math_result(cx, a, log10(a), out);
+}
+
+SC_SCALAR int sc_math_log1p(sc_ctx *cx, double a, double *out) {
+    if (a <= -1) return SC_RAISE(cx, "ValueError", "math domain error");
+    *out = log1p(a);
+    return 0;
+}
+
+SC_SCALAR int sc_math_atanh(sc_ctx *cx, double a, double *out) {
+    if (a <= -1 || a >= 1) return SC_RAISE(cx, "ValueError", "math domain error");
+    *out = atanh(a);
+    return 0;
+}
+
+/* gamma and lgamma have poles at whole numbers from 0 down. */
+SC_SCALAR int sc_math_gamma(sc_ctx *cx, double a, double *out) {
+    if (a == -INFINITY || (isfinite(a) && a <= 0 && a == floor(a))) return SC_RAISE(cx, "ValueError", "math domain error");
+    return sc_math_result(cx, a, tgamma(a), out);
+}
+
+SC_SCALAR int sc_math_lgamma(sc_ctx *cx, double a, double *out) {
+    if (isfinite(a) && a <= 0 && a == floor(a)) return SC_RAISE(cx, "ValueError", "math domain error");
+    int sign; /* lgamma_r, because lgamma writes a global */
+    return sc_math_result(cx, a, lgamma_r(a, &sign), out);
+}
+
+SC_SCALAR int sc_math_trunc(sc_ctx *cx, double a, int64_t *out) {
+    return sc_float_to_int(cx, a, out);
+}
+
+SC_SCALAR int sc_math_fmod(sc_ctx *cx, double a, double b, double *out) {
+    *out = fmod(a, b);
+    if (isnan(*out) && !isnan(a) && !isnan(b)) return SC_RAISE(cx, "ValueError", "math domain error");
+    return 0;
+}
+
+SC_SCALAR int sc_math_pow(sc_ctx *cx, double a, double b, double *out) {
+    *out = pow(a, b);
+    if (!isfinite(a) || !isfinite(b)) return 0;
+    if (isnan(*out) || (a == 0 && b < 0)) return SC_RAISE(cx, "ValueError", "math domain error");
+    return isinf(*out) ? SC_RAISE(cx, "OverflowError", "math range error") : 0;
+}
+
+/* round(x): halves go to the even neighbour. */
+SC_SCALAR int sc_float_round(sc_ctx *cx, double a, int64_t *out) {
+    return sc_float_to_int(cx, rint(a), out);
+}
+
+/* round(x, digits): the decimal nearest to x itself, not to a product of it. */
+SC_SCALAR int sc_float_round_to(sc_ctx *cx, double a, int64_t digits, double *out) {
+    char text[400];
+    *out = a;
+    if (!isfinite(a) || digits > 323) return 0;
+    if (digits < -308) {
+        *out = copysign(0.0, a);
+        return 0;
+    }
+    if (digits >= 0) {
+        snprintf(text, sizeof text, "%.*f", digits > 60 ? 60 : (int)digits, a);
+        if (digits <= 60) *out = strtod(text, NULL);
+        return 0;
+    }
+    snprintf(text, sizeof text, "1e%d", (int)-digits);
+    double unit = strtod(text, NULL);
+    *out = rint(a / unit) * unit;
+    return isinf(*out) ? SC_RAISE(cx, "OverflowError", "rounded value too large to represent") : 0;
 }
 
 /* ---- what Python checks around them ---- */

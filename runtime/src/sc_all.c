@@ -12,6 +12,8 @@
 #include "sc_view.c"
 #include "sc_join.c"
 #include "sc_reduce.c"
+#include "sc_list.c"
+#include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
 #include "sc_special.c"

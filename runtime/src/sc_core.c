@@ -10,6 +10,12 @@
 #include <sanitizer/asan_interface.h>
 #define POISON(p, n) __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#elif defined(SC_SHARES_CONTEXTS)
+/* Not built with ASan, but contexts go to libraries that may be: what they poisoned must be unpoisoned here, and back. */
+extern void __asan_poison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
+extern void __asan_unpoison_memory_region(void const volatile *address, size_t size) __attribute__((weak));
+#define POISON(p, n) (__asan_poison_memory_region ? __asan_poison_memory_region(p, n) : (void)0)
+#define UNPOISON(p, n) (__asan_unpoison_memory_region ? __asan_unpoison_memory_region(p, n) : (void)0)
 #else
 #define POISON(p, n) ((void)(p), (void)(n))
 #define UNPOISON(p, n) ((void)(p), (void)(n))
@@ -286,7 +292,8 @@ void sc_release(sc_ctx *cx, void *obj) {
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        for (int64_t i = 0; l->counted && i < l->len; i++) sc_release(cx, l->items[i].o);
+        for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
+            if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
     }
     recycle(cx, o);
 }
@@ -457,6 +464,7 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     sc_list *l = take_struct(cx, SC_LIST);
     if (!l) return NULL;
     l->counted = counted;
+    l->mask = 0;
     l->written = false;
     l->owner = NULL;
     l->len = l->cap = 0;

@@ -228,24 +228,39 @@ static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int6
     return packed;
 }
 
-SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) {
-    sc_tensor *whole = count > 1 ? sc_concat(cx, w, count) : NULL;
-    if (count > 1 && !whole) return NULL;
-    sc_tensor *one = whole ? whole : w[0];
-    int dtype = gemm_dtype(one->dtype);
-    int64_t n = one->size[0], k = one->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
-    int64_t padded = (n + lanes - 1) / lanes * lanes;
-    sc_tensor *wide = sc_to_dtype(cx, one, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
-    sc_tensor *panels = rows ? sc_empty(cx, dtype, 2, (int64_t[]){padded, k}) : NULL;
-    if (panels && panels->numel) {
-        if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, panels->data);
-        else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, panels->data);
-        else memcpy(panels->data, rows->data, (size_t)(n * k) * sizeof(int64_t));
+static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
+    int64_t n = w->size[0], k = w->size[1];
+    sc_tensor *wide = sc_to_dtype(cx, w, dtype), *rows = wide ? sc_contiguous(cx, wide) : NULL;
+    if (rows && rows->numel) {
+        if (dtype == SC_F32) gemm_pack_f32(n, k, rows->data, k, (float *)(void *)panels);
+        else if (dtype == SC_F64) gemm_pack_f64(n, k, rows->data, k, (double *)(void *)panels);
+        else memcpy(panels, rows->data, (size_t)(n * k) * sizeof(int64_t));
     }
-    sc_release(cx, whole);
     sc_release(cx, wide);
     sc_release(cx, rows);
-    return panels ? gemm_packed_from(panels, w[0]->dtype, n, k) : NULL;
+    return rows ? 0 : -1;
+}
+
+SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) {
+    int dtype = gemm_dtype(w[0]->dtype);
+    int64_t n = 0, k = w[0]->size[1], lanes = dtype == SC_F32 ? gemm_LANES_f32 : dtype == SC_F64 ? gemm_LANES_f64 : 1;
+    bool whole_panels = true;
+    for (int i = 0; i < count; i++) {
+        n += w[i]->size[0];
+        whole_panels = whole_panels && w[i]->size[0] % (GEMM_NV * lanes) == 0;
+    }
+    sc_tensor *panels = sc_empty(cx, dtype, 2, (int64_t[]){(n + lanes - 1) / lanes * lanes, k}), *joined = NULL;
+    if (!panels) return NULL;
+    if (!whole_panels && count > 1) {
+        if (!(joined = sc_concat(cx, w, count))) return NULL;
+        w = &joined, count = 1;
+    }
+    size_t at = 0;
+    for (int i = 0; i < count; at += (size_t)w[i++]->numel * sc_dtype_size(dtype))
+        if (gemm_pack_into(cx, w[i], dtype, (char *)panels->data + at) < 0) return NULL;
+    int from = w[0]->dtype;
+    sc_release(cx, joined);
+    return gemm_packed_from(panels, from, n, k);
 }
 
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot) {
@@ -269,19 +284,38 @@ SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_p
     return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
 }
 
-/* Where the product alone has the sum's shape, and the addend is as plain as it is, it starts the sums. */
-static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend) {
-    int64_t rows, step;
-    bool wide = w->dtype == SC_F32 || w->dtype == SC_F64;
-    if (!wide || addend->dtype != w->dtype || x->rank != addend->rank || addend->size[x->rank - 1] != w->n) return NULL;
+/* out = addend + bias, row by row */
+static void gemm_start(const sc_tensor *addend, const sc_tensor *bias, sc_tensor *out) {
+    int64_t n = bias->size[0], rows = out->numel / n;
+    if (out->dtype == SC_F32) {
+        const float *a = addend->data, *b = bias->data;
+        float *c = out->data;
+        for (int64_t i = 0; i < rows; i++, a += n, c += n)
+            for (int64_t j = 0; j < n; j++) c[j] = a[j] + b[j];
+    } else {
+        const double *a = addend->data, *b = bias->data;
+        double *c = out->data;
+        for (int64_t i = 0; i < rows; i++, a += n, c += n)
+            for (int64_t j = 0; j < n; j++) c[j] = a[j] + b[j];
+    }
+}
+
+/* Where the product alone has the sum's shape, and the addend is as plain as it is, that starts the sums. */
+static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                 const sc_tensor *addend) {
+    int64_t rows, step, n = w->n, k = w->k;
+    bool floating = w->dtype == SC_F32 || w->dtype == SC_F64;
+    if (!floating || addend->dtype != w->dtype || x->rank != addend->rank || addend->size[x->rank - 1] != n) return NULL;
     if (!sc_same_sizes(x->size, addend->size, x->rank - 1) || !sc_is_contiguous(addend)) return NULL;
-    if (!gemm_flatten(x, &rows, &step) || (x->stride[x->rank - 1] != 1 && w->k > 1)) return NULL;
+    if (bias && (bias->rank != 1 || bias->stride[0] != 1 || bias->size[0] != n)) return NULL;
+    if (!gemm_flatten(x, &rows, &step) || (x->stride[x->rank - 1] != 1 && k > 1)) return NULL;
     sc_tensor *out = sc_empty(cx, x->dtype, addend->rank, addend->size);
     if (!out || out->numel == 0) return out;
-    int status = x->dtype == SC_F32 ? gemm_blocked_f32(cx, rows, w->n, w->k, x->data, step, w->storage->data, true, 0, 0,
-                                                       addend->data, w->n, out->data, w->n)
-                                    : gemm_blocked_f64(cx, rows, w->n, w->k, x->data, step, w->storage->data, true, 0, 0,
-                                                       addend->data, w->n, out->data, w->n);
+    if (bias) gemm_start(addend, bias, out);
+    const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
+    int status = x->dtype == SC_F32
+                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n)
+                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n);
     if (status == 0) return out;
     sc_release(cx, out);
     return NULL;
@@ -302,11 +336,12 @@ static sc_tensor *gemm_plus(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) 
     return out;
 }
 
-SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *addend, bool first) {
-    if (sc_check_linear_packed(cx, x, w, NULL) < 0) return NULL;
-    sc_tensor *out = gemm_add_plain(cx, x, w, addend);
+SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
+                                   const sc_tensor *addend, bool first) {
+    if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
+    sc_tensor *out = gemm_add_plain(cx, x, w, bias, addend);
     if (out || cx->error.type[0]) return out;
-    sc_tensor *product = sc_linear_packed(cx, x, w, NULL);
+    sc_tensor *product = sc_linear_packed(cx, x, w, bias);
     if (!product) return NULL;
     out = first ? gemm_plus(cx, addend, product) : gemm_plus(cx, product, addend);
     sc_release(cx, product);

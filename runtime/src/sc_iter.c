@@ -36,12 +36,21 @@ static inline int64_t covered(const sc_tensor *full, const sc_tensor *t) {
     return t->rank <= full->rank && sc_same_sizes(t->size + skip, full->size + full->rank - rank, rank) ? t->numel : 0;
 }
 
-/* Sets up one inner loop and at most one outer one. False when the operands are not all plain. Results are not set. */
+/* A matrix of the sizes of `full` with contiguous rows, which need not follow each other: columns of a wider one. */
+static inline bool has_plain_rows(const sc_tensor *full, const sc_tensor *t) {
+    bool rows = t->rank == 2 && full->rank == 2 && t->size[1] > 1 && t->stride[1] == 1 && t->stride[0] >= t->size[1];
+    return rows && sc_same_sizes(t->size, full->size, 2);
+}
+
+/* Sets up one inner loop and at most one outer one. False when the operands are not all plain, or have plain rows. Results
+ * are not set. */
 static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in, sc_tensor *const *in) {
     int64_t inner = full->numel;
+    bool apart[SC_MAX_OPERANDS];
     for (int i = 0; i < n_in; i++) {
-        if (!in[i] || in[i] == full) continue;
-        int64_t n = is_plain(in[i]) ? covered(full, in[i]) : 0;
+        if (!in[i]) continue;
+        apart[i] = !is_plain(in[i]);
+        int64_t n = !apart[i] ? covered(full, in[i]) : has_plain_rows(full, in[i]) ? in[i]->size[1] : 0;
         if (n == 0) return false;
         if (n == 1 || n == full->numel || n == inner) continue;
         if (inner != full->numel) return false;
@@ -57,7 +66,8 @@ static bool begin_plain(sc_iter *it, const sc_tensor *full, int first, int n_in,
     for (int i = 0; i < n_in; i++) {
         const sc_tensor *t = in[i];
         int64_t n = t ? t->numel : 0, step = n > 1 || inner == 1;
-        set_operand(it, first + i, t, step, n == full->numel ? inner * (int64_t)sc_dtype_size(t->dtype) : 0);
+        int64_t across = n < full->numel ? 0 : apart[i] ? t->stride[0] : inner;
+        set_operand(it, first + i, t, step, t ? across * (int64_t)sc_dtype_size(t->dtype) : 0);
         if (t && step != 1) it->unit = false;
     }
     return true;
@@ -208,7 +218,7 @@ SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes
             full = in[i];
     iter_layout l;
     result_format format = RESULT_CONTIGUOUS;
-    bool plain = full && is_plain(full) && begin_plain(it, full, n_out, n_in, in);
+    bool plain = full && full->numel > 0 && begin_plain(it, full, n_out, n_in, in);
     it->stage = NULL;
     if (!plain) {
         scalar_layout(&l);

@@ -189,7 +189,7 @@ static inline int64_t index_at(const sc_tensor *index, int64_t i) {
     return index->dtype == SC_I64 ? ((const int64_t *)index->data)[at] : ((const int32_t *)index->data)[at];
 }
 
-static int check_index(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index) {
+static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index) {
     if (index->rank > 1) return sc_raise(cx, "IndexError", "index_select(): Index is supposed to be a vector");
     if (index->dtype != SC_I64 && index->dtype != SC_I32)
         return sc_raise(cx, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index");
@@ -232,7 +232,7 @@ static int gather_views(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *
 
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index) {
     int d = sc_wrap_dim(cx, dim, x->rank);
-    if (d < 0 || check_index(cx, x, d, index)) return NULL;
+    if (d < 0 || check_positions(cx, x, d, index)) return NULL;
     int64_t size[SC_MAX_RANK];
     memcpy(size, x->size, sizeof size);
     if (x->rank) size[d] = index->numel;

@@ -118,11 +118,48 @@ static void check_products(int dtype, int64_t m, int64_t n, int64_t k, int layou
     sc_tensor *bias = with_bias ? MAKE(dtype, 0, n) : NULL, *y;
     expect_product(y = sc_linear(cx, x, w, bias), x, w, false, bias, "linear");
     sc_release(cx, y);
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear_packed");
     sc_release(cx, y);
     expect_product(y = sc_matmul(cx, x, wt), x, wt, true, NULL, "matmul");
     sc_ctx_unwind(cx);
+}
+
+/* Products ahead of a loop, and sums that start with something, against each alone. */
+static void check_ahead(int dtype, int64_t steps, int64_t batch, int64_t dim, int64_t step, bool sure) {
+    sc_tensor *x = dim ? MAKE(dtype, 0, batch, steps, 3) : MAKE(dtype, 0, steps, batch, 3), *w = MAKE(dtype, 0, 5, 3);
+    sc_tensor *bias = MAKE(dtype, 0, 5), *kept = NULL;
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
+    sc_list *ahead = sc_rows_new(cx), *items = sc_list_new(cx, true, 0), *of_items = sc_rows_new(cx);
+    for (int64_t t = 0; t < steps; t++) sc_list_append(cx, items, (sc_value){.t = sc_select(cx, x, dim, t)});
+    double first = 0;
+    for (int64_t k = 0; k < steps; k++) {
+        int64_t t = step > 0 ? k : steps - 1 - k, stop = step > 0 ? steps : -1;
+        const sc_tensor *row = items->items[t].t;
+        sc_tensor *alone = sc_linear_packed(cx, row, packed, bias);
+        sc_tensor *y = sc_linear_rows(cx, ahead, x, t, stop, packed, bias, dim, step, sure);
+        sc_tensor *z = sc_linear_items(cx, of_items, items, t, stop, packed, bias, step, sure);
+        sc_tensor *sum = sc_linear_add(cx, row, packed, bias, y, k & 1), *wide = sc_linear_add(cx, row, packed, NULL, bias, k & 1);
+        for (int64_t i = 0; i < batch * 5; i++) {
+            double bare = at(alone, i) - at(bias, i % 5);
+            expect(at(y, i) == at(alone, i) && at(z, i) == at(alone, i), "linear_rows", "");
+            expect(at(sum, i) == 2 * at(alone, i) && at(wide, i) == bare + at(bias, i % 5), "linear_add", "");
+        }
+        if (k == 0) kept = y, first = at(y, 0); /* somebody keeps a row */
+        else sc_release(cx, y);
+        sc_release(cx, z);
+        sc_release(cx, alone);
+        sc_release(cx, sum);
+        sc_release(cx, wide);
+    }
+    if (kept) expect(at(kept, 0) == first, "linear_rows", "that is kept");
+    sc_ctx_unwind(cx);
+}
+
+static void test_ahead(void) {
+    for (int i = 0; i < 16; i++)
+        for (int64_t steps = 1; steps < 200; steps = 3 * steps + 1)
+            check_ahead(i & 1 ? SC_F32 : SC_F64, steps, i % 5 == 4 ? 50 : 1 + i % 3, i >> 1 & 1, i & 4 ? -1 : 1, i & 8);
 }
 
 static void test_products(void) {
@@ -189,7 +226,7 @@ static void test_batches(void) {
 
 static void test_linear_ranks_and_biases(void) {
     sc_tensor *w = MAKE(SC_F32, 0, 18, 7), *y;
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     sc_tensor *biases[] = {NULL, MAKE(SC_F32, 0, 18), MAKE(SC_F32, 2, 18), MAKE(SC_F32, 0, 1), make(SC_F32, 0, (int64_t[]){0}, 0), MAKE(SC_F32, 1, 3, 18)};
     sc_tensor *x = MAKE(SC_F32, 1, 2, 3, 7);
     for (int b = 0; b < 6; b++)
@@ -215,7 +252,7 @@ static void test_nan_stays_where_it_is(void) {
             sc_tensor *x = MAKE(SC_F32, 0, m, k), *w = MAKE(SC_F32, 0, n, k);
             set(x, row * k + below(k), NAN);
             set(w, col * k + below(k), INFINITY);
-            sc_tensor *y[] = {sc_linear(cx, x, w, NULL), sc_linear_packed(cx, x, sc_pack_linear(cx, w), NULL),
+            sc_tensor *y[] = {sc_linear(cx, x, w, NULL), sc_linear_packed(cx, x, sc_pack_linear(cx, &w, 1), NULL),
                               sc_matmul(cx, x, sc_contiguous(cx, sc_transpose(cx, w, 0, 1)))};
             for (int v = 0; v < 3; v++)
                 for (int64_t i = 0; i < m * n; i++) {
@@ -237,10 +274,10 @@ static void test_errors(void) {
     expect_error(sc_matmul(cx, f, MAKE(SC_F32, 0, 4, 5)), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
     sc_tensor *w = MAKE(SC_F64, 0, 4, 3);
     expect_error(sc_linear(cx, f, w, NULL), "RuntimeError", "expected m1 and m2 to have the same dtype, but got: float != double");
-    expect_error(sc_linear_packed(cx, f, sc_pack_linear(cx, w), NULL), "RuntimeError",
+    expect_error(sc_linear_packed(cx, f, sc_pack_linear(cx, &w, 1), NULL), "RuntimeError",
                  "expected m1 and m2 to have the same dtype, but got: float != double");
     expect_error(sc_linear(cx, b, MAKE(SC_BOOL, 0, 4, 3), NULL), "NotImplementedError", "\"addmm_impl_cpu_\" not implemented for 'Bool'");
-    expect_error(sc_linear_packed(cx, MAKE(SC_F64, 0, 2, 5), sc_pack_linear(cx, w), NULL), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)");
+    expect_error(sc_linear_packed(cx, MAKE(SC_F64, 0, 2, 5), sc_pack_linear(cx, &w, 1), NULL), "RuntimeError", "mat1 and mat2 shapes cannot be multiplied (2x5 and 3x4)");
     sc_ctx_unwind(cx);
 }
 
@@ -353,7 +390,7 @@ static void test_leaks(void) {
     sc_tensor *image = MAKE(SC_F16, 0, 1, 3, 9, 9), *kernel = MAKE(SC_F16, 0, 4, 3, 3, 3);
     int64_t one[2] = {1, 1}, zero[2] = {0, 0}, before = sc_ctx_count_live(cx);
     sc_release(cx, sc_linear(cx, x, w, b));
-    sc_packed *packed = sc_pack_linear(cx, w);
+    sc_packed *packed = sc_pack_linear(cx, &w, 1);
     sc_release(cx, sc_linear_packed(cx, x, packed, b));
     sc_release(cx, packed);
     sc_tensor *wt = sc_transpose(cx, w, 0, 1);
@@ -383,7 +420,7 @@ static bool run_all(int op) {
     if (!k || !(wt = sc_transpose(cx, w, 0, 1))) return false;
     for (int64_t i = 0; i < image->numel; i++) set(image, i, 1);
     for (int64_t i = 0; i < 600; i++) set(x, i, 1), set(w, i, 1), set(k, i % k->numel, 1);
-    sc_packed *packed = op == 1 ? sc_pack_linear(cx, w) : NULL;
+    sc_packed *packed = op == 1 ? sc_pack_linear(cx, &w, 1) : NULL;
     sc_tensor *y = op == 0   ? sc_linear(cx, x, w, NULL)
                    : op == 1 ? packed ? sc_linear_packed(cx, x, packed, NULL) : NULL
                    : op == 2 ? sc_matmul(cx, x, wt)
@@ -410,6 +447,7 @@ static void test_memory_ends(void) {
 int main(void) {
     cx = sc_ctx_new(NULL);
     test_products();
+    test_ahead();
     test_batches();
     test_linear_ranks_and_biases();
     test_nan_stays_where_it_is();

@@ -3,8 +3,24 @@
 
 /* ---- first walk: which storages do the results share? ---- */
 
+static void note(const node *n, sc_value v);
+
+/* The items of a tuple in a list, those of tuples in it in line. */
+static void note_items(const node *n, const sc_value **next)
+{
+    for (int i = 0; i < n->n; i++)
+        if (n->child[i].kind == N_TUPLE)
+            note_items(&n->child[i], next);
+        else
+            note(&n->child[i], *(*next)++);
+}
+
 static void note(const node *n, sc_value v)
 {
+    if (n->kind == N_TUPLE) {
+        const sc_value *next = v.l->items;
+        note_items(n, &next);
+    }
     if (n->kind == N_TENSOR)
         tensor_note(v.t);
     if (n->kind == N_LIST && v.l && n->child->kind != N_INT)
@@ -24,6 +40,7 @@ static void note_tree(const node *n, const sc_value **next)
 /* ---- second walk: the objects ---- */
 
 static PyObject *give(frame *f, const node *n, sc_value v);
+static PyObject *give_tuple(frame *f, const node *n, const sc_value **next);
 
 static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
@@ -58,6 +75,10 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_INT: return PyLong_FromLongLong(v.i);
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
+    case N_TUPLE: {
+        const sc_value *next = v.l->items;
+        return give_tuple(f, n, &next);
+    }
     default: return give_list(f, n, v.l);
     }
 }

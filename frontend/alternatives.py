@@ -1,0 +1,41 @@
+"""Values of one of several kinds: what is done to one is done to each alternative, on a path of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scriptc.frontend.context import Context
+from scriptc.frontend.flow import without
+from scriptc.frontend.values import AV, Dyn, Kinds, OneOf
+
+
+class Alternatives(Context):
+    """Mixin: `OneOf`."""
+
+    def is_kind(self, av: OneOf, number: int) -> AV:
+        return Dyn(self.build("int.eq", [av.tag, self.const(number)]))
+
+    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
+        """run(av), each alternative for itself."""
+        if not isinstance(av, OneOf):
+            return run(av)
+        number, first = next(iter(av.alternatives.items()))
+        rest = without(av, number)
+        return self.choose(self.is_kind(av, number), lambda: run(first), lambda: self.split(rest, run))
+
+    def split_all(self, avs: Sequence[AV], run: Callable[[list[AV]], AV]) -> AV:
+        at = next((i for i, av in enumerate(avs) if isinstance(av, OneOf)), None)
+        if at is None:
+            return run(list(avs))
+        return self.split(avs[at], lambda av: self.split_all([*avs[:at], av, *avs[at + 1 :]], run))
+
+    def present(self, av: AV, type: str, message: str) -> AV:
+        """The value where it is not None; where it is, Python raises."""
+        if not isinstance(av, OneOf) or Kinds.NONE not in av.alternatives:
+            return av
+
+        def fails() -> bool:
+            self.raises_at_run_time(type, message)
+
+        self.branch(self.is_kind(av, Kinds.NONE), fails, lambda: True, frozenset())
+        return without(av, Kinds.NONE)

@@ -1,0 +1,185 @@
+"""Comprehensions and generator expressions: written out over sequences that are known, else the loops they stand for."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from scriptc.frontend.context import Terminated, Walk
+from scriptc.frontend.flow import Flow
+from scriptc.frontend.iteration import Iteration
+from scriptc.frontend.lookup import is_library
+from scriptc.frontend.values import AV, DictV, GeneratorV, Known, Tup, Unbound
+from scriptc.ir.core import Block
+
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+
+class Comprehensions(Flow, Iteration):
+    """Mixin: comprehensions."""
+
+    def set_of(self, items: list[AV]) -> AV:
+        """A set; one whose items are not all known can only be asked what it contains."""
+        known = [i.obj for i in items if isinstance(i, Known)]
+        return self.evaluate(set, known) if len(known) == len(items) else Tup(items, set)
+
+    def e_SetComp(self, node: ast.SetComp) -> AV:
+        return self.set_of(self.known_comprehension(node, node.elt, "a set comprehension"))
+
+    def e_DictComp(self, node: ast.DictComp) -> AV:
+        pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+        items: dict[Any, AV] = {}
+        for item in self.known_comprehension(node, pair, "a dict comprehension"):
+            key, value = self.iterate(item)
+            items[self.known(key, "the key of a dict")] = value
+        return DictV(items)
+
+    def known_comprehension(self, node: Comprehension, elt: ast.expr, what: str) -> list[AV]:
+        sequence = self.unrolled_ranges(self.eval(node.generators[0].iter))
+        items = self.known_items_of(node.generators, elt, sequence)
+        if items is None:
+            self.fail(f"{what} over a sequence of unknown length is not supported", "append to a list in a loop")
+        return items
+
+    def e_ListComp(self, node: ast.ListComp) -> AV:
+        return self.comprehension(node, node.elt, (self.loc, "comp"))
+
+    def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
+        return GeneratorV(node, self.frame, self.eval(node.generators[0].iter))
+
+    def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
+        """A list comprehension: the loop that it abbreviates, with names of its own."""
+        first = node.generators[0]
+        sequence = self.eval(first.iter) if sequence is None else sequence
+        if self.frame.func is not None and is_library(self.frame.func.__module__):
+            sequence = self.unrolled_ranges(sequence)  # over dims and the like
+        items = self.known_items_of(node.generators, elt, sequence)
+        if items is not None:
+            return self.new_list(items, site)
+        result = "·result"
+        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
+        body: ast.stmt = ast.copy_location(append, elt)
+        for generator in reversed(node.generators):
+            for test in reversed(generator.ifs):
+                body = ast.copy_location(ast.If(test, [body], []), test)
+            iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
+            loop = ast.For(generator.target, iterable, [body], [])
+            body = ast.copy_location(loop, node)
+        ast.fix_missing_locations(body)
+        frame = self.frame
+        saved = dict(frame.locals)
+        target = self.new_list([], site)
+        frame.locals[result] = target
+        frame.locals["·append"] = self.attribute(target, "append")
+        frame.locals["·iter"] = sequence
+        self.statement_of_comprehension(body)
+        names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        for name in (result, "·append", "·iter", *names):
+            frame.locals.pop(name, None)
+            if name in saved:
+                frame.locals[name] = saved[name]
+        return target
+
+    def known_items_of(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+        """The items of a comprehension; None, and nothing is built, where their number is known only at run time."""
+        heap = dict(self.heap)
+        ended = False
+        with self.builder.at(Block()) as block:
+            try:
+                items = self.items_inside(generators, elt, sequence)
+            except Terminated:
+                ended, items = True, []
+        if items is None:
+            self.heap = heap
+            block.drop()
+            return None
+        self.splice(block)
+        if ended:
+            raise Terminated
+        return items
+
+    def items_inside(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+        first, *rest = generators
+        walk = self.iteration(sequence, None)
+        if walk.items is None:
+            return [] if walk.count is None else None
+        found: list[AV] = []
+        for item in walk.items:
+            tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t)) for test in first.ifs]
+            if any(not isinstance(t, Known) for t in tests):
+                return None
+            if all(t.obj for t in tests if isinstance(t, Known)):
+                if not rest:
+                    found.append(self.with_target(first.target, item, lambda: self.eval(elt)))
+                    continue
+                inner = self.with_target(first.target, item, lambda: self.known_inner(rest, elt))
+                if not isinstance(inner, Tup):
+                    return None
+                found += inner.items
+        return found
+
+    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr) -> AV:
+        items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)))
+        return Known(None) if items is None else Tup(items)
+
+    def silent_test(self, node: ast.expr) -> AV:
+        """The truth of an expression where asking takes no code; else a value that is not known."""
+        heap = dict(self.heap)
+        with self.builder.at(Block()) as block:
+            try:
+                truth = self.test(node)
+            except Terminated:
+                truth = Unbound()
+        if block.ops:
+            self.heap = heap
+            return Unbound()
+        return truth
+
+    def with_target(self, target: ast.expr, item: AV, run: Any) -> AV:
+        """What `run` gives while the target of a comprehension is bound."""
+        saved = dict(self.frame.locals)
+        self.assign(target, item)
+        value: AV = run()
+        for n in ast.walk(target):
+            if isinstance(n, ast.Name):
+                self.frame.locals.pop(n.id, None)
+                if n.id in saved:
+                    self.frame.locals[n.id] = saved[n.id]
+        return value
+
+    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        """Items are made as they are asked for where the generator has one `for` without `if`."""
+        node, target = av.node, av.node.generators[0].target
+        element = lambda: self.eval(node.elt)  # noqa: E731
+
+        def inside(run: Any) -> AV:
+            self.frames.append(av.frame)
+            saved, self.node = self.node, node
+            try:
+                result: AV = run()
+                return result
+            finally:
+                self.node = saved
+                self.frames.pop()
+
+        if node.generators[1:] or node.generators[0].ifs:
+            made = inside(lambda: self.comprehension(node, node.elt, (self.loc, "comp"), av.sequence))
+            return self.iteration(made, site)
+        walk = self.iteration(av.sequence, site)
+        if walk.items is not None:
+            return Walk(items=(inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items))
+        if walk.count is None:
+            return walk
+        item = walk.item
+        assert item is not None
+        made = lambda i: inside(lambda: self.with_target(target, item(i), lambda: self.eval(node.elt)))  # noqa: E731
+        return Walk(count=walk.count, item=made, length=walk.length, lists=walk.lists)
+
+    def statement_of_comprehension(self, body: ast.stmt) -> None:
+        live = self.frame.live
+        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
+        for n in nodes:
+            live.after.setdefault(n, frozenset())
+            live.header.setdefault(n, frozenset())
+        if not self.run([body]):
+            raise Terminated

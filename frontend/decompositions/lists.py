@@ -1,0 +1,193 @@
+"""What Python does with lists, in terms of their items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.library import decomposes
+
+
+def concatenated(a: list[Any], b: list[Any]) -> list[Any]:
+    result = a[:]
+    result.extend(b)
+    return result
+
+
+def repeated(xs: list[Any], times: int) -> list[Any]:
+    result = xs[:0]
+    for _ in range(times):
+        result.extend(xs)
+    return result
+
+
+def contains(xs: list[Any], value: Any) -> bool:
+    for x in xs:
+        if x == value:
+            return True
+    return False
+
+
+def in_range(value: Any, start: int, stop: int, step: int) -> bool:
+    inside = start <= value < stop if step > 0 else stop < value <= start
+    return inside and (value - start) % step == 0
+
+
+def equal(a: list[Any], b: list[Any]) -> bool:
+    if len(a) != len(b):
+        return False
+    for i in range(len(a)):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
+def not_equal(a: list[Any], b: list[Any]) -> bool:
+    return not equal(a, b)
+
+
+def less(a: list[Any], b: list[Any]) -> bool:
+    for i in range(min(len(a), len(b))):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return len(a) < len(b)
+
+
+def less_equal(a: list[Any], b: list[Any]) -> bool:
+    for i in range(min(len(a), len(b))):
+        if a[i] != b[i]:
+            return a[i] <= b[i]
+    return len(a) <= len(b)
+
+
+def greater(a: list[Any], b: list[Any]) -> bool:
+    return less(b, a)
+
+
+def greater_equal(a: list[Any], b: list[Any]) -> bool:
+    return less_equal(b, a)
+
+
+@decomposes("list.index")
+def index(xs: list[Any], value: Any, start: int = 0, stop: int = 2**63 - 1) -> int:
+    first = max(start + len(xs), 0) if start < 0 else start
+    last = max(stop + len(xs), 0) if stop < 0 else min(stop, len(xs))
+    for i in range(first, last):
+        if xs[i] == value:
+            return i
+    raise ValueError("value is not in list")
+
+
+@decomposes("list.count")
+def count(xs: list[Any], value: Any) -> int:
+    n = 0
+    for x in xs:
+        if x == value:
+            n += 1
+    return n
+
+
+@decomposes("list.remove")
+def remove(xs: list[Any], value: Any) -> None:
+    for i in range(len(xs)):
+        if xs[i] == value:
+            del xs[i]
+            return
+    raise ValueError("list.remove(x): x not in list")
+
+
+@decomposes("list.reverse")
+def reverse(xs: list[Any]) -> None:
+    for i in range(len(xs) // 2):
+        xs[i], xs[-1 - i] = xs[-1 - i], xs[i]
+
+
+@decomposes("list.copy")
+def copy(xs: list[Any]) -> list[Any]:
+    return xs[:]
+
+
+@decomposes("list.clear")
+def clear(xs: list[Any]) -> None:
+    xs[:] = []
+
+
+def argsort(xs: list[Any], reverse: bool) -> list[int]:
+    raise NotImplementedError  # an op
+
+
+def argsort_compared(xs: list[Any], reverse: bool) -> list[int]:
+    order: list[int] = []
+    for i in range(len(xs)):
+        at = len(order)
+        while at > 0 and (xs[order[at - 1]] < xs[i] if reverse else xs[i] < xs[order[at - 1]]):
+            at -= 1
+        order.insert(at, i)
+    return order
+
+
+def sorted_list(xs: list[Any], *, key: Any = None, reverse: bool = False) -> list[Any]:
+    keys = xs if key is None else [key(x) for x in xs]
+    return [xs[i] for i in argsort(keys, reverse)]
+
+
+@decomposes("list.sort")
+def sort(xs: list[Any], *, key: Any = None, reverse: bool = False) -> None:
+    xs[:] = sorted_list(xs, key=key, reverse=reverse)
+
+
+def total(xs: list[Any], start: Any) -> Any:
+    if len(xs) == 0:
+        return start
+    result = start + xs[0]
+    for i in range(1, len(xs)):
+        result = result + xs[i]
+    return result
+
+
+def smallest(xs: list[Any], key: Any) -> Any:
+    if len(xs) == 0:
+        raise ValueError("min() arg is an empty sequence")
+    best = xs[0]
+    least = best if key is None else key(best)
+    for i in range(1, len(xs)):
+        found = xs[i] if key is None else key(xs[i])
+        if found < least:
+            best, least = xs[i], found
+    return best
+
+
+def largest(xs: list[Any], key: Any) -> Any:
+    if len(xs) == 0:
+        raise ValueError("max() arg is an empty sequence")
+    best = xs[0]
+    most = best if key is None else key(best)
+    for i in range(1, len(xs)):
+        found = xs[i] if key is None else key(xs[i])
+        if found > most:
+            best, most = xs[i], found
+    return best
+
+
+def every(xs: Any) -> bool:
+    for x in xs:
+        if not x:
+            return False
+    return True
+
+
+def some(xs: Any) -> bool:
+    for x in xs:
+        if x:
+            return True
+    return False
+
+
+def items_of(xs: Any) -> list[Any]:
+    return [x for x in xs]
+
+
+def reduced(function: Any, xs: Any, initial: Any) -> Any:
+    result = initial
+    for x in xs:
+        result = function(result, x)
+    return result

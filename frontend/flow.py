@@ -1,0 +1,292 @@
+"""Paths that part and meet: what names and objects hold on each path, and how that is joined behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+
+from scriptc.frontend.context import Context, Terminated, UserError
+from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.shapes import identity_of, replaced, shape_of
+from scriptc.frontend.values import AV, Content, DictV, Ident, Known, Maybe, Moved, ObjectV, OneOf, Poison, Unbound
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Op, Value
+
+Env = dict[Hashable, AV]  # by name: locals of the function being read; by Ident: the heap
+Exit = tuple[Op, Env]  # an op that leaves for a label (its operands are filled in later), and the state at that point
+Names = frozenset[str]
+
+_VALUE = "·value"  # of an expression, on its way out of a branch
+
+
+class Flow(Context):
+    """Mixin: branches and scopes."""
+
+    def snapshot(self) -> Env:
+        return {**self.frame.locals, **self.heap}
+
+    def restore(self, env: Env) -> None:
+        self.frame.locals = {k: v for k, v in env.items() if isinstance(k, str)}
+        self.heap = {k: v for k, v in env.items() if isinstance(k, Ident)}
+
+    # ---- branches ----
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
+    ) -> bool:  # fmt: skip
+        """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
+        cond_value = self.value(condition)
+        mark, before = Ident().serial, self.snapshot()
+        blocks: list[Block] = []
+        ends: list[tuple[Block, Env, bool]] = []
+        altered: set[Hashable] = set()
+        for truth, run in ((True, then), (False, orelse)):
+            self.restore(before)
+            with self.builder.at(Block()) as block:
+                self.learn(cond_value, truth)
+                start = self.snapshot()
+                falls = self.reached(run)
+            blocks.append(block)
+            if falls:
+                ends.append((block, self.snapshot(), truth))
+                altered |= changed(start, ends[-1][1], mark)
+        self.restore(before)
+        envs = [env for _, env, _ in ends]
+        keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
+        plans = self.plans(keys, envs, fresh=len(ends) == 1, mark=mark) if ends else {}
+        for block, env, _ in ends:
+            with self.builder.at(block):
+                self.effect("yield", self.flatten(plans, env, envs))
+        types = [t for plan in plans.values() for t in plan.types()]
+        op = self.builder.op("if", [cond_value], self.loc, regions=blocks, types=types)
+        if not ends:
+            self.effect("unreachable", ())
+            return False
+        self.rebind(plans, op.results, envs, mark)
+        for name in altered - set(plans):
+            if isinstance(name, str) and name not in before:
+                self.frame.locals[name] = Unbound()
+        if len(ends) == 1:
+            self.learn(cond_value, ends[0][2])
+        return True
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        """The value of one of two expressions."""
+        if isinstance(condition, Known):
+            return then() if condition.obj else orelse()
+
+        def keep(run: Callable[[], AV]) -> Callable[[], bool]:
+            def kept() -> bool:
+                self.frame.locals[_VALUE] = run()
+                return True
+
+            return kept
+
+        if not self.branch(condition, keep(then), keep(orelse), None):
+            raise Terminated
+        return self.frame.locals.pop(_VALUE)
+
+    def reached(self, run: Callable[[], bool]) -> bool:
+        try:
+            return run()
+        except Terminated:
+            return False
+
+    # ---- what a condition says about values of several kinds ----
+    def learn(self, condition: Value, truth: bool) -> None:
+        """Names whose kind a condition decides hold just that kind from here on."""
+        for tag, number, is_it in _facts(condition, truth):
+
+            def swap(av: AV, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AV:
+                if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
+                    return av
+                return av.alternatives[number] if is_it else without(av, number)
+
+            self.swap_all(swap)
+
+    def swap_all(self, swap: Callable[[AV], AV]) -> None:
+        self.frame.locals = {k: replaced(v, swap) for k, v in self.frame.locals.items()}
+        self.heap = {k: replaced(v, swap) for k, v in self.heap.items()}
+
+    # ---- joins ----
+    def settled(self, av: AV, env: Env) -> AV:
+        """The value with what its objects hold in `env`."""
+
+        def swap(part: AV) -> AV:
+            if not isinstance(part, (DictV, ObjectV)):
+                return part
+            content = env.get(part.ident)
+            if isinstance(content, Moved):
+                return part
+            items = content.items if isinstance(content, Content) else part.items
+            held = {k: self.settled(v, env) for k, v in items.items()}
+            if isinstance(part, DictV):
+                return DictV(held, part.ident, part.is_argument)
+            return ObjectV(part.cls, held, part.ident)
+
+        return replaced(av, swap)
+
+    def held(self, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
+        """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
+        av = env.get(key)
+        if av is None:
+            first = next((e[key] for e in envs if isinstance(e.get(key), Content)), None)
+            return Content(first.first, first.first) if isinstance(first, Content) else Unbound()
+        return self.settled(av, env)
+
+    def plans(
+        self, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
+        mark: float = float("inf"),
+    ) -> dict[Hashable, Plan]:  # fmt: skip
+        """How each name and object is joined, in a stable order."""
+        plans: dict[Hashable, Plan] = {}
+        for key in sorted(keys, key=_order):
+            try:
+                avs = [self.held(env, key, envs) for env in envs]
+                plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
+            except Conflict as e:
+                what = "this expression" if key == _VALUE else f"'{getattr(key, 'name', key)}'"
+                self.report(UserError(self.loc, f"{what} is {e} on paths that meet here", "give both one type"))
+                plans[key] = self.poisoned_plan()
+        self.keep_identities(plans, envs, mark)
+        return plans
+
+    def poisoned_plan(self) -> Plan:
+        return unify([Poison()], self.kinds)
+
+    def keep_identities(self, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
+        """An object that a path made may not have two names behind the join: it would become two objects."""
+        for env in envs:
+            seen: set[Ident] = set()
+            for key in plans:
+                if plans[key].key() == "Poison" or not isinstance(key, str):
+                    continue
+                for ident in _identities(self.settled(env.get(key, Unbound()), env)):
+                    if ident.serial >= mark and ident in seen:
+                        self.report(
+                            UserError(self.loc, "an object has two names where paths meet", "use one name for it")
+                        )
+                        plans[key] = self.poisoned_plan()
+                    seen.add(ident)
+
+    def flatten(self, plans: dict[Hashable, Plan], env: Env, envs: Sequence[Env] = ()) -> list[Value]:
+        return [v for key, plan in plans.items() for v in plan.flatten(self, self.held(env, key, envs or [env]))]
+
+    def rebind(self, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float) -> None:
+        """Gives joined names and objects the results of the op that joins them."""
+        values = iter(results)
+        kept: set[Ident] = set()
+        for key, plan in plans.items():
+            av = self.bind_key(key, plan, values)
+            kept |= set(_identities(av))
+        for env in envs:
+            for key in plans:
+                for ident in _identities(env.get(key, Unbound())):
+                    if ident.serial < mark and ident not in kept:
+                        self.heap[ident] = Moved()
+
+    def bind_key(self, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
+        av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
+        if isinstance(key, Ident):
+            self.heap[key] = av
+        else:
+            self.frame.locals[str(key)] = av
+        return av
+
+    # ---- scopes: straight code that may be left early ----
+    def scoped(self, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
+        """Runs statements that leave for a label; `run` gets the label and the list in which it notes each leaving."""
+        label, exits = self.fresh_label(), []  # type: ignore[var-annotated]
+        mark, before = Ident().serial, self.snapshot()
+        with self.builder.at(Block()) as block:
+            falls = self.reached(lambda: run(label, exits))
+        end = self.snapshot()
+        if not exits:
+            self.splice(block)
+            return falls
+        self.restore(before)
+        envs = [env for _, env in exits] + ([end] if falls else [])
+        keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names
+        plans = self.plans(keys, envs, fresh=True, mark=mark)
+        if falls:
+            with self.builder.at(block):
+                self.effect("yield", self.flatten(plans, end, envs))
+        self.fill(exits, plans, envs)
+        types = [t for plan in plans.values() for t in plan.types()]
+        op = self.builder.op("scope", (), self.loc, regions=[block], types=types, label=label)
+        self.rebind(plans, op.results, envs, mark)
+        return True
+
+    def fill(self, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
+        """Gives ops that leave the values that they carry out."""
+        saved = self.builder
+        for op, env in exits:
+            self.builder = Builder.before(op)
+            op.set_operands(self.flatten(plans, env, envs))
+        self.builder = saved
+
+    def splice(self, block: Block) -> None:
+        for op in list(block.ops):
+            self.builder.insert(op)
+
+
+def without(av: OneOf, number: int) -> AV:
+    """The value where it is known not to be of one kind."""
+    rest = {t: a for t, a in av.alternatives.items() if t != number}
+    return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)
+
+
+def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
+    """Names, and objects that were there before, which hold something else than they did."""
+    return {
+        k for k, v in env.items()
+        if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)  # type: ignore[attr-defined]
+    }  # fmt: skip
+
+
+def _order(key: Hashable) -> tuple[int, str]:
+    return (key.serial + 1, "") if isinstance(key, Ident) else (0, str(key))
+
+
+def _identities(av: AV) -> Iterator[Ident]:
+    ident = identity_of(av)
+    if ident is not None:
+        yield ident
+    parts: Iterable[AV] = ()
+    if isinstance(av, OneOf):
+        parts = av.alternatives.values()
+    elif isinstance(av, Maybe):
+        parts = [av.av]
+    elif (shape := shape_of(av)) is not None and not isinstance(av, Content):
+        parts = shape.parts
+    for part in parts:
+        yield from _identities(part)
+
+
+def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
+    """Which tags equal which numbers, or not, where a condition has a truth value."""
+    op = condition.op
+    if op is None:
+        return
+    if op.name == "bool.not":
+        yield from _facts(op.operands[0], not truth)
+    elif op.name == "int.eq":
+        tag, number = op.operands
+        if number.op is not None and number.op.name == "const":
+            yield tag, number.op.attrs["value"], truth
+    elif op.name == "bool.and_" and truth:
+        for operand in op.operands:
+            yield from _facts(operand, True)
+    elif op.name == "if":
+        yields = [region.ops[-1] for region in op.regions]
+        if any(y.name != "yield" for y in yields):
+            return
+        index = op.results.index(condition)
+        for side, other in ((0, 1), (1, 0)):
+            never = yields[other].operands[index]
+            if _is_const(never, not truth) or (never is op.operands[0] and truth != (other == 0)):
+                yield from _facts(op.operands[0], side == 0)
+                yield from _facts(yields[side].operands[index], truth)
+                return
+
+
+def _is_const(value: Value, expected: bool) -> bool:
+    return value.op is not None and value.op.name == "const" and value.op.attrs["value"] is expected

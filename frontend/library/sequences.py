@@ -1,0 +1,244 @@
+"""Functions over sequences: known ones item by item, run-time lists by decompositions."""
+
+from __future__ import annotations
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    GeneratorV,
+    Known,
+    ListV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    is_empty_list,
+    is_tensor,
+)
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER
+
+
+def is_run_time(r: Reader, av: AV) -> bool:
+    """Whether the number of items is known only at run time."""
+    match av:
+        case GeneratorV():
+            return is_run_time(r, av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
+        case ListV():
+            return av.items is None and not is_empty_list(av)
+        case RangeV(start, stop, step):
+            return not all(isinstance(b, Known) for b in (start, stop, step))
+        case ZipV(parts):
+            return any(is_run_time(r, p) for p in parts)
+        case ReversedV(part):
+            return is_run_time(r, part)
+        case Dyn():
+            return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
+    return False
+
+
+def as_list(r: Reader, av: AV) -> AV:
+    return av if isinstance(av, ListV) else list_(r, av)
+
+
+@serves("builtins.reversed")
+def reversed_(r: Reader, sequence: AV) -> AV:
+    return ReversedV(sequence)
+
+
+@serves("builtins.list")
+def list_(r: Reader, sequence: AV | None = None) -> AV:
+    site = (r.loc, "list()")
+    if sequence is None:
+        return r.new_list([], site)
+    if is_run_time(r, sequence):
+        return r.call(Known(lists.items_of), [sequence], {})
+    return r.new_list(r.iterate(sequence), site)
+
+
+@serves("builtins.tuple")
+def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
+    return r.tuple_of(r.iterate(sequence))
+
+
+@serves("builtins.set", "builtins.frozenset")
+def set_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
+    return r.set_of(r.iterate(sequence))
+
+
+@serves("builtins.dict")
+def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    made = dict(r.items_of(source)) if isinstance(source, DictV) else {}
+    if not isinstance(source, DictV):
+        pairs = r.call(r.attribute(source, "items"), [], {}) if isinstance(source, Known) and isinstance(
+            source.obj, dict
+        ) else source  # fmt: skip
+        for pair in r.iterate(pairs):
+            key, value = r.iterate(pair)
+            made[r.known(key, "the key of a dict")] = value
+    return DictV(made | items)
+
+
+def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
+    key, default = options.get("key", Known(None)), options.get("default")
+    if len(args) == 1 and is_run_time(r, args[0]):
+        xs = as_list(r, args[0])
+        found = lambda: r.call(Known(lists.smallest if name == "min" else lists.largest), [xs, key], {})  # noqa: E731
+        return found() if default is None else r.choose(r.truth(xs), found, lambda: default)
+    items = r.iterate(args[0]) if len(args) == 1 else list(args)
+    if not items:
+        if default is not None:
+            return default
+        r.raises_at_run_time("ValueError", f"{name}() arg is an empty sequence")
+    has_key = not (isinstance(key, Known) and key.obj is None)
+    best, least = items[0], r.call(key, [items[0]], {}) if has_key else items[0]
+    for item in items[1:]:
+        other = r.call(key, [item], {}) if has_key else item
+        a, b = r.type_of(least), r.type_of(other)
+        if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not isinstance(item, Known):
+            best = least = Dyn(
+                r.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [r.value(best), r.value(item)])
+            )
+            continue
+        better = r.truth(r.compare("Lt" if name == "min" else "Gt", other, least))
+        pair = r.choose(better, lambda i=item, o=other: Tup([i, o]), lambda b=best, x=least: Tup([b, x]))  # type: ignore[misc]
+        best, least = r.iterate(pair)
+    return best
+
+
+@serves("builtins.min")
+def min_(r: Reader, *args: AV, **options: AV) -> AV:
+    return _extreme(r, "min", args, options)
+
+
+@serves("builtins.max")
+def max_(r: Reader, *args: AV, **options: AV) -> AV:
+    return _extreme(r, "max", args, options)
+
+
+@serves("builtins.sum")
+def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
+    if is_run_time(r, sequence):
+        return r.call(Known(lists.total), [as_list(r, sequence), start], {})
+    total = start
+    for item in r.iterate(sequence):
+        total = r.binary("Add", total, item)
+    return total
+
+
+@serves("builtins.all")
+def all_(r: Reader, sequence: AV) -> AV:
+    return r.call(Known(lists.every), [sequence], {})
+
+
+@serves("builtins.any")
+def any_(r: Reader, sequence: AV) -> AV:
+    return r.call(Known(lists.some), [sequence], {})
+
+
+@serves("builtins.sorted")
+def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Known(False)) -> AV:  # noqa: B008
+    if isinstance(sequence, Known) and isinstance(key, Known) and key.obj is None:
+        return r.new_list(
+            [Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted")
+        )
+    return r.call(Known(lists.sorted_list), [list_(r, sequence)], {"key": key, "reverse": reverse})
+
+
+@serves("scriptc.frontend.decompositions.lists.argsort")
+def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
+    value = r.value(xs)
+    if value.type.elem not in (INT, FLOAT, BOOL, NEVER):
+        return r.call(Known(lists.argsort_compared), [xs, reverse], {})
+    order = {}
+    for flag in (False, True):
+        order[flag] = lambda flag=flag: r.wrap(r.build("list.argsort", [value], reverse=flag))
+    return r.choose(r.truth(reverse), order[True], order[False])
+
+
+@serves("builtins.map")
+def map_(r: Reader, function: AV, *sequences: AV) -> AV:
+    rows = [Tup(row) for row in zip(*map(r.iterate, sequences), strict=False)]
+    return Tup([r.call(function, list(row.items), {}) for row in rows])
+
+
+@serves("builtins.filter")
+def filter_(r: Reader, function: AV, sequence: AV) -> AV:
+    kept = []
+    for item in r.iterate(sequence):
+        passes = item if isinstance(function, Known) and function.obj is None else r.call(function, [item], {})
+        if r.known(r.truth(passes), "what filter() keeps"):
+            kept.append(item)
+    return Tup(kept)
+
+
+@serves("functools.reduce")
+def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
+    if is_run_time(r, sequence):
+        if not initial:
+            r.fail(
+                "reduce() of a list of unknown length without an initial value is not supported",
+                "give the initial value",
+            )
+        return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
+    items = [*initial, *r.iterate(sequence)]
+    if not items:
+        r.raises_at_run_time("TypeError", "reduce() of empty iterable with no initial value")
+    result = items[0]
+    for item in items[1:]:
+        result = r.call(function, [result, item], {})
+    return result
+
+
+# ---- itertools, over known sequences ----
+@serves("itertools.chain")
+def chain(r: Reader, *sequences: AV) -> AV:
+    return Tup([item for s in sequences for item in r.iterate(s)])
+
+
+@serves("itertools.chain.from_iterable")
+def chain_from_iterable(r: Reader, sequences: AV) -> AV:
+    return chain(r, *r.iterate(sequences))
+
+
+@serves("itertools.product")
+def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B008
+    rows: list[list[AV]] = [[]]
+    for items in [r.iterate(s) for s in sequences] * r.known(repeat, "repeat"):
+        rows = [[*row, item] for row in rows for item in items]
+    return Tup([r.tuple_of(row) for row in rows])
+
+
+@serves("itertools.accumulate")
+def accumulate(r: Reader, sequence: AV, function: AV | None = None, *, initial: AV | None = None) -> AV:
+    items = [*([] if initial is None else [initial]), *r.iterate(sequence)]
+    found = items[:1]
+    for item in items[1:]:
+        found.append(r.binary("Add", found[-1], item) if function is None else r.call(function, [found[-1], item], {}))
+    return Tup(found)
+
+
+@serves("itertools.islice")
+def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
+    return Tup(r.iterate(sequence)[slice(*(r.known(b, "a bound of islice()") for b in bounds))])
+
+
+@serves("itertools.zip_longest")
+def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = Known(None)) -> AV:  # noqa: B008
+    from itertools import zip_longest as longest
+
+    return Tup([r.tuple_of(list(row)) for row in longest(*map(r.iterate, sequences), fillvalue=fillvalue)])
+
+
+@serves("itertools.repeat")
+def repeat_(r: Reader, item: AV, times: AV) -> AV:
+    return Tup([item] * r.known(times, "the count of repeat()"))
+
+
+@serves("itertools.pairwise")
+def pairwise(r: Reader, sequence: AV) -> AV:
+    items = r.iterate(sequence)
+    return Tup([r.tuple_of(list(pair)) for pair in zip(items, items[1:], strict=False)])

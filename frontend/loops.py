@@ -1,0 +1,220 @@
+"""Loops: unrolled over sequences that are known, in the IR over all others."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Iterable, Sequence
+
+from scriptc.frontend.context import Restart, Walk
+from scriptc.frontend.flow import Env, Exit, Flow, changed
+from scriptc.frontend.frame import LoopTarget
+from scriptc.frontend.scope import assigned, has_leave
+from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.types import INT
+
+
+class Loops(Flow):
+    """Mixin: `for` and `while`."""
+
+    def s_While(self, node: ast.While) -> bool:
+        names = assigned([*node.body, node.test]) & self.frame.live.header[node]
+
+        def loop(breaks: LoopTarget | None) -> bool:
+            def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+                condition = self.test(node.test)
+                if not isinstance(condition, Known):
+                    # `while c: body` is a loop that a failing test leaves
+                    self.branch(condition, lambda: True, leave, frozenset())
+                elif not condition.obj:
+                    return leave()
+                return self.run(node.body)
+
+            return self.dynamic_loop(node, names, None, body, breaks)
+
+        return self.with_else(node, names, loop)
+
+    def s_For(self, node: ast.For) -> bool:
+        names = assigned([node.target, *node.body]) & self.frame.live.header[node]
+        sequence = self.eval(node.iter)
+        site = (self.loc, "for")
+        plan = self.iteration(sequence, site)
+        if plan.items is not None:
+            return self.unrolled(node, plan.items, names)
+        if plan.count is None:
+            return self.run(node.orelse)
+
+        if site in self.assume.growing:
+            return self.with_else(node, names, lambda breaks: self.growing_loop(node, names, plan, breaks))
+
+        def loop(breaks: LoopTarget | None) -> bool:
+            def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+                self.assign(node.target, plan.item(Dyn(target.counter)))  # type: ignore[misc, arg-type]
+                return self.run(node.body)
+
+            assert plan.count is not None
+            before = len(self.builder.block.ops)
+            falls = self.dynamic_loop(node, names, plan.count, body, breaks, site)
+            if any(_changes_length(op, plan.lists) for op in self.builder.block.ops[before:]):
+                self.assume.growing.add(site)
+                raise Restart
+            return falls
+
+        return self.with_else(node, names, loop)
+
+    def growing_loop(self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None) -> bool:
+        """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
+        at = f"·at {node.lineno}:{node.col_offset}"
+        self.frame.locals[at] = Known(0)
+
+        def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+            assert plan.length is not None and plan.item is not None
+            index = self.frame.locals[at]
+            self.branch(self.compare("Lt", index, plan.length()), lambda: True, leave, frozenset())
+            self.frame.locals[at] = self.binary("Add", index, Known(1))
+            self.assign(node.target, plan.item(Dyn(self.value(index))))
+            return self.run(node.body)
+
+        return self.dynamic_loop(node, names | {at}, None, body, breaks)
+
+    def with_else(
+        self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool]
+    ) -> bool:
+        """A loop and its `else`: a break then leaves both."""
+        if not node.orelse or not has_leave(node.body, ast.Break):
+            return loop(None) and self.run(node.orelse)
+        names |= assigned(node.orelse) & self.frame.live.after[node]
+
+        def both(label: str, exits: list[Exit]) -> bool:
+            return loop(LoopTarget(label, label, breaks=exits)) and self.run(node.orelse)
+
+        return self.scoped(names, both)
+
+    def dynamic_loop(
+        self,
+        node: ast.For | ast.While,
+        names: frozenset[str],
+        bounds: tuple[AV, AV, AV] | None,
+        body: Callable[[LoopTarget, Callable[[], bool]], bool],
+        breaks: LoopTarget | None,
+        site: object = None,
+    ) -> bool:
+        """A loop in the IR. Its body is read under an assumption on what the names hold when an iteration begins,
+        and read again only if an iteration's end disagrees. `breaks` says where a break goes if not behind this loop."""
+        frame, label = self.frame, self.fresh_label()
+        bound_values = [self.integer(b) for b in bounds] if bounds else []
+        mark, before = Ident().serial, self.snapshot()
+        keys: set[Hashable] = set(names)
+        envs: list[Env] = [before]
+        plans = self.plans(keys, envs, force=True, mark=mark)
+        while True:
+            block = Block([(INT, self.counter_name(node))] if bounds else [])
+            args = [Block([(t, "")]).args[0] for plan in plans.values() for t in plan.types()]
+            for arg in args:
+                arg.owner = block
+                block.args.append(arg)
+            self.restore(before)
+            self.rebind(plans, args, [before], mark)
+            header = self.snapshot()
+            target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
+            if bounds and site is not None and all(isinstance(b, Known) for b in bounds):
+                self.counters[block.args[0]] = site
+            exits = target.breaks  # leaving by the test of a `while`
+            if breaks is not None:
+                exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
+            outer_breaks = len(target.breaks)
+            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
+            frame.loops.append(target)
+
+            def leave() -> bool:
+                exits.append((self.effect("break", (), to=label), self.snapshot()))  # noqa: B023
+                return False
+
+            with self.builder.at(block):
+                falls = self.reached(lambda: body(target, leave))  # noqa: B023
+            frame.loops.pop()
+            end = self.snapshot()
+            inner = [env for _, env in target.continues] + ([end] if falls else [])
+            leaving = [env for _, env in exits]
+            keys |= {k for env in [*inner, *leaving] for k in changed(header, env, mark) if isinstance(k, Ident)}
+            keys -= {k for k in keys if isinstance(header.get(k), Moved)}
+            envs = [before, header, *inner, *leaving]
+            found = self.plans(keys, envs, force=True, mark=mark)
+            found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
+            if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
+                break
+            block.drop()
+            plans = found
+            if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
+                del self.errors[errors:]
+                self.poisoned = poisoned
+            del target.breaks[outer_breaks:]
+            for f, n in zip(self.frames, returns, strict=True):
+                del f.returns[n:]
+        if falls:
+            with self.builder.at(block):
+                self.effect("yield", self.flatten(plans, end, envs))
+        self.fill(target.continues, plans, envs)
+        self.fill(exits, plans, envs)
+        self.restore(before)
+        initial = self.flatten(plans, before, envs)
+        types = [t for plan in plans.values() for t in plan.types()]
+        op = self.builder.op(
+            "loop", [*bound_values, *initial], self.loc, regions=[block], types=types, label=label, counted=bool(bounds)
+        )
+        if not bounds and not exits:  # nothing ends this loop but a return, a raise or a break past its else
+            self.effect("unreachable", ())
+            return False
+        self.rebind(plans, op.results, envs, mark)
+        return True
+
+    def counter_name(self, node: ast.For | ast.While) -> str:
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):
+            called = node.iter.func
+            if isinstance(called, ast.Name) and called.id == "range":
+                return node.target.id
+        return "i"
+
+    def unrolled(self, node: ast.For, items: Iterable[AV], names: frozenset[str]) -> bool:
+        """A loop over a known sequence: its body once per item."""
+        leaves = has_leave(node.body, ast.Break) or has_leave(node.body, ast.Continue)
+        if not leaves:
+            for item in items:
+                self.assign(node.target, item)
+                if not self.run(node.body):
+                    return False
+            return self.run(node.orelse)
+        names |= (assigned(node.body) | assigned([node.target])) & self.frame.live.header[node]
+
+        def whole(break_label: str, breaks: list[Exit]) -> bool:
+            for item in items:
+
+                def once(continue_label: str, continues: list[Exit], item: AV = item) -> bool:
+                    self.assign(node.target, item)
+                    target = LoopTarget(break_label, continue_label, "break", breaks, continues)
+                    self.frame.loops.append(target)
+                    try:
+                        return self.run(node.body)
+                    finally:
+                        self.frame.loops.pop()
+
+                if not self.scoped(names, once):
+                    return False
+            return self.run(node.orelse)
+
+        return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
+
+
+_LENGTHS = ("list.append", "list.insert", "list.delete", "list.splice")
+
+
+def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
+    """Whether an op, or one inside it, may change the length of one of the lists."""
+    if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
+        return True
+    return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)
+
+
+def _may_be_one(a: Value, b: Value) -> bool:
+    made = [v.op is not None and v.op.has("ALLOCATES") for v in (a, b)]
+    return a is b or (a.type == b.type and not any(made))

@@ -1,0 +1,225 @@
+"""Instances of user classes that compiled code makes: named tuples are tuples, all others have their attributes split up."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, Generic, Protocol
+
+import torch
+
+from scriptc.frontend.alternatives import Alternatives
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.lookup import is_library
+from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
+
+_PLAIN_BASES = (object, Generic, Protocol)
+
+
+class Maker:
+    """Makes an object of its attributes, for results of an entry; equal makers make equal objects."""
+
+    def __init__(self, cls: type, names: tuple[str, ...]):
+        self.cls = cls
+        self.names = names
+        self.__name__ = cls.__name__
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        made = object.__new__(self.cls)
+        for name, value in zip(self.names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.names))
+
+
+class Chooser:
+    """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
+
+    def __init__(self, tags: tuple[int, ...]):
+        self.tags = tags
+        self.__name__ = "one of several kinds"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        if values[0] not in self.tags:  # itself part of an alternative that was not taken
+            return None
+        return values[1 + self.tags.index(values[0])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chooser) and self.tags == other.tags
+
+    def __hash__(self) -> int:
+        return hash(self.tags)
+
+
+class Objects(Alternatives):
+    """Mixin: making objects, and their attributes."""
+
+    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
+            return Tup(self.iterate(args[0]), cls)
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            return self.named_tuple(cls, args, kwargs)
+        known = [a.obj for a in args if isinstance(a, Known)]
+        if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
+            evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
+            if issubclass(cls, evaluated) or cls.__module__ in ("builtins", "torch"):
+                named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
+                return self.evaluate(lambda: cls(*known, **named))
+        if not _is_plain(cls):
+            self.fail(f"making a {cls.__name__} is not supported in compiled code", "make it outside and pass it in")
+        if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":  # type: ignore[misc]
+            return self.dataclass_of(cls, args, kwargs)
+        made = ObjectV(cls)
+        init = getattr(cls, "__init__", None)
+        if isinstance(init, FunctionType):
+            self.guard("TYPE_ATTR_IS", cls, "__init__", init)
+            self.call(Known(init), [made, *args], kwargs)
+        elif args or kwargs:
+            self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no arguments")
+        return made
+
+    def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        fields = list(cls._fields)  # type: ignore[attr-defined]
+        defaults = getattr(cls, "_field_defaults", {})
+        items = self.by_name(f"{cls.__name__}.__new__", fields, args, kwargs)
+        for name in fields:
+            if name not in items:
+                if name not in defaults:
+                    self.raises_at_run_time(
+                        "TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'"
+                    )
+                items[name] = Known(defaults[name])
+        return Tup([items[n] for n in fields], cls)
+
+    def tuple_method(self, owner: Tup, name: str) -> AV | None:
+        """What `namedtuple` and `tuple` define; None for all else."""
+        fields = list(getattr(owner.cls, "_fields", ()))
+        match name:
+            case "_replace" if fields:
+                return Native(
+                    lambda **new: self.named_tuple(owner.cls, [], dict(zip(fields, owner.items, strict=True)) | new)
+                )
+            case "_asdict" if fields:
+                return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
+            case "index" | "count":
+                return Bound(Tup(owner.items), name, getattr(lists, name))
+        return None
+
+    def by_name(self, what: str, names: list[str], args: Sequence[AV], kwargs: dict[str, AV]) -> dict[str, AV]:
+        items = dict(zip(names, args, strict=False))
+        if len(args) > len(names):
+            self.raises_at_run_time("TypeError", f"{what}() takes {len(names)} arguments but {len(args)} were given")
+        for name, value in kwargs.items():
+            if name in items or name not in names:
+                said = "multiple values for" if name in items else "an unexpected keyword"
+                self.raises_at_run_time("TypeError", f"{what}() got {said} argument '{name}'")
+            items[name] = value
+        return items
+
+    def dataclass_of(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """What the __init__ that `dataclass` writes does."""
+        fields = [f for f in dataclasses.fields(cls) if f.init]  # type: ignore[arg-type]
+        positional = [f.name for f in fields if not f.kw_only]
+        if len(args) > len(positional):
+            self.raises_at_run_time(
+                "TypeError",
+                f"{cls.__name__}.__init__() takes {len(positional) + 1} positional arguments but {len(args) + 1} were given",
+            )
+        given = self.by_name(f"{cls.__name__}.__init__", [f.name for f in fields], args, kwargs)
+        items: dict[str, AV] = {}
+        for f in dataclasses.fields(cls):  # type: ignore[arg-type]
+            if f.name in given:
+                items[f.name] = given[f.name]
+            elif f.default is not dataclasses.MISSING:
+                items[f.name] = Known(f.default)
+            elif f.default_factory is not dataclasses.MISSING:
+                items[f.name] = self.call(Known(f.default_factory), [], {})
+            elif f.init:
+                self.raises_at_run_time(
+                    "TypeError", f"{cls.__name__}.__init__() missing 1 required positional argument: '{f.name}'"
+                )
+        made = ObjectV(cls, items)
+        if hasattr(cls, "__post_init__"):
+            self.call(self.object_attribute(made, "__post_init__"), [], {})
+        return made
+
+    # ---- attributes ----
+    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        """What the class of an object made here gives for an attribute, bound to the object; None where it has none."""
+        home = next((c for c in cls.__mro__ if name in c.__dict__), None)
+        if home is None:
+            return None
+        raw = home.__dict__[name]
+        if not is_library(home.__module__):
+            self.guard("TYPE_ATTR_IS", cls, name, raw)
+        return self.bound_to(owner, cls, name, raw)
+
+    def bound_to(self, owner: AV, cls: type, name: str, raw: Any) -> AV:
+        if isinstance(raw, property):
+            return self.call(Known(raw.fget), [owner], {})
+        if isinstance(raw, staticmethod):
+            return Known(raw.__func__)
+        if isinstance(raw, classmethod):
+            return Bound(Known(cls), name, raw.__func__)
+        if callable(raw) and not isinstance(raw, type):
+            return Bound(owner, name, raw)
+        return Known(raw)
+
+    def object_attribute(self, owner: ObjectV, name: str) -> AV:
+        items = self.items_of(owner)
+        if name in items and not isinstance(getattr(owner.cls, name, None), property):
+            return items[name]
+        if name == "__class__":
+            return Known(owner.cls)
+        if name == "__dict__":
+            return DictV(dict(items))
+        found = self.class_value(owner, owner.cls, name)
+        if found is None:
+            self.raises_at_run_time("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+        return found
+
+    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
+        found = getattr(owner.cls, name, None)
+        if isinstance(found, property):
+            if found.fset is None:
+                self.raises_at_run_time(
+                    "AttributeError", f"property '{name}' of '{owner.cls.__name__}' object has no setter"
+                )
+            self.call(Known(found.fset), [owner, value], {})
+            return
+        parameters = getattr(owner.cls, "__dataclass_params__", None)
+        if parameters is not None and parameters.frozen:
+            self.fail(f"a {owner.cls.__name__} is frozen", "make a changed one with dataclasses.replace()")
+        self.set_items(owner, {**self.items_of(owner), name: value})
+
+    def super_value(self, owner: SuperV, name: str) -> AV:
+        cls = self.python_class(owner.obj)
+        mro = cls.__mro__
+        for home in mro[mro.index(owner.after) + 1 :]:
+            if name in home.__dict__:
+                return self.bound_to(owner.obj, cls, name, home.__dict__[name])
+        self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
+
+    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+        """owner.__name__(*args) of an object made here; None where its class does not say."""
+        if not isinstance(owner, ObjectV) or not isinstance(getattr(owner.cls, name, None), FunctionType):
+            return None
+        return self.call(self.object_attribute(owner, name), args, {})
+
+
+def _is_plain(cls: type) -> bool:
+    """Whether instances have nothing but attributes and Python methods."""
+    if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
+        return False
+    if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
+        return False
+    if is_library(cls.__module__) or cls.__setattr__ is not object.__setattr__ and not dataclasses.is_dataclass(cls):
+        return False
+    return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")

@@ -1,0 +1,105 @@
+"""The form of values that consist of others: what they are made of, and how one is made of other parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Content,
+    DictV,
+    Formatted,
+    Ident,
+    Known,
+    ObjectV,
+    RangeV,
+    ReversedV,
+    Text,
+    Tup,
+    ZipV,
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Values with equal keys differ in their parts alone."""
+
+    key: Hashable
+    parts: Sequence[AV]
+    make: Callable[[list[AV]], AV]
+
+
+def shape_of(av: AV) -> Shape | None:
+    """The shape of a value, a tuple known as a whole included; None for one that has no parts."""
+    match av:
+        case Tup(items, cls):
+            return _tuple(cls, items)
+        case Known(tuple() as items):
+            return _tuple(type(items), [Known(i) for i in items])
+        case DictV(items, is_argument=is_argument):
+            return Shape(
+                ("dict", is_argument, *items), [*items.values()],
+                lambda parts: DictV(dict(zip(items, parts, strict=True)), is_argument=is_argument),
+            )  # fmt: skip
+        case ObjectV(cls, items):
+            return Shape(
+                ("object", cls, *items), [*items.values()],
+                lambda parts: ObjectV(cls, dict(zip(items, parts, strict=True))),
+            )  # fmt: skip
+        case Content(items, first):
+            return Shape(
+                ("content", *items), [*items.values()],
+                lambda parts: Content(dict(zip(items, parts, strict=True)), first),
+            )  # fmt: skip
+        case Bound(owner, name, func):
+            return Shape(("bound", name, id(func)), [owner], lambda parts: Bound(parts[0], name, func))
+        case RangeV(start, stop, step):
+            return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
+        case ReversedV(part):
+            return Shape("reversed", [part], lambda parts: ReversedV(parts[0]))
+        case ZipV(parts, offset):
+            held = [*parts, *([] if offset is None else [offset])]
+            return Shape(
+                ("zip", len(held), offset is None), held,
+                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1]),
+            )  # fmt: skip
+        case Text(parts):
+            return Shape(("text", len(parts)), parts, Text)
+        case Formatted(value, spec):
+            return Shape(("formatted", spec), [value], lambda parts: Formatted(parts[0], spec))
+    return None
+
+
+def _tuple(cls: type, items: Sequence[AV]) -> Shape:
+    return Shape(("tuple", cls, len(items)), items, lambda parts: Tup(parts, cls))
+
+
+def identity_of(av: AV) -> Ident | None:
+    return av.ident if isinstance(av, (DictV, ObjectV)) else None
+
+
+def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:
+    """The value with `swap` applied to it, or where that changes nothing to its parts."""
+    new = swap(av)
+    shape = shape_of(av) if new is av and identity_of(av) is None else None
+    if shape is None:
+        return new
+    parts = [replaced(p, swap) for p in shape.parts]
+    changed = any(p is not old for p, old in zip(parts, shape.parts, strict=True))
+    return shape.make(parts) if changed else av
+
+
+def shape_of_slice(av: AV) -> list[AV]:
+    """Start, stop and step of a slice."""
+    if isinstance(av, Known):
+        return [Known(getattr(av.obj, n)) for n in ("start", "stop", "step")]
+    assert isinstance(av, Tup)
+    return list(av.items)
+
+
+def sequence_items(av: AV) -> list[AV] | None:
+    """The items of a tuple; None for all else."""
+    shape = shape_of(av) if isinstance(av, (Tup, Known)) else None
+    return list(shape.parts) if shape is not None and not (isinstance(av, Tup) and av.cls in (slice, set)) else None

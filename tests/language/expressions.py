@@ -1,0 +1,156 @@
+"""Expressions, builtins and functions of numbers."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+import operator
+
+import torch
+
+from language.cases import cases
+
+X = torch.arange(6.0).reshape(2, 3)
+NAN, INF = float("nan"), float("inf")
+
+
+@cases((7, 2), (-7, 2), (7, -2), (7.5, 2), (7, 0), (-7.5, -2.0), (1.0, 0.0))
+def divmods(a, b):
+    return divmod(a, b), a // b, a % b
+
+
+@cases((2, 3), (2, -1), (0, -1), (-3, 3), (2.0, 0.5), (10, 18))
+def powers(a, b):
+    return pow(a, b), a**b
+
+
+@cases((3, 200, 7), (3, 0, 1), (3, 5, 0), (-2, 3, 5))
+def modular_powers(a, b, m):
+    return pow(a, b, m)
+
+
+@cases(0.5, 1.5, 2.5, -0.5, 2.675, 1e15, NAN, INF, 7)
+def rounding(x):
+    return round(x)
+
+
+@cases((2.675, 2), (0.125, 2), (-1.55, 1), (1234.5, -2), (1e20, 3), (1250.0, -2))
+@cases((15, -1), (25, -1), (35, -1), (-15, -1), (7, 2))
+def rounding_to_digits(x, n):
+    return round(x, n)
+
+
+@cases((1, 2.5), (3, 2.5), (2.0, 2), (2, 2.0), (-1, 1))
+def mixed_extremes(a, b):
+    return max(a, b), min(a, b), max(a, b, 2), min((a, b), key=abs)
+
+
+@cases(0.5, 0.0, -0.5, 2.0, -1.0, 1.0, NAN, INF, -INF, 1e308, -3.0, 171.5)
+def math_functions(x):
+    tan = math.tan(x) if abs(x) < 1e9 else 0.0
+    return tan, math.fabs(x), math.isnan(x), math.isinf(x), math.isfinite(x), math.erf(x), math.atan(x)
+
+
+MATH = (
+    "sqrt exp log log2 log10 log1p expm1 asin acos sinh cosh asinh acosh atanh erfc gamma lgamma trunc floor ceil tan"
+).split()
+
+
+def _one(name):
+    def program(x):
+        return function(x)
+
+    function = getattr(math, name)
+    program.__name__ = f"math_{name}"
+    huge = () if name in ("trunc", "floor", "ceil") else (1e308,)
+    cases(0.5, 0.0, -0.5, 2.0, -1.0, 1.0, NAN, INF, -INF, *huge, -3.0, 1000.0, 3)(program)
+
+
+for _name in MATH:
+    _one(_name)
+
+
+@cases((1.0, 2.0), (-1.0, 0.5), (0.0, -1.0), (INF, 1.0), (5.5, 0.0), (2.0, 2000.0), (NAN, 0.0))
+def math_of_two(a, b):
+    return math.atan2(a, b), math.copysign(a, b), math.hypot(a, b), math.pow(a, b)
+
+
+@cases((5.5, 2.0), (5.5, 0.0), (-5.5, 2.0), (INF, 2.0), (2.0, INF))
+def math_fmod(a, b):
+    return math.fmod(a, b)
+
+
+@cases((12, 18), (0, 5), (-4, 6), (0, 0), (5, 2), (10, 3))
+def math_of_ints(a, b):
+    return math.gcd(a, b), math.lcm(a, b), math.isqrt(a * a + b * b), math.isclose(a, b + 1e-12)
+
+
+@cases((5, 2), (0, 0), (20, 10), (3, 5), (-1, 2))
+def combinatorics(n, k):
+    return math.comb(n, k), math.perm(n, k), math.factorial(n)
+
+
+@cases([2, 3], [])
+def math_prod(xs):
+    return math.prod(xs), math.prod(xs, start=5)
+
+
+@cases((1, 2), (3, 3))
+def operators_by_name(a, b):
+    quotients = operator.truediv(a, b), operator.floordiv(a, b)
+    return operator.add(a, b), operator.mul(a, 2), operator.lt(a, b), operator.neg(a), quotients
+
+
+@cases(1, 5)
+def partials(n):
+    def f(a, b, c=3):
+        return a * 100 + b * 10 + c
+
+    g = functools.partial(f, n)
+    h = functools.partial(g, c=9)
+    return g(2), h(4), functools.reduce(lambda a, b: a + b, [n, 1, 2]), functools.reduce(operator.mul, [n, 2], 10)
+
+
+@cases(1, 4)
+def itertools_of_known(n):
+    total = 0
+    for a, b in itertools.product((1, 2), (n, 3)):
+        total += a * b
+    for a in itertools.chain([n], (1, 2)):
+        total += a
+    sums = list(itertools.accumulate((n, 2, 3)))
+    return total, sums, list(itertools.islice((n, 2, 3), 1, 3)), list(itertools.zip_longest((n, 2), (3,)))
+
+
+@cases((1, 2, 3), (3, 2, 1))
+def known_sequences(a, b, c):
+    t = (a, b, c)
+    mapped = list(map(lambda x: x + 1, t))
+    return t[::-1], list(t)[2:0:-1], sorted(t), tuple(reversed(t)), mapped, list(enumerate(t, start=2)), sum(t)
+
+
+@cases(0, 3, -3)
+def boolean_values(n):
+    return n or 5, n and 7, not n, (n or None), n and "x"
+
+
+@cases((1, 0), (0, 1), (2, 2))
+def short_circuits(a, b):
+    return any(10 // x > 2 for x in (a, b)), [x for x in (a, b) if x]
+
+
+@cases((3, 2.5, True), (-1, 1e22, False), (0, 1e-7, True), (5, 0.1, False))
+@cases((7, 123456789.125, True), (7, NAN, True), (7, -INF, True))
+def printed(n, x, b):
+    print("n =", n, x, b, f"{x:.3f} {n:5d}", (n, x), [n], sep="|", end="$\n")
+    print(f"100% {{}} {x!r} {n}", {"a": n})
+    return n
+
+
+@cases((3, 1.5), (-3, 0.1))
+def messages(n, x):
+    if n < 0:
+        raise ValueError(f"n={n} x={x} {x:.2f} {n > 0}%")
+    assert n < 0, "n is " + str(n)
+    return n

@@ -1,0 +1,167 @@
+"""Lists whose length is known only at run time."""
+
+from __future__ import annotations
+
+import torch
+
+from language.cases import cases
+
+X = torch.arange(6.0).reshape(2, 3)
+XS = [3, 1, 2, 3]
+
+
+def grown(n):
+    return [i * 2 for i in range(n)]
+
+
+@cases(0, 1, 4)
+def methods(n):
+    xs = grown(n)
+    xs.extend(range(n))
+    xs.extend([7, 8])
+    xs.insert(1, 100)
+    xs.insert(-1, 200)
+    xs.insert(99, 300)
+    ys = xs.copy()
+    ys.reverse()
+    zs = xs[:]
+    zs.clear()
+    return xs, ys, zs, len(xs), xs.count(2)
+
+
+@cases((XS, 3), (XS, 9), ([], 1))
+def index_and_remove(xs, v):
+    xs.remove(v)
+    return xs, xs.index(3), 3 in xs, v not in xs
+
+
+@cases((XS, 0), (XS, -1), (XS, 3), (XS, 4), ([], 0))
+def pop(xs, i):
+    a = xs.pop(i)
+    b = xs.pop()
+    return a, b, xs
+
+
+@cases(XS, [], [2.5, -1.0, 2.5], [True, False, True])
+def sorting(xs):
+    ys = sorted(xs)
+    zs = sorted(xs, reverse=True)
+    ws = sorted(xs, key=lambda x: -x)
+    xs.sort()
+    return ys, zs, ws, xs
+
+
+@cases(([3, 1, 2],), ([],))
+def sort_by_other(xs):
+    order = sorted(range(len(xs)), key=lambda i: xs[i])
+    xs.sort(key=lambda x: x % 3, reverse=True)
+    return order, xs
+
+
+@cases((XS, 1, 3, 1), (XS, -2, 9, 1), (XS, 3, 0, -1), (XS, 0, 4, 2), (XS, 0, 4, 0))
+def slices(xs, a, b, c):
+    return xs[a:b], xs[:b], xs[a:], xs[::c], xs[::-1], xs[a:b:c]
+
+
+@cases((XS, 1, 3), ([1], 0, 0))
+def slice_changes(xs, a, b):
+    xs[a:b] = [50, 51, 52]
+    ys = xs[:]
+    del xs[0]
+    del ys[a:b]
+    return xs, ys
+
+
+@cases((XS, [1]), ([], []), (XS, XS))
+def operators(xs, ys):
+    zs = xs + ys
+    ws = ys * 2
+    xs += ys
+    vs = 2 * xs
+    return zs, ws, xs, vs, xs == ys, xs != zs, ys < xs, xs <= ys, xs > ys, ys >= ys
+
+
+@cases(XS, [], [1.5, 2.0])
+def reductions(xs):
+    total = sum(xs)
+    biggest = max(xs) if xs else -1
+    return total, biggest, any(x > 2 for x in xs), all(x > 1 for x in xs), sum(x * x for x in xs), min(xs, default=0)
+
+
+@cases(XS, [])
+def extremes(xs):
+    return max(xs), min(xs), max(xs, key=lambda x: -x)
+
+
+@cases([1, 2, 3], [5])
+def appended_while_walked(xs):
+    for x in xs:
+        if x < 4:
+            xs.append(x + 2)
+    return xs
+
+
+@cases(0, 1, 4)
+def nested(n):
+    rows = []
+    for i in range(n):
+        row = []
+        for j in range(i):
+            row.append(i * j)
+        rows.append(row)
+    flat = [x for row in rows for x in row if x % 2 == 0]
+    if n > 2:
+        rows[1].append(99)
+    return rows, flat
+
+
+@cases((X, 0), (X, 2))
+def lists_of_tensors(x, n):
+    out = []
+    for i in range(n):
+        out.append(x[i])
+    out.insert(0, x.sum(0))
+    out.reverse()
+    last = out.pop()
+    return out, last, sum(out)
+
+
+@cases((X, XS), (X, []))
+def zips(x, xs):
+    total = 0
+    for i, v in enumerate(xs, 5):
+        total += i * v
+    for a, b in zip(xs, (1, 2, 3), strict=False):
+        total += a * b
+    for r, v in zip(x, xs, strict=False):
+        total = total + r.sum() * v
+    for k, v in zip(range(3, 100, 2), xs, strict=False):
+        total = total + k * v
+    for v in reversed(xs):
+        total = total * 2 + v
+    return total
+
+
+@cases((5, 0), (5, 5), (4, 7))
+def ranges(n, k):
+    r = range(2, n, 2)
+    return k in r, len(r), list(r), sum(r), [x for x in reversed(range(n))]
+
+
+@cases([1, 2, 3], [])
+def aliases(xs):
+    ys = xs
+    ys.append(4)
+    zs = xs + []
+    zs.append(5)
+    return xs, ys, zs, len(xs)
+
+
+@cases(3, 20)
+def sieve(n):
+    is_prime = [True] * n
+    for i in range(2, n):
+        if is_prime[i]:
+            for j in range(i * i, n, i):
+                is_prime[j] = False
+    return [i for i in range(2, n) if is_prime[i]]

@@ -1,0 +1,190 @@
+"""Modules, and what TorchScript users write around them."""
+
+from __future__ import annotations
+
+from typing import Dict, Final, List, Optional  # noqa: UP035
+
+import torch
+from three_ways import Program, call
+from torch import Tensor, nn
+
+from language.cases import LANGUAGE
+
+X = torch.arange(6.0).reshape(2, 3) / 3
+
+
+def listed(module, *calls):
+    torch.manual_seed(0)
+    LANGUAGE.append(Program(module().eval(), list(calls)))
+
+
+class ModuleDicts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Tanh()})
+        self.order = ["a", "b", "a"]
+        self.plain = {"x": nn.Sigmoid()}
+
+    def forward(self, x, key: str):
+        for name in self.order:
+            x = self.layers[name](x)
+        for name, layer in self.layers.items():
+            x = layer(x) + len(name)
+        if key in self.layers:
+            x = self.layers[key](x)
+        for layer in self.layers.values():
+            x = layer(x)
+        return self.plain["x"](x), list(self.layers.keys()), len(self.layers)
+
+
+listed(ModuleDicts, call(X, "a"), call(X, "b"), call(X, "c"))
+
+
+class Parameters(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ws = nn.ParameterList([nn.Parameter(torch.randn(3, 3)) for _ in range(3)])
+        self.named = nn.ParameterDict({"u": nn.Parameter(torch.randn(3)), "v": nn.Parameter(torch.randn(3))})
+
+    def forward(self, x):
+        for w in self.ws:
+            x = x @ w
+        for i, w in enumerate(self.ws):
+            x = x @ w * i
+        for k, v in self.named.items():
+            x = x + v * len(k)
+        return x + self.ws[-1][0] + self.named["u"], len(self.ws)
+
+
+listed(Parameters, call(X))
+
+
+class Lists(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.ReLU(), nn.Linear(3, 3)])
+        for i in range(2):
+            setattr(self, f"extra{i}", nn.Linear(3, 3))
+
+    @property
+    def depth(self):
+        return len(self.layers)
+
+    @staticmethod
+    def double(x):
+        return x * 2
+
+    def forward(self, x, skip: bool = False):
+        for layer in self.layers[:2]:
+            x = layer(x)
+        for layer in reversed(self.layers):
+            x = layer(x)
+        for i, (a, b) in enumerate(zip(self.layers, self.layers[1:])):  # noqa: B905
+            x = b(a(x)) + i
+        for i in range(2):
+            x = getattr(self, f"extra{i}")(x)
+        return self.double(x) * self.depth if not skip else self.layers[-1](x)
+
+
+listed(Lists, call(X), call(X, True))
+
+
+class Base(nn.Module):
+    scale: Final[int] = 3
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.maybe: Optional[nn.Module] = None  # noqa: UP045
+        self.register_buffer("buf", torch.ones(3))
+
+    def forward(self, x):
+        return self.lin(x) * self.scale
+
+    @torch.jit.export
+    def helper(self, x):
+        return x + self.buf
+
+    @torch.jit.unused
+    def never(self, x):
+        raise NotImplementedError
+
+    @torch.jit.ignore
+    def ignored(self, x):
+        return x * 5
+
+
+class Child(Base):
+    def forward(self, x: Tensor, xs: List[Tensor], named: Dict[str, Tensor]) -> Tensor:  # noqa: UP006
+        acc = torch.jit.annotate(List[Tensor], [])  # noqa: UP006
+        acc.append(x)
+        if torch.jit.is_scripting():
+            return self.never(x)
+        if self.maybe is not None:
+            x = self.maybe(x)
+        for t in xs:
+            acc.append(self.helper(t))
+        for k in named:
+            acc.append(named[k])
+        return super().forward(torch.stack(acc).sum(0)) + self.ignored(x)
+
+
+listed(Child, call(X, [X, X], {"k": X}), call(X, [], {}))
+
+
+class Stateful(nn.Module):
+    """A state that is handed from step to step, as the fastrnns of PyTorch do it."""
+
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+        self.norm = nn.LayerNorm(4)
+
+    def forward(self, x, state: Optional[tuple[Tensor, Tensor]] = None):  # noqa: UP045
+        outputs = []
+        for t in range(x.size(0)):
+            if state is None:
+                state = (x.new_zeros(1, 4), x.new_zeros(1, 4))
+            h, c = self.cell(x[t : t + 1], state)
+            state = (self.norm(h), c)
+            outputs += [h]
+        return torch.cat(outputs), state
+
+
+listed(Stateful, call(X), call(X, (torch.ones(1, 4), torch.zeros(1, 4))), call(X[:1]))
+
+
+class Hooked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+        self.lin.register_forward_pre_hook(before)
+        self.lin.register_forward_hook(after)
+
+    def forward(self, x):
+        return self.lin(x)
+
+
+def before(module, args):
+    return (args[0] * 2,)
+
+
+def after(module, args, output):
+    return output + module.weight.sum() * args[0].shape[0]
+
+
+listed(Hooked, call(X))
+
+
+@torch.jit.script
+def scripted(x, n: int):
+    if n > 1:
+        x = x * n
+    return x + 1
+
+
+def calls_scripted(x, n):
+    return scripted(x, n) * 2
+
+
+LANGUAGE.append(Program(calls_scripted, [call(X, 1), call(X, 3)]))

@@ -1,0 +1,40 @@
+"""Each feature of the language does the same in Python, in the IR interpreter and in C: values and exception types."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from language import expressions, lists, modules, objects, optional, pairs, statements  # noqa: F401  (they list their programs)
+from language.cases import LANGUAGE
+from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
+
+# Programs of rows that name others.
+UNNAMED = {
+    "expressions.boolean_values", "lists.sieve", "modules.Stateful", "optional.equal_to_none", "optional.isinstance_of_tensor",
+    "optional.passed_on",
+}  # fmt: skip
+IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in LANGUAGE]
+
+
+@pytest.mark.parametrize("program", LANGUAGE, ids=IDS)
+def test_interpreter_equals_python(program: Program) -> None:
+    for given in program.calls:
+        assert_same(eager(program.target, given), interpreted(program.target, given))
+
+
+@pytest.mark.parametrize("program", LANGUAGE, ids=IDS)
+def test_compiled_equals_python(program: Program) -> None:
+    target = compile_at(program.target, 0)
+    for given in program.calls:
+        assert_same(eager(program.target, given), compiled(target, given))
+
+
+def test_docs_name_programs_that_exist() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
+    table = text.partition("## Accepted")[2].partition("## Rejected")[0]
+    named = set(re.findall(r"`((?:expressions|lists|modules|objects|optional|pairs|statements)\.\w+)`", table))
+    ids = {i.replace("-", ".", 1) for i in IDS}
+    assert named <= ids
+    assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED
