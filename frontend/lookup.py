@@ -27,6 +27,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
+from scriptc.ir.types import ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
@@ -184,11 +185,27 @@ class Lookup(Context):
                 return Known(torch.strided)
             case "data":
                 return self.op("alias", tensor)
+            case "requires_grad" if self.is_from_nothing(tensor):
+                return Known(False)
             case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
                 self.fail(f"'{name}' is not known in compiled code", "compute on values, not on autograd's state")
         if not hasattr(torch.Tensor, name):
             self.raises_at_run_time("AttributeError", f"'Tensor' object has no attribute '{name}'")
         return Bound(tensor, name)
+
+    def is_from_nothing(self, tensor: AV) -> bool:
+        """Whether neither an argument nor a weight has a part in a tensor."""
+        assert isinstance(tensor, Dyn)
+        todo, seen = [tensor.value], set()
+        while todo:
+            v = todo.pop()
+            if v in seen or not isinstance(v.type, (TensorType, ListType)):
+                continue
+            if v.op is None or v.op.name == "param" or v.op.regions:
+                return False
+            seen.add(v)
+            todo += v.op.operands
+        return True
 
     def shape(self, tensor: AV) -> AV:
         sizes = [self.size_av(tensor, i) for i in range(tensor_type(tensor).rank)]

@@ -109,6 +109,8 @@ def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 
 @decomposes("torch.linalg.vander", "torch.linalg_vander")
 def vander(x: Tensor, N: int | None = None) -> Tensor:
+    if x.dim() == 0:
+        return torch.linalg.vander(x.reshape(1), N)
     count = x.size(-1) if N is None else N
     ones = torch.ones_like(x).unsqueeze(-1)
     if count == 1:

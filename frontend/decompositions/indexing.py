@@ -81,7 +81,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     )
     x = input.expand(tuple(input.size(d) if i == d else n for i, n in enumerate(sizes)))
     index = indices.expand(tuple(indices.size(d) if i == d else n for i, n in enumerate(sizes)))
-    return torch.gather(x, d, index)
+    return torch.gather(x, d, torch.where(index < 0, index + input.size(d), index))
 
 
 @decomposes("torch.take", "Tensor.take")
@@ -238,7 +238,10 @@ def embedding_bag(
     bags = offsets.size(0) - (1 if include_last_offset else 0)
     bag = torch.sum(offsets[:bags] <= torch.arange(indices.size(0)).unsqueeze(1), 1) - 1
     rows = torch.index_select(weight, 0, indices)
-    kept = torch.ones_like(bag, dtype=torch.bool) if padding_idx is None else indices != padding_idx
+    if padding_idx is None:
+        kept = torch.ones_like(bag, dtype=torch.bool)
+    else:
+        kept = indices != (padding_idx if padding_idx >= 0 else padding_idx + weight.size(0))
     counts = torch.zeros(bags, dtype=torch.int64).scatter_add(0, bag, kept.to(torch.int64))
     places = bag.unsqueeze(1).expand(rows.shape)
     empty = torch.zeros(bags, weight.size(1), dtype=weight.dtype)
@@ -253,3 +256,11 @@ def embedding_bag(
     if mode == 1:
         result = result / torch.clamp(counts, min=1).unsqueeze(1)
     return result, bag, counts, counts
+
+
+@decomposes("torch.embedding_renorm_")
+def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """Scales the rows that are looked up down to a largest norm."""
+    length = torch.linalg.vector_norm(weight, norm_type, 1, keepdim=True)
+    used = torch.any(torch.arange(weight.size(0)).unsqueeze(1) == indices.reshape(-1), 1).unsqueeze(1)
+    return weight.copy_(torch.where(used & (length > max_norm), weight * (max_norm / (length + 1e-7)), weight))

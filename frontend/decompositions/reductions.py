@@ -358,7 +358,7 @@ def _quantile(
         value = value.reshape(-1, *shape)
     else:
         value = value.movedim(-1, 0)
-        value = value.unsqueeze(d + 1) if keepdim else value
+        value = value.unsqueeze(d + 1) if keepdim and input.dim() > 0 else value
     return value if isinstance(q, Tensor) and q.dim() > 0 else value.select(0, 0)
 
 

@@ -136,3 +136,29 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     count = min(found.size(0), size)
     result[:count] = found[:count]
     return result
+
+
+@decomposes("torch.histogram", "Tensor.histogram")
+def histogram(
+    input: Tensor, bins: int | Tensor, *, range: tuple[float, float] | None = None, weight: Tensor | None = None,
+    density: bool = False,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """A value on an edge belongs to the bin above it, on the last edge to the last bin."""
+    flat = input.reshape(-1)
+    if isinstance(bins, Tensor):
+        edges = bins
+    elif range is not None:
+        edges = torch.linspace(range[0], range[1], bins + 1, dtype=input.dtype)
+    else:
+        low, high = float(torch.amin(flat)), float(torch.amax(flat))
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = torch.linspace(low, high, bins + 1, dtype=input.dtype)
+    count = edges.size(0) - 1
+    at = torch.clamp(torch.searchsorted(edges, flat, right=True) - 1, 0, count - 1)
+    inside = ((flat >= edges[0]) & (flat <= edges[count])).to(input.dtype)
+    each = inside if weight is None else inside * weight.reshape(-1)
+    found = torch.zeros(count, dtype=input.dtype).scatter_add(0, at, each)
+    if density:
+        found = found / torch.sum(found) / torch.diff(edges)
+    return torch.return_types.histogram((found, edges))

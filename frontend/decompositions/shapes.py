@@ -92,8 +92,8 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
         return input
     froms = tuple(d % rank for d in ((source,) if isinstance(source, int) else source))
     tos = tuple(d % rank for d in ((destination,) if isinstance(destination, int) else destination))
-    rest = [d for d in range(rank) if d not in froms]
-    places = [d for d in range(rank) if d not in tos]
+    rest = tuple(d for d in range(rank) if d not in froms)
+    places = tuple(d for d in range(rank) if d not in tos)
     return input.permute(tuple(froms[tos.index(d)] if d in tos else rest[places.index(d)] for d in range(rank)))
 
 

@@ -275,5 +275,15 @@ def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: 
     """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
     where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
-    r.builder.op("warn", (), where, category=cls.__name__, message=str(r.known(message, "the text of a warning")))
+    r.builder.op("warn", (), where, category=cls.__name__, message=_spelt(message))
     return Known(None)
+
+
+def _spelt(message: AV) -> str:
+    """The text of a warning; what is known only at run time is left open in it."""
+    match message:
+        case Known(obj):
+            return str(obj)
+        case Text(parts):
+            return "".join(map(_spelt, parts))
+    return "?"

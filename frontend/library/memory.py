@@ -56,6 +56,7 @@ def is_complex(r: Reader, input: AV) -> AV:
 def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """Conversions of dtype; devices other than the CPU are refused. A tensor that needs none is returned as it is."""
     copy = kwargs.pop("copy", Known(False))
+    memory_format = kwargs.pop("memory_format", _NONE)
     kwargs.pop("non_blocking", None)
     options(r, kwargs)
     for arg in args:
@@ -68,16 +69,29 @@ def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
         elif not isinstance(obj, bool):
             options(r, {"device": arg})
     name = as_dtype(r, dtype, tensor_type(self).dtype)
-    if name == tensor_type(self).dtype:
-        return r.op("clone", self) if r.known(copy, "copy") else self
-    return r.cast(self, name)
+    if name == tensor_type(self).dtype and r.known(copy, "copy"):
+        return in_format(r, r.op("clone", self), memory_format)
+    return in_format(r, r.cast(self, name), memory_format)
+
+
+def in_format(r: Reader, tensor: AV, memory_format: AV) -> AV:
+    """The tensor with the strides of a memory format, itself where it has them."""
+    wanted = r.known(memory_format, "the memory format")
+    rank = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(wanted)
+    if rank is None:
+        return r.op("contiguous", tensor) if wanted == torch.contiguous_format else tensor
+    if tensor_type(tensor).rank != rank:
+        name = "channels_last" if rank == 4 else "channels_last_3d"
+        r.raises_at_run_time("RuntimeError", f"required rank {rank} tensor to use {name} format")
+    last = (0, *range(2, rank), 1)
+    first = (0, rank - 1, *range(1, rank - 1))
+    return r.op("permute", r.op("contiguous", r.op("permute", tensor, dims=last)), dims=first)
 
 
 def _conversion(method: str, name: str) -> None:
     @serves(f"Tensor.{method}")
     def handler(r: Reader, self: AV, memory_format: AV = Known(None)) -> AV:  # noqa: B008
-        options(r, {"memory_format": memory_format})
-        return r.cast(self, name)
+        return in_format(r, r.cast(self, name), memory_format)
 
 
 for _method, _name in (

@@ -18,9 +18,9 @@ static int64_t stride_of(const sc_tensor *t, int d) {
 
 /* The shapes of gather's and scatter's operands; `other` is what index may not exceed anywhere (scatter's source), or NULL. */
 static int check_shapes(sc_ctx *cx, const char *what, const sc_tensor *x, int d, const sc_tensor *index, const sc_tensor *other) {
+    if (index->numel == 0) return 0; /* of whatever dtype */
     if (index->dtype != SC_I64 && index->dtype != SC_I32)
         return sc_raise(cx, "RuntimeError", "%s(): Expected dtype int32/int64 for index", what);
-    if (index->numel == 0) return 0;
     if (rank_of(index) != rank_of(x))
         return sc_raise(cx, "RuntimeError", "Index tensor must have the same number of dimensions as %s tensor",
                         other ? "self" : "input");
