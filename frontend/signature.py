@@ -9,7 +9,17 @@ from typing import Any
 import torch
 
 from scriptc.frontend.lookup import dtype_name, refuse_tensor
-from scriptc.frontend.specs import ArgSpec, DictSpec, KnownSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
+from scriptc.frontend.specs import (
+    ArgSpec,
+    DictSpec,
+    KnownSpec,
+    ListSpec,
+    ScalarSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+    describe,
+)
 
 _SCALARS = {int: "i64", float: "f64", bool: "bool"}
 
@@ -75,6 +85,6 @@ class Signature:
             return KnownSpec(value)
         if len(filled) > 1:
             raise TypeError(
-                f"the list '{name}' holds values of different types ({', '.join(map(str, filled[:3]))}); pass a tuple instead"
+                f"the list '{name}' holds values of different types ({', '.join(map(describe, filled[:3]))}); pass a tuple instead"
             )
         return ListSpec(filled[0])

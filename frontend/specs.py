@@ -75,6 +75,24 @@ def same_known(a: Any, b: Any) -> bool:
     return bool(a == b) if isinstance(a, (bool, int, str, type(None))) else a is b
 
 
+def describe(spec: Spec) -> str:
+    """A spec as a person writes a type: f32[?, 16], list[f32[?, ?]], int."""
+    match spec:
+        case TensorSpec(dtype, sizes):
+            return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
+        case ScalarSpec(kind):
+            return {"i64": "int", "f64": "float", "bool": "bool"}[kind]
+        case ListSpec(elem):
+            return f"list[{describe(elem) if elem is not None else ''}]"
+        case TupleSpec(items, cls):
+            return f"{cls.__name__}[{', '.join(map(describe, items))}]"
+        case DictSpec(keys, items):
+            return "dict[" + ", ".join(f"{k!r}: {describe(i)}" for k, i in zip(keys, items, strict=True)) + "]"
+        case KnownSpec(obj):
+            return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
+    raise AssertionError(spec)
+
+
 def leaves(spec: Spec) -> Iterator[Spec]:
     """The dynamic leaves in order."""
     match spec:

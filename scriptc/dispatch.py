@@ -12,7 +12,7 @@ from typing import Any
 from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
 from scriptc.frontend import specs
-from scriptc.frontend.specs import Guard
+from scriptc.frontend.specs import Guard, describe
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
@@ -30,24 +30,6 @@ class Variant:
 
     def __str__(self) -> str:
         return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.translated.entry.args)
-
-
-def describe(spec: Any) -> str:
-    """A spec as a person writes a type: f32[?, 16], list[f32[?, ?]], int."""
-    match spec:
-        case specs.TensorSpec(dtype, sizes):
-            return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
-        case specs.ScalarSpec(kind):
-            return {"i64": "int", "f64": "float", "bool": "bool"}[kind]
-        case specs.ListSpec(elem):
-            return f"list[{describe(elem) if elem is not None else ''}]"
-        case specs.TupleSpec(items, cls):
-            return f"{cls.__name__}[{', '.join(map(describe, items))}]"
-        case specs.DictSpec(keys, items):
-            return "dict[" + ", ".join(f"{k!r}: {describe(i)}" for k, i in zip(keys, items, strict=True)) + "]"
-        case specs.KnownSpec(obj):
-            return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
-    raise AssertionError(spec)
 
 
 class Dispatcher:
