@@ -84,7 +84,6 @@ class Signature:
         if any(isinstance(e, KnownSpec) for e in elems):
             return KnownSpec(value)
         if len(filled) > 1:
-            raise TypeError(
-                f"the list '{name}' holds values of different types ({', '.join(map(describe, filled[:3]))}); pass a tuple instead"
-            )
+            kinds = ", ".join(map(describe, filled[:3]))
+            raise TypeError(f"the list '{name}' holds values of different types ({kinds}); pass a tuple instead")
         return ListSpec(filled[0])

@@ -85,7 +85,7 @@ def describe(spec: Spec) -> str:
         case ListSpec(elem):
             return f"list[{describe(elem) if elem is not None else ''}]"
         case TupleSpec(items, cls):
-            return f"{cls.__name__}[{', '.join(map(describe, items))}]"
+            return f"{getattr(cls, '__name__', 'tuple')}[{', '.join(map(describe, items))}]"
         case DictSpec(keys, items):
             return "dict[" + ", ".join(f"{k!r}: {describe(i)}" for k, i in zip(keys, items, strict=True)) + "]"
         case KnownSpec(obj):
