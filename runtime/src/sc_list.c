@@ -1,6 +1,6 @@
 /* sc_list.c - what Python's lists do beyond append, get and set, which stand in sc_core.c. */
 #include <string.h>
-#include "sc_ops.h"
+#include "../include/sc_ops.h"
 
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
     int64_t at = i < 0 ? (i + l->len < 0 ? 0 : i + l->len) : i < l->len ? i : l->len;

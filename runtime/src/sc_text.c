@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "sc_ops.h"
+#include "../include/sc_ops.h"
 
 enum { NUMBER = 400, SPEC = 24 }; /* bytes of a number's text (1e308 with ".2f" has 312), of a conversion */
 
