@@ -66,6 +66,7 @@ _METHODS = {
 _DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
+_PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
     "BitAnd": "&", "BitOr": "|", "BitXor": "^", "LShift": "<<", "RShift": ">>", "Lt": "<", "LtE": "<=", "Gt": ">",
@@ -360,9 +361,18 @@ class Operators(Alternatives, Texts):
             result = Known(True)
         elif None not in (names := [self.tensor_outside(x) for x in (a, b)]):
             result = Known(names[0] == names[1])
+        elif self.is_new(a) or self.is_new(b):
+            result = Known(False)
+        elif is_tensor(a) and is_tensor(b):
+            result = self.op("is_same", a, b)
         else:
             self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
         return self.negate(result) if negate else result
+
+    def is_new(self, av: AV) -> bool:
+        """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
+        made = av.value.op if isinstance(av, Dyn) and is_tensor(av) else None
+        return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON
 
     def tensor_outside(self, av: AV) -> str | None:
         """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""

@@ -414,3 +414,12 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     at = torch.clamp(((flat - low) / (high - low) * bins).to(torch.int64), 0, bins - 1)
     inside = (flat >= low) & (flat <= high)
     return torch.zeros(bins, dtype=input.dtype).scatter_add(0, at, inside.to(input.dtype))
+
+
+@decomposes("torch._weight_norm")
+def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """g * v / |v|, the norm being over all dims but one (torch.nn.utils.parametrizations.weight_norm)."""
+    if dim == -1:
+        return v * (g / torch.sqrt(torch.sum(v * v)))
+    others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
+    return v * (g / torch.sqrt(torch.sum(v * v, others, keepdim=True)))

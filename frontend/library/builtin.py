@@ -227,7 +227,7 @@ def module_dict_keys(r: Reader, modules: AV) -> AV:
 
 # ---- torch without tensors ----
 @serves(
-    "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
+    "torch.backends.mha.get_fastpath_enabled", "torch.overrides.has_torch_function", "torch.overrides.has_torch_function_unary",
     "torch.overrides.has_torch_function_variadic", "torch.jit.is_scripting", "torch.jit.is_tracing",
     "torch._jit_internal.is_scripting", "torch.compiler.is_compiling", "torch.compiler.is_dynamo_compiling",
     "torch.compiler.is_exporting", "torch._C._get_tracing_state", "torch.is_autocast_enabled",

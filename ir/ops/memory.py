@@ -22,6 +22,9 @@ def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 ROWS = [
     OpDef("size", "(Tensor self, int dim) -> SymInt", _size, _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
+    # Whether two tensors are one Python object; an argument given twice is.
+    OpDef("is_same", "(Tensor self, Tensor other) -> Value", fixed(BOOL), _PURE, ref="operator.is_",
+          c="({0} == {1} || ({0}->owner && {0}->owner == {1}->owner))", samples=Samples(shapes=(((2,), (2,)),))),
     OpDef("numel", "(Tensor self) -> SymInt", fixed(INT), _PURE,
           torch=("Tensor.numel", "torch.numel", "Tensor.nelement"), c="{0}->numel",
           samples=Samples(shapes=(((3, 4),), ((),)))),
