@@ -163,13 +163,15 @@ def cov(
         centred = x - torch.sum(x * weights, 1, keepdim=True) / mass
         norm = mass - correction if aweights is None else mass - correction * torch.sum(weights * aweights) / mass
         result = torch.matmul(centred, (centred * weights).transpose(0, 1)) / torch.clamp(norm, min=0)
-    return result.reshape(()) if input.dim() < 2 else result
+    if x.size(0) == 1:
+        return result.reshape(())
+    return result
 
 
 @decomposes("torch.corrcoef", "Tensor.corrcoef")
 def corrcoef(input: Tensor) -> Tensor:
     c = torch.cov(input)
-    if input.dim() < 2:
+    if c.dim() < 2:
         return c / c
     deviation = torch.sqrt(torch.diagonal(c))
     return torch.clamp(c / deviation.unsqueeze(1) / deviation, -1, 1)
