@@ -32,6 +32,7 @@ from scriptc.frontend.values import (
     Tup,
     Unbound,
     describe,
+    tensor_type,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
@@ -355,6 +356,10 @@ class Context:
     def op(self, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:
         """An op over abstract values, numbers or tensors."""
         return Dyn(self.build(name, [self.value(a) for a in operands], hint, **attrs))
+
+    def view_of(self, tensor: AV) -> Dyn:
+        """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
+        return self.op("permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
 
     # ---- abstract values to SSA ----
     def value(self, av: AV) -> Value:

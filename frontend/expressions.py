@@ -430,7 +430,7 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
                 for index in self.index_tensors_of(part):
                     picked[dim] = index
                     dim += 1
-        return (result if result is not tensor or not parts or picked else self.op("alias", tensor)), picked
+        return (result if result is not tensor or not parts or picked else self.view_of(tensor)), picked
 
     def index_tensors_of(self, part: AV) -> list[AV]:
         """The tensors of places that an index stands for: a mask stands for one per dim."""

@@ -173,7 +173,7 @@ class Lookup(Context):
                 return Known(t.rank)
             case "T" | "mT" | "H" | "mH":
                 if t.rank < 2 and name in ("T", "H"):
-                    return self.op("alias", tensor)
+                    return self.view_of(tensor)
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
                     self.fail(f"{name} of a tensor of {t.rank} dims is not supported", "use permute or mT")
                 return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)

@@ -414,3 +414,10 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
 def aten_slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
     d = dim % input.dim()
     return input.transpose(0, d)[start:end:step].transpose(0, d)
+
+
+def squeeze_dim(input: Tensor, dim: int) -> Tensor:
+    """squeeze of a dim whose size is known only at run time: the results of the two ways differ in rank."""
+    if input.size(dim) == 1:
+        return input.select(dim, 0)
+    return input[...]

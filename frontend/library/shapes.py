@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.decompositions.shapes import squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
 from scriptc.frontend.library.memory import axis
@@ -32,7 +33,7 @@ def t(r: Reader, input: AV) -> AV:
     rank = tensor_type(input).rank
     if rank > 2:
         r.raises_at_run_time("RuntimeError", f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
-    return r.op("transpose", input, dim0=0, dim1=1) if rank == 2 else r.op("alias", input)
+    return r.op("transpose", input, dim0=0, dim1=1) if rank == 2 else r.view_of(input)
 
 
 @serves("torch.permute", "Tensor.permute")
@@ -54,7 +55,6 @@ def unsqueeze(r: Reader, input: AV, dim: AV) -> AV:
 
 @serves("torch.squeeze", "Tensor.squeeze")
 def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
-    """Only dims whose size is known: whether others go is decided by data."""
     obj = r.known(dim, "the dim of squeeze")
     dims = tensor_type(input).dims or ()
     wanted = (
@@ -63,16 +63,17 @@ def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
         else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
     )
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
-    if unknown:
-        r.fail(
-            f"squeeze of dim {unknown[0]}, whose size is known only at run time, gives a tensor of unknown rank",
-            "index the dim with 0, or use flatten or view",
-        )
+    if unknown:  # the rank is one of a few, told apart at run time
+        result = input
+        for d in sorted(wanted, reverse=True):
+            if d in unknown or dims[d] == 1:
+                result = r.call(Known(squeeze_dim), [result, Known(d)], {})
+        return result
     result = input
     for d in sorted(wanted, reverse=True):
         if dims and dims[d] == 1:
             result = r.op("squeeze", result, dim=d)
-    return result if result is not input else r.op("alias", input)
+    return result if result is not input else r.view_of(input)
 
 
 @serves("torch.select", "Tensor.select")
