@@ -7,6 +7,8 @@ weight_hh, then bias_ih, bias_hh if there are biases, then weight_hr if the hidd
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -155,25 +157,17 @@ def layers(
     return x.transpose(0, 1) if batch_first else x, torch.stack(last)
 
 
+# torch.nn calls these with all arguments by position.
 @decomposes("torch.gru")
-def gru(
-    input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> Pair:  # fmt: skip
-    return layers("gru", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def gru(*args: Any) -> Pair:
+    return layers("gru", *args)
 
 
 @decomposes("torch.rnn_tanh")
-def rnn_tanh(
-    input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> Pair:  # fmt: skip
-    return layers("tanh", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def rnn_tanh(*args: Any) -> Pair:
+    return layers("tanh", *args)
 
 
 @decomposes("torch.rnn_relu")
-def rnn_relu(
-    input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> Pair:  # fmt: skip
-    return layers("relu", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+def rnn_relu(*args: Any) -> Pair:
+    return layers("relu", *args)
