@@ -70,9 +70,10 @@ class CompiledFunction(Inspection):
     def _dispatcher(self) -> Dispatcher:  # type: ignore[override]
         return Dispatcher(self.__scriptc_original__, self._options)
 
-    @functools.cached_property
-    def __call__(self) -> Callable[..., Any]:
-        return self._dispatcher.call
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The first call; those that follow go to the dispatcher directly."""
+        type(self).__call__ = staticmethod(self._dispatcher.call)  # type: ignore[method-assign]
+        return self._dispatcher.call(*args, **kwargs)
 
     def __get__(self, obj: Any, owner: type | None = None) -> Any:
         if obj is None:
@@ -108,19 +109,8 @@ class CompiledMethod(Inspection):
 
 
 def _function_type(func: FunctionType, options: Options) -> CompiledFunction:
-    """Each compiled function has a class of its own, on which `__call__` is the dispatcher's builtin itself."""
-
-    class Function(CompiledFunction):
-        pass
-
-    Function.__name__ = Function.__qualname__ = "CompiledFunction"
-    made = Function(func, options)
-
-    def first(self: CompiledFunction, *args: Any, **kwargs: Any) -> Any:
-        type(self).__call__ = staticmethod(self._dispatcher.call)  # type: ignore[method-assign]
-        return self._dispatcher.call(*args, **kwargs)
-
-    Function.__call__ = first  # type: ignore[method-assign]
+    """Each compiled function has a class of its own, on which `__call__` becomes the dispatcher's builtin itself."""
+    made: CompiledFunction = type("CompiledFunction", (CompiledFunction,), {})(func, options)
     return made
 
 
