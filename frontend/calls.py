@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend import aten
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
 from scriptc.frontend.lookup import Lookup, is_library
@@ -213,18 +214,27 @@ class Calls(Objects, Lookup):
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """torch.ops.aten.name.overload: what torch calls by that name."""
-        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
+        schema = (
+            op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
+        )
         name = schema.name.removeprefix("aten::")
-        for target in (f"aten.{name}", f"Tensor.{name}"):
-            if target in DECOMPOSITIONS:
-                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
-        if ("Tensor", name) in METHODS:
-            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        args, kwargs = aten.by_schema(schema, args, kwargs)
+        for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
+            kind, _, method = target.partition(".")
+            if (function := DECOMPOSITIONS.get(target)) is not None:
+                return self.call_known(function, *aten.by_name(function, 0, schema, args, kwargs))
+            if (handler := METHODS.get((kind, method))) is not None:
+                return self.handle(handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
         for home in (torch, torch._C._nn, torch.nn.functional):
             if (found := getattr(home, name, None)) is not None:
+                function = DECOMPOSITIONS.get(found)
+                if function is not None:
+                    args, kwargs = aten.by_name(function, 0, schema, args, kwargs)
                 return self.call_known(found, args, kwargs)
-        self.fail(f"torch.ops.{schema.name} is not supported yet")
+        if name.endswith("_"):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        self.fail(f"torch.ops.{schema.name.replace('::', '.')} is not supported yet")
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""
