@@ -31,6 +31,7 @@ from scriptc.frontend.values import (
     Tup,
     describe,
     is_tensor,
+    tensor_type,
 )
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
@@ -150,6 +151,9 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if "out" in kwargs and (handler or decomposition):
+            rest = {name: av for name, av in kwargs.items() if name != "out"}
+            return self.into(kwargs["out"], self.call_known(obj, args, rest))
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)
         if decomposition is not None:
@@ -208,6 +212,23 @@ class Calls(Objects, Lookup):
                 )
         self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
 
+    def into(self, out: AV, result: AV) -> AV:
+        """What a call with `out` returns: `out`, behind the writes."""
+        if isinstance(out, Known) and out.obj is None:
+            return result
+        if not is_tensor(out):
+            for target, part in zip(self.iterate(out), self.iterate(result), strict=True):
+                self.into(target, part)
+            return out
+        if tensor_type(out).rank != tensor_type(result).rank:
+            self.fail("out= of another rank than the result is not supported", "give a tensor of the result's shape")
+        for dim in range(tensor_type(out).rank):
+            self.check_that(
+                self.compare("Eq", self.size_av(out, dim), self.size_av(result, dim)), "RuntimeError",
+                "scriptc: out= has another shape than the result, and is not resized",
+            )  # fmt: skip
+        return self.write(out, result)
+
     def spelled(self, name: str) -> str:
         """A callable as the program spells it, so that it can be found there."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
@@ -220,6 +241,9 @@ class Calls(Objects, Lookup):
         )
         name = schema.name.removeprefix("aten::")
         args, kwargs = aten.by_schema(schema, args, kwargs)
+        if "out" in kwargs:
+            rest = {key: av for key, av in kwargs.items() if key != "out"}
+            return self.into(kwargs["out"], self.call_aten(op, args, rest))
         for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
             kind, _, method = target.partition(".")
             if (function := DECOMPOSITIONS.get(target)) is not None:

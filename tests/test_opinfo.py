@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,11 +12,9 @@ import pytest
 import torch
 from measure import coreaten, modules, opinfo
 from measure.command import Measure
-from measure.outcome import Program, compare, run_calls, run_call
+from measure.outcome import Program, run_call, run_calls
 from measure.report import not_passing
 from measure.source import together
-
-import scriptc
 
 GROUPS = 16
 AT_ONCE = 24  # calls in a build
@@ -40,9 +37,38 @@ def failures(calls: list[tuple[str, Program]], directory: Path) -> list[str]:
     for at in range(0, len(calls), AT_ONCE):
         part = calls[at : at + AT_ONCE]
         try:
-            assert run_call(together(f"together{at}", [p for _, p in part], directory), 0) is not None
+            with torch.no_grad():
+                assert run_call(together(f"together{at}", [p for _, p in part], directory), 0) is not None
         except Exception:
             for name, program in part:
                 for reason, text in run_calls(name, lambda p=program: [p], 0).reasons:
                     failed.append(f"{name}: {reason}\n    {text}")
     return failed
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_functions(group: int, tmp_path: Path) -> None:
+    """In float32, and in one of the other dtypes."""
+    others = opinfo.DTYPES[1:]
+    calls = []
+    for variant in ("float32", others[group % len(others)]):
+        calls += first_calls(opinfo.MEASURE, variant, entries(opinfo.MEASURE, variant, group), tmp_path)
+    assert not failures(calls, tmp_path)
+
+
+@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+def test_core_aten(group: int, tmp_path: Path) -> None:
+    names = [name for g in range(group, group + 4) for name in entries(coreaten.MEASURE, "float32", g)]
+    assert not failures(first_calls(coreaten.MEASURE, "float32", iter(names), tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+def test_modules(group: int, tmp_path: Path) -> None:
+    names = [name for g in range(group, group + 4) for name in entries(modules.MEASURE, "eval", g)]
+    assert not failures(first_calls(modules.MEASURE, "eval", iter(names), tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "nn.InstanceNorm1d"])
+def test_modules_that_keep_statistics(name: str, tmp_path: Path) -> None:
+    outcome = modules.MEASURE.run(name, "train", 4, tmp_path)
+    assert outcome.ok, outcome.reasons

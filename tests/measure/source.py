@@ -80,16 +80,20 @@ def functions(stem: str, calls: Iterable[Callable[[Written], str]], directory: P
 
 def together(stem: str, programs: Sequence[Program], directory: Path) -> Program:
     """One function that makes all the calls: one build instead of many."""
-    lines, params, calls = [], [], []
+    params: list[str] = []
+    given: list[Any] = []
+    calls = []
     for i, program in enumerate(programs):
-        assert program.function is not None
-        lines += [f"from {program.function.__module__} import {program.function.__name__} as f{i}"]
-        own = [f"f{i}_x{k}" for k in range(len(program.args))]
-        params += own
-        calls += [f"        f{i}({', '.join(own)}),"]
-    lines += ["", "", f"def together({', '.join(params)}):", "    return (", *calls, "    )", ""]
-    args = tuple(a for program in programs for a in program.args)
-    return Program(load(stem, lines, directory).together, args, "all of them")
+        named = {f"x{k}": a for k, a in enumerate(program.args)} | program.kwargs
+        params += [f"f{i}_{name}" for name in named]
+        given += named.values()
+        texts = [f"{name}=f{i}_{name}" if name in program.kwargs else f"f{i}_{name}" for name in named]
+        calls += [f"        f{i}({', '.join(texts)}),"]
+    lines = [f"def together({', '.join(params)}):", "    return (", *calls, "    )", ""]
+    module = load(stem, lines, directory)
+    for i, program in enumerate(programs):
+        setattr(module, f"f{i}", program.function)
+    return Program(module.together, tuple(given), "all of them")
 
 
 def load(stem: str, lines: Sequence[str], directory: Path) -> Any:
