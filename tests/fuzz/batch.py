@@ -54,12 +54,13 @@ def arguments(seed: int) -> list[Args]:
     """Calls that take different branches: sizes from 0, signs, both flags."""
     rng = random.Random(seed * 7 + 1)
     made = []
+    least = int(rng.random() < 0.9)  # an empty list is another signature, which costs a build of its own
     for _ in range(4):
         vector = lambda: torch.randint(-4, 5, (rng.randint(0, 4),)).double()  # noqa: E731
         matrix = torch.randint(-3, 4, (rng.randint(0, 3), rng.randint(1, 3))).double()
-        ints = [rng.randint(-5, 9) for _ in range(rng.randint(0, 4))]
+        ints = [rng.randint(-5, 9) for _ in range(rng.randint(least, 4))]
         given = (rng.randint(-2, 5), rng.randint(-9, 9), rng.randint(-6, 6) / 2, rng.random() < 0.5)
-        made.append(Args((*given, vector(), matrix, ints, [vector() for _ in range(rng.randint(0, 3))])))
+        made.append(Args((*given, vector(), matrix, ints, [vector() for _ in range(rng.randint(least, 3))])))
     ints, vectors = made[0].args[6], made[0].args[7]  # the first call decides the signature: no list of it is empty
     if not ints:
         ints.append(1)

@@ -422,7 +422,7 @@ class Generator:
             lambda: f"({e(INTS)} + {e(INTS)})[:9]",
             lambda: f"{e(INTS)}[{self.rng.choice([':2', '1:', '::-1', '::2', '-2:', ':'])}]",
             lambda: f"sorted({e(INTS)}{self.rng.choice(['', ', reverse=True', ', key=lambda q: -q', ', key=abs'])})",
-            lambda: f"[{e(INT)}] * {self.rng.randint(0, 3)}",
+            lambda: f"([{e(INT)}] * {self.rng.randint(0, 3)})",
             lambda: f"[int(q) for q in {e(FLOATS)}]",
         ])()  # fmt: skip
 
