@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Guard, Live, LiveValue, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -100,6 +100,15 @@ class Walk:
     lists: Sequence[Value] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An attribute or item outside that compiled code changes, or the list or dict in it."""
+
+    owner: Any
+    key: Any
+    is_item: bool = False
+
+
 @dataclass
 class Assumptions:
     """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
@@ -110,6 +119,10 @@ class Assumptions:
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
+    state: dict[Any, Place] = field(
+        default_factory=dict
+    )  # what compiled code changes: by id of the dict or list, and key
+    changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
 
 
 @dataclass
@@ -118,7 +131,7 @@ class Outside:
 
     guards: dict[Any, Guard] = field(default_factory=dict)
     live: list[Live] = field(default_factory=list)
-    numbers: list[LiveNumber] = field(default_factory=list)
+    values: list[LiveValue] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
@@ -225,6 +238,18 @@ class Context:
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
         raise NotImplementedError
 
+    def items_changed(self, av: DictV | ObjectV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+        raise NotImplementedError
+
+    def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        raise NotImplementedError
+
+    def change_outside(self, obj: Any) -> None:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
@@ -303,8 +328,9 @@ class Context:
     def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
         if isinstance(av, DictV) and av.is_argument:
             self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
-        self.items_of(av)
+        old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.items)
+        self.items_changed(av, old, items)
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
