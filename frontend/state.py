@@ -31,10 +31,12 @@ from scriptc.frontend.values import (
     Home,
     Ident,
     Known,
+    KnownLengthListV,
     Maybe,
     ObjectV,
     OneOf,
     Poison,
+    Tup,
     Unbound,
     describe,
     is_tensor,
@@ -286,7 +288,7 @@ class State(Context):
         self.outside.keep.append(container)
         self.stale = True
 
-    def items_changed(self, av: DictV | ObjectV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
         """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
         if isinstance(av, DictV) and av.home is not None:
             gone = [(key, Unbound()) for key in old if key not in new]
@@ -343,7 +345,7 @@ class State(Context):
             case Unbound():
                 self.effect("state.set", (), name=target.name, target=target.number, form=-1)
                 return
-        held = self.settled(value, self.heap)
+        held = _frozen(self.settled(value, self.heap))
         if any(isinstance(part, ObjectV) for part in _parts(held)):
             self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
         try:
@@ -368,6 +370,20 @@ def _holder(place: Place) -> Any:
     if isinstance(place.owner, torch.nn.Module):
         tables += [vars(place.owner)[t] for t in _TABLES]
     return next((t for t in tables if place.key in t), None)
+
+
+def _frozen(av: AV) -> AV:
+    """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
+    match av:
+        case KnownLengthListV(first=items):
+            return KnownLengthListV({k: _frozen(v) for k, v in items.items()}, None, av.ident)
+        case DictV(items):
+            return DictV({k: _frozen(v) for k, v in items.items()}, av.ident, av.is_argument, av.home)
+        case Tup(items, cls):
+            return Tup([_frozen(i) for i in items], cls)
+        case OneOf(tag, alternatives):
+            return OneOf(tag, {t: _frozen(a) for t, a in alternatives.items()})
+    return av
 
 
 def _parts(av: AV) -> Iterator[AV]:
