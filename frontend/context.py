@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from scriptc.frontend.assumptions import Assumptions, Outside
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, Live, LiveValue, ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Guard, Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -99,41 +100,6 @@ class Walk:
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """An attribute or item outside that compiled code changes, or the list or dict in it."""
-
-    owner: Any
-    key: Any
-    is_item: bool = False
-
-
-@dataclass
-class Assumptions:
-    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
-
-    elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
-    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
-    mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
-    known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
-    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
-    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
-    state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
-    changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
-
-
-@dataclass
-class Outside:
-    """What the entry depends on outside its arguments."""
-
-    guards: dict[Any, Guard] = field(default_factory=dict)
-    live: list[Live] = field(default_factory=list)
-    values: list[LiveValue] = field(default_factory=list)
-    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
-    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
 
 class Context:

@@ -12,8 +12,9 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
+from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
-from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify

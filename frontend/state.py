@@ -18,7 +18,8 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Assumptions, Context, Place, Poisoned
+from scriptc.frontend.assumptions import Assumptions, Place
+from scriptc.frontend.context import Context, Poisoned
 from scriptc.frontend.flow import identities
 from scriptc.frontend.joins import Conflict
 from scriptc.frontend.results import result_of, spec_of_type
