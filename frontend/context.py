@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from scriptc.frontend.assumptions import Assumptions, Outside
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, Live, ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Guard, ScalarSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -37,7 +37,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
+from scriptc.ir.core import Attr, Block, Module, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
@@ -581,25 +581,6 @@ class Context:
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
-
-    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
-        """A tensor that lives outside the call, read at each call."""
-        param = self.outside.param_of.get(id(tensor))
-        if param is None:
-            count = self.names_of_params.get(name, 0)
-            self.names_of_params[name] = count + 1
-            unique = f"{name}_{count}" if count else name
-            param = Param(unique, TensorType(spec.dtype, spec.sizes))
-            self.module.params[unique] = param
-            self.outside.param_of[id(tensor)] = param
-            self.outside.live.append(Live(unique, container, key, spec))
-            self.outside.keep.append(tensor)
-        elif not any(g.container is container and g.key == key for g in self.outside.live):
-            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
-            first = next(g for g in self.outside.live if g.name == param.name)
-            self.guard("DICT_IS", first.container, first.key, tensor)
-        hint = param.name.rpartition(".")[2]
-        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
 
 
 def _is_storable(elem: Type) -> bool:

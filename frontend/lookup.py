@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
-from scriptc.frontend.specs import ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
@@ -27,6 +27,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.ir.core import Param
 from scriptc.ir.types import ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -58,6 +59,25 @@ class Lookup(State):
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
+
+    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
+        """A tensor that lives outside the call, read at each call."""
+        param = self.outside.param_of.get(id(tensor))
+        if param is None:
+            count = self.names_of_params.get(name, 0)
+            self.names_of_params[name] = count + 1
+            unique = f"{name}_{count}" if count else name
+            param = Param(unique, TensorType(spec.dtype, spec.sizes))
+            self.module.params[unique] = param
+            self.outside.param_of[id(tensor)] = param
+            self.outside.live.append(Live(unique, container, key, spec))
+            self.outside.keep.append(tensor)
+        elif not any(g.container is container and g.key == key for g in self.outside.live):
+            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
+            first = next(g for g in self.outside.live if g.name == param.name)
+            self.guard("DICT_IS", first.container, first.key, tensor)
+        hint = param.name.rpartition(".")[2]
+        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
 
     def free_name(self, frame: Frame, func: FunctionType, name: str) -> AV:
         """A name that the function does not bind: captured, global or builtin."""
