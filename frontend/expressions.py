@@ -363,6 +363,10 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             self.effect("list.set", [self.mutate(owner), self.integer(index), item])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
+        elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
+            self.set_slot(slot, value)
+        elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
+            self.change_outside(owner.obj)
         else:
             self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
 
@@ -394,6 +398,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])
+        elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
+            self.change_outside(owner.obj)
         else:
             self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
 
@@ -410,10 +416,9 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
         if isinstance(owner, ObjectV):
             self.set_attribute(owner, name, value)
             return
-        self.fail(
-            f"assignment to the attribute '{name}' is not supported yet: compiled code does not keep state between calls",
-            "pass the state in as an argument and return the new one",
-        )
+        if not isinstance(owner, Known):
+            self.fail(f"assignment to the attribute '{name}' of {describe(owner)} is not supported")
+        self.store_outside(owner.obj, name, value)
 
     def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
         """A copy of a tensor with a value where tensors index it."""
