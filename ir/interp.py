@@ -12,12 +12,13 @@ from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
 
 Env = dict[Value, Any]
 
 
-class _Leave(Exception):
+class _Leave(BaseException):
     """A terminator on its way to the op that it leaves."""
 
     def __init__(self, op: Op, values: list[Any]):
@@ -134,15 +135,20 @@ def reference(op_name: str) -> Callable[..., Any]:
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran.
+    params: tensors by the names that `param` ops read. exceptions: classes that the module declares, by name.
+    warnings: (category, message) pairs that ran.
     """
 
-    def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
+    def __init__(
+        self, module: Module, params: Mapping[str, Any] | None = None,
+        exceptions: Mapping[str, type[BaseException]] | None = None,
+    ):  # fmt: skip
         import torch
 
         self.torch = torch
         self.module = module
         self.params = dict(params or {})
+        self.exceptions = classes(module, exceptions or {})
         self.warnings: list[tuple[str, str]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
@@ -168,15 +174,24 @@ class Interpreter:
                     raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
                     raise self.exception(op, operands)
+                if op.name == "reraise":
+                    raise operands[0]
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
             results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 
-    def exception(self, op: Op, operands: list[Any]) -> Exception:
-        error = getattr(importlib.import_module("builtins"), op.attrs["type"])
+    def class_of(self, name: str) -> type[BaseException]:
+        found = self.exceptions.get(name) or own_class(name)
+        assert found is not None, f"there is no exception {name}"
+        return found
+
+    def exception(self, op: Op, operands: list[Any]) -> BaseException:
+        error = self.class_of(op.attrs["type"])
         message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
+        if issubclass(error, KeyError) and message:
+            return error(argument(message))
         return error(message) if message else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
@@ -223,6 +238,27 @@ class Interpreter:
 
     def do_if(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0 if operands[0] else 1], env)
+
+    def do_try(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        body, handler = op.regions
+        try:
+            return self.block(body, env)
+        except Exception as e:
+            env.update(dict.fromkeys(handler.args, e))
+        return self.block(handler, env)
+
+    def do_exc_is(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (isinstance(operands[0], tuple(map(self.class_of, op.attrs["types"]))),)
+
+    def do_cell_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ([operands[0]],)
+
+    def do_cell_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0][0],)
+
+    def do_cell_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0][0] = operands[1]
+        return ()
 
     def do_scope(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         try:
