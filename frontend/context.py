@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from scriptc.frontend.frame import Frame
+from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
@@ -121,6 +121,7 @@ class Outside:
     numbers: list[LiveNumber] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own
 
 
 class Context:
@@ -145,6 +146,8 @@ class Context:
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+        self.watches: list[Watch] = []  # bodies of `try` around what is read
+        self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     # ---- supplied by the parts ----
     def eval(self, node: ast.expr) -> AV:
@@ -269,6 +272,27 @@ class Context:
     def raise_with(self, type: str, message: AV) -> NoReturn:
         raise NotImplementedError
 
+    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+        raise NotImplementedError
+
+    def joined(self, parts: list[AV]) -> AV:
+        raise NotImplementedError
+
+    def message_parts(self, made: ObjectV) -> list[AV]:
+        raise NotImplementedError
+
+    def is_exception(self, av: AV, classes: Sequence[type[BaseException]]) -> AV:
+        raise NotImplementedError
+
+    def return_value(self, av: AV) -> None:
+        raise NotImplementedError
+
+    def leave_loop(self, way: str) -> None:
+        raise NotImplementedError
+
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
         raise NotImplementedError
 
@@ -305,6 +329,21 @@ class Context:
             self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
         self.items_of(av)
         self.heap[av.ident] = Content(items, av.items)
+        self.note_change(av.ident)
+
+    # ---- what exceptions find ----
+    def note_change(self, key: str | Ident) -> None:
+        """A name of the function being read, or an object, has changed: a `try` around must know."""
+        for watch in self.watches:
+            if isinstance(key, Ident) or (watch.frame is self.frame and key in watch.names):
+                place = self.effect("cell.set", ())  # what it writes is known when the body has been read
+                watch.sites.append(Site(place, key, {**watch.frame.locals, **self.heap}))
+
+    def leavings(self) -> list[list[Any]]:
+        """The lists in which statements around note who leaves them and what changes in them."""
+        finals = [final for frame in self.frames for final in frame.finals]
+        exits = [noted for final in finals for _, noted in final.ways.values()]
+        return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -327,7 +366,9 @@ class Context:
         raise UserError(self.loc_of(node), message, hint)
 
     def report(self, error: UserError) -> None:
-        self.errors.append(Diagnostic(self.loc_of(error.node), error.message, error.hint))
+        found = Diagnostic(self.loc_of(error.node), error.message, error.hint)
+        if found not in self.errors:  # a `finally` is read once for each way through it
+            self.errors.append(found)
 
     def fresh_label(self) -> str:
         self.labels += 1

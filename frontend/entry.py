@@ -39,7 +39,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
 
 _MAX_READINGS = 100
 
@@ -54,6 +54,7 @@ class Entry:
     live: list[Live]
     guards: list[Guard]
     numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
+    exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
 
 class EntryReader(Calls, Reader):
@@ -120,6 +121,8 @@ def _result(av: AV) -> tuple[Spec, list[AV]]:
         case Known(obj):
             return KnownSpec(obj), []
         case Dyn():
+            if av.type == EXC:
+                raise Conflict("an exception, which cannot be returned from compiled code")
             if isinstance(av.type, TensorType):
                 assert av.type.dims is not None
                 return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
@@ -132,7 +135,7 @@ def _result(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items):
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case ObjectV(cls, items):
+        case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))
@@ -228,7 +231,13 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
     return Entry(
-        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
+        reader.module,
+        specs,
+        result,
+        reader.outside.live,
+        list(reader.outside.guards.values()),
+        reader.outside.numbers,
+        reader.outside.exceptions,
     )
 
 

@@ -27,7 +27,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
-from scriptc.ir.types import ListType, TensorType
+from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
@@ -156,6 +156,8 @@ class Lookup(Context):
                 return self.object_attribute(owner, name)
             case SuperV():
                 return self.super_value(owner, name)
+            case Dyn(value) if value.type == EXC:
+                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

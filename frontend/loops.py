@@ -125,7 +125,7 @@ class Loops(Flow):
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
+            errors, poisoned, noted = len(self.errors), self.poisoned, [(x, len(x)) for x in self.leavings()]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -151,8 +151,8 @@ class Loops(Flow):
                 del self.errors[errors:]
                 self.poisoned = poisoned
             del target.breaks[outer_breaks:]
-            for f, n in zip(self.frames, returns, strict=True):
-                del f.returns[n:]
+            for leaving, n in noted:
+                del leaving[n:]
         else:
             self.fail("what this loop carries from one iteration to the next has no type", "use one type per name")
         if falls:

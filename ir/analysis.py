@@ -151,8 +151,7 @@ def captured(value: Value) -> bool:
 def escapes(value: Value) -> bool:
     """Whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
     return any(
-        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i)
-        for op, i in references(value, through_regions=False)
+        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i) for op, i in references(value, through_regions=False)
     )
 
 

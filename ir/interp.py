@@ -248,7 +248,7 @@ class Interpreter:
         return self.block(handler, env)
 
     def do_exc_is(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (isinstance(operands[0], tuple(map(self.class_of, op.attrs["types"]))),)
+        return (isinstance(operands[0], tuple(map(self.class_of, op.attrs["classes"]))),)
 
     def do_cell_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ([operands[0]],)

@@ -1,7 +1,7 @@
 """Texts with numbers in them: a format and the values of its conversions.
 
-%i is an int, %b a bool, %r a float as repr() writes it, %m the message of an exception, %% a percent sign; all else as in C, with a spec in front of f, e
-(floats) or d (ints).
+%i is an int, %b a bool, %r a float as repr() writes it, %m the message of an exception, %% a percent sign; all else as in
+C, with a spec in front of f, e (floats) or d (ints).
 """
 
 from __future__ import annotations

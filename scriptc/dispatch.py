@@ -85,6 +85,7 @@ class Dispatcher:
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
+            exceptions=entry.exceptions,
             grad_call=GradCall(self.target, entry, gradients) if any(gradients) else None,
         )
 

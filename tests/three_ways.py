@@ -88,7 +88,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
     inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
-    results = Interpreter(entry.module, params).run(entry.module.entries[0], *inputs)
+    results = Interpreter(entry.module, params, entry.exceptions).run(entry.module.entries[0], *inputs)
     return _rebuilt(entry.result, iter(results))
 
 

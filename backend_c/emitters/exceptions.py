@@ -46,7 +46,7 @@ def reraise(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def exc_is(low: Lowerer, op: Op) -> Sequence[Shape]:
-    names = "".join(f"{name}\0" for name in derived(low.source, op.attrs["types"]))
+    names = "".join(f"{name}\0" for name in derived(low.source, op.attrs["classes"]))
     text = f"sc_exc_is({{0}}, {c_string(names)})"
     return [low.expr(text, low.operands(op), op.result.type, op)]
 

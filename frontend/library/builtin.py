@@ -22,7 +22,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import BOOL, FLOAT, INT
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT
 
 
 @serves("builtins.len", "Tensor.__len__")
@@ -157,6 +157,10 @@ def python_class(r: Reader, x: AV) -> type:
 @serves("builtins.isinstance")
 def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
     cls = r.known(classes, "the class of isinstance()")
+    if isinstance(x, Dyn) and x.type == EXC:
+        return r.is_exception(
+            x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
+        )
     if is_tensor(x) and cls in (torch.nn.Parameter,):
         r.fail("whether a tensor is a Parameter is not known in compiled code")
     return r.evaluate(issubclass, python_class(r, x), cls)

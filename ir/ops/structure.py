@@ -44,5 +44,3 @@ ROWS = [
     OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip
-
-

@@ -1,12 +1,12 @@
 """Peepholes: smaller IR that gives the same bits, strides and aliasing.
 
-    %a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
-    %b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
-    %c = tanh(%b)
+%a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
+%b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
+%c = tanh(%b)
 
-    %n = list.len(%xs)                                %n = list.len(%xs)
-    loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
-      %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
+%n = list.len(%xs)                                %n = list.len(%xs)
+loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
+  %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
 """
 
 from __future__ import annotations
@@ -282,7 +282,8 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 RULES = [
     whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
     contiguous_of_contiguous,
-    inline_scope, try_what_cannot_raise, drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    inline_scope, try_what_cannot_raise, drop_unread_cell,
+    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 
