@@ -284,7 +284,7 @@ class Context:
     def message_parts(self, made: ObjectV) -> list[AV]:
         raise NotImplementedError
 
-    def is_exception(self, av: AV, classes: Sequence[type[BaseException]]) -> AV:
+    def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
         raise NotImplementedError
 
     def return_value(self, av: AV) -> None:

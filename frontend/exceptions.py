@@ -50,14 +50,14 @@ class Exceptions(Loops):
         self.module.exceptions[name] = bases
         return name
 
-    def is_exception(self, av: AV, classes: Sequence[type[BaseException]]) -> AV:
-        """Whether an exception is an instance of one of the classes."""
+    def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+        """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
         if isinstance(av, ObjectV):
-            return Known(issubclass(av.cls, tuple(classes)))
-        if Exception in classes or BaseException in classes:
+            return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
+        if not exact and (Exception in classes or BaseException in classes):
             return Known(True)
         names = tuple(self.exception_name(c) for c in classes)
-        return Dyn(self.build("exc.is", [self.value(av)], classes=names))
+        return Dyn(self.build("exc.is", [self.value(av)], classes=names, exact=exact))
 
     # ---- raise ----
     def s_Raise(self, node: ast.Raise) -> bool:
@@ -266,7 +266,8 @@ class Exceptions(Loops):
             def attempt(ways: Sequence[str]) -> bool:
                 if not ways:
                     return leave(
-                        self.guarded(live, written & (live | names), body, lambda e: leave(caught(e))) and self.reached(last)
+                        self.guarded(live, written & (live | names), body, lambda e: leave(caught(e)))
+                        and self.reached(last)
                     )
                 way, *rest = ways
 

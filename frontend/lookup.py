@@ -14,13 +14,16 @@ from scriptc.frontend.specs import ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
+    Formatted,
     Known,
     ObjectV,
     OneOf,
     SuperV,
+    Text,
     Tup,
     describe,
     is_tensor,
@@ -156,6 +159,8 @@ class Lookup(Context):
                 return self.object_attribute(owner, name)
             case SuperV():
                 return self.super_value(owner, name)
+            case ClassOf(exception) if name in ("__name__", "__qualname__"):
+                return Text([Formatted(exception, "n")])
             case Dyn(value) if value.type == EXC:
                 self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import NeedsKnown, Poisoned, Restart, Terminated, UserError
-from scriptc.frontend.exceptions import Exceptions
 from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame, ReturnSite
+from scriptc.frontend.managers import Managers
 from scriptc.frontend.matching import Matching
 from scriptc.frontend.scope import assigned, declared, shared_names
 from scriptc.frontend.unsupported import UNSUPPORTED
-from scriptc.frontend.values import AV, Closure, Dyn, Ident, Known, ListV, Poison, Tup, Unbound, describe, is_tensor
+from scriptc.frontend.values import AV, Closure, Dyn, Ident, Known, ListV, Poison, Tup, Unbound, is_tensor
 from scriptc.ir.core import Block
 
 
-class Statements(Exceptions, Matching):
+class Statements(Managers, Matching):
     """Mixin: runs statements; each returns whether the next one is reached."""
 
     def run(self, stmts: Sequence[ast.stmt]) -> bool:
@@ -166,27 +166,6 @@ class Statements(Exceptions, Matching):
         defaults = [self.eval(d) for d in node.args.defaults]
         kw_defaults = [None if d is None else self.eval(d) for d in node.args.kw_defaults]
         return Closure(node, self.frame, defaults, kw_defaults)
-
-    def s_With(self, node: ast.With) -> bool:
-        import torch
-
-        for item in node.items:
-            manager = self.eval(item.context_expr)
-            if not (isinstance(manager, Known) and isinstance(manager.obj, (torch.no_grad, torch.inference_mode))):
-                self.fail(
-                    f"with {describe(manager)} is not supported in compiled code",
-                    "torch.no_grad() and torch.inference_mode() are",
-                )
-        self.no_grad += 1
-        try:
-            falls = self.run(node.body)
-        finally:
-            self.no_grad -= 1
-        for name in assigned(node.body) & self.frame.live.after[node] if falls else ():
-            av = self.frame.locals.get(name)
-            if av is not None and is_tensor(av):
-                self.frame.locals[name] = self.op("alias", av, hint=name)
-        return falls
 
     # ---- leaving ----
     def s_Return(self, node: ast.Return) -> bool:

@@ -114,6 +114,13 @@ class SuperV(AV):
 
 
 @dataclass(eq=False, slots=True)
+class ClassOf(AV):
+    """The class of an exception that was caught."""
+
+    exception: AV
+
+
+@dataclass(eq=False, slots=True)
 class OneOf(AV):
     """A value of one of several kinds: `tag` says which at run time."""
 

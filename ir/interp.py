@@ -248,7 +248,8 @@ class Interpreter:
         return self.block(handler, env)
 
     def do_exc_is(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (isinstance(operands[0], tuple(map(self.class_of, op.attrs["classes"]))),)
+        classes = tuple(map(self.class_of, op.attrs["classes"]))
+        return (type(operands[0]) in classes if op.attrs["exact"] else isinstance(operands[0], classes),)
 
     def do_cell_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ([operands[0]],)

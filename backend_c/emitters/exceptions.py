@@ -46,8 +46,8 @@ def reraise(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def exc_is(low: Lowerer, op: Op) -> Sequence[Shape]:
-    names = "".join(f"{name}\0" for name in derived(low.source, op.attrs["classes"]))
-    text = f"sc_exc_is({{0}}, {c_string(names)})"
+    names = op.attrs["classes"] if op.attrs["exact"] else derived(low.source, op.attrs["classes"])
+    text = f"sc_exc_is({{0}}, {c_string(''.join(name + chr(0) for name in names))})"
     return [low.expr(text, low.operands(op), op.result.type, op)]
 
 

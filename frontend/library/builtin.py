@@ -9,6 +9,7 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
@@ -166,8 +167,19 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
     return r.evaluate(issubclass, python_class(r, x), cls)
 
 
+@serves("builtins.issubclass")
+def issubclass_(r: Reader, cls: AV, classes: AV) -> AV:
+    if isinstance(cls, ClassOf):
+        return isinstance_(r, cls.exception, classes)
+    return r.evaluate(
+        issubclass, r.known(cls, "the class of issubclass()"), r.known(classes, "the class of issubclass()")
+    )
+
+
 @serves("builtins.type")
 def type_(r: Reader, x: AV) -> AV:
+    if isinstance(x, Dyn) and x.type == EXC:
+        return ClassOf(x)
     return Known(python_class(r, x))
 
 

@@ -25,8 +25,9 @@ ROWS = [
     OpDef("try", "() -> Value", given, frozenset({"CONTROL"}), emit="try_"),
     # Raises again, where it was raised first.
     OpDef("reraise", "(Value exception) -> ()", fixed(), frozenset({"TERMINATOR"}), raises=True, emit="reraise"),
-    # Whether an exception is of one of the classes, or of one derived from them.
-    OpDef("exc.is", "(Value exception, *, str[] classes) -> Value", fixed(BOOL), frozenset({"PURE"}), emit="exc_is"),
+    # Whether an exception is of one of the classes or, if not `exact`, of one derived from them.
+    OpDef("exc.is", "(Value exception, *, str[] classes, bool exact) -> Value", fixed(BOOL), frozenset({"PURE"}),
+          emit="exc_is"),
     OpDef("cell.new", "(Value initial) -> Value", given, frozenset({"ALLOCATES"}), emit="cell_new"),
     OpDef("cell.get", "(Value cell) -> Value", _get, frozenset({"PURE", "FETCHES"}), reads=_CELL, emit="cell_get"),
     OpDef("cell.set", "(Value cell, Value value) -> ()", fixed(), writes=_CELL, emit="cell_set"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import torch
 
 from language.cases import cases
@@ -429,3 +431,102 @@ def raise_behind_a_handler(n):
     else:
         return -1
     return i
+
+
+@cases(0, 1, 2, 3)
+def class_of_what_was_caught(n):
+    try:
+        if n == 1:
+            raise Odd("odd")
+        if n == 2:
+            raise ValueError("value")
+        if n == 3:
+            raise KeyError("key")
+    except Exception as e:
+        print(type(e).__name__)
+        if type(e) is Odd:
+            return 1
+        return 2 if issubclass(type(e), ValueError) else 3
+    return 0
+
+
+# ---- with ----
+class Track:
+    def __init__(self, log, swallows):
+        self.log = log
+        self.swallows = swallows
+
+    def __enter__(self):
+        self.log.append(1)
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        self.log.append(2 if error is None else 3)
+        if kind is not None and issubclass(kind, LookupError):
+            self.log.append(4)
+        return self.swallows
+
+
+@cases(0, 1, 2, 3)
+def manager(n):
+    log = [0]
+    with Track(log, True) as t:
+        t.log.append(10)
+        if n == 1:
+            raise ValueError("one")
+        if n == 2:
+            raise KeyError("two")
+        log.append(20)
+    return log
+
+
+@cases(0, 1)
+def manager_that_lets_pass(n):
+    log = [0]
+    try:
+        with Track(log, False), Track(log, n > 1):
+            if n:
+                raise ValueError("one")
+    except ValueError:
+        log.append(7)
+    return log
+
+
+@cases(0, 3, 5)
+def left_from_inside(n):
+    log = [0]
+    for i in range(n):
+        with Track(log, False):
+            if i == 1:
+                continue
+            if i == 3:
+                break
+    with Track(log, False):
+        return log, n
+
+
+@cases(([1, 2, 3], 0), ([1, 2, 3], 9), ([], 0))
+def suppressed(xs, i):
+    found = -1
+    with contextlib.suppress(IndexError, KeyError):
+        found = 0
+        found = xs[i]
+    return found
+
+
+@cases(0, 1)
+def not_suppressed(n):
+    with contextlib.suppress(KeyError):
+        if n:
+            raise ValueError
+    return n
+
+
+@cases(X)
+def managers_that_do_nothing(x):
+    with contextlib.nullcontext(x * 2) as y, torch.profiler.record_function("part"):
+        y = y + 1
+    with torch.autocast("cpu", enabled=False), torch.set_grad_enabled(False):
+        y = y @ y.t()
+    with torch.no_grad():
+        return y
