@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any, NoReturn
 
 from scriptc.frontend.frame import Frame, Site, Watch
@@ -285,6 +286,9 @@ class Context:
         raise NotImplementedError
 
     def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+        raise NotImplementedError
+
+    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
         raise NotImplementedError
 
     def return_value(self, av: AV) -> None:

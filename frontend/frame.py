@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -77,6 +77,7 @@ class Frame:
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
+    on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
 
     @property

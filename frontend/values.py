@@ -10,6 +10,7 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from scriptc.ir.core import Value
@@ -215,6 +216,15 @@ class PartialV(AV):
     """functools.partial(...) made in compiled code."""
 
     func: AV
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
+
+
+@dataclass(eq=False, slots=True)
+class ManagerV(AV):
+    """What a generator decorated with contextlib.contextmanager gives when it is called."""
+
+    func: FunctionType
     args: Sequence[AV]
     kwargs: dict[str, AV]
 

@@ -427,7 +427,7 @@ def raise_behind_a_handler(n):
             continue
         finally:
             if i == 2:
-                break
+                break  # noqa: B012
     else:
         return -1
     return i
@@ -530,3 +530,30 @@ def managers_that_do_nothing(x):
         y = y @ y.t()
     with torch.no_grad():
         return y
+
+
+@contextlib.contextmanager
+def noted(log, x):
+    log.append(1)
+    try:
+        yield x + 1
+    except KeyError:
+        log.append(3)
+    finally:
+        log.append(2)
+    log.append(4)
+
+
+@cases(0, 1, 2, 3)
+def generator_as_manager(n):
+    log = [n]
+    total = 0
+    with noted(log, n) as y:
+        total += y
+        if n == 1:
+            raise KeyError("swallowed")
+        total += 10
+        if n == 2:
+            raise ValueError("passed on")
+        total += 10
+    return log, y, total
