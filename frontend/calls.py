@@ -301,8 +301,8 @@ class Calls(Objects, Lookup):
         self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__name__)
 
     def check_depth(self, frame: Frame, name: str) -> None:
-        if frame.depth() > _MAX_DEPTH or sum(f.source is frame.source for f in self.frames) > 8:
-            self.fail(f"{name} calls itself, which is not supported yet", "write it as a loop")
+        if frame.depth() > _MAX_DEPTH:
+            self.fail(f"{name} is called from within more than {_MAX_DEPTH} calls", "write it as a loop")
 
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source
@@ -318,7 +318,7 @@ class Calls(Objects, Lookup):
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
         else:
             body = node.body
-        return self.inline(frame, body)
+        return self.call_recursive(frame, body) if self.calls_itself(frame) else self.inline(frame, body)
 
     def bind(
         self, frame: Frame, spec: ast.arguments, args: Sequence[AV], kwargs: dict[str, AV], defaults: Sequence[AV],

@@ -110,6 +110,9 @@ class Assumptions:
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    recursive: set[Any] = field(
+        default_factory=set
+    )  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
 
 
@@ -148,6 +151,9 @@ class Context:
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
         self.watches: list[Watch] = []  # bodies of `try` around what is read
+        self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
+        self.named_functions = 0
+        self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
         self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     # ---- supplied by the parts ----
@@ -286,6 +292,12 @@ class Context:
         raise NotImplementedError
 
     def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+        raise NotImplementedError
+
+    def calls_itself(self, frame: Frame) -> bool:
+        raise NotImplementedError
+
+    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
         raise NotImplementedError
 
     def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
@@ -19,6 +20,7 @@ from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import dtype_name
 from scriptc.frontend.objects import Chooser, Maker
 from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.recursion import Recursion
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
@@ -42,6 +44,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
 
 _MAX_READINGS = 100
+_PYTHON_FRAMES = 20_000  # calls are followed within calls
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Entry:
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
 
-class EntryReader(Calls, Reader):
+class EntryReader(Calls, Recursion, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
@@ -169,6 +172,17 @@ def read(
     found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
     """
     library.load()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
+    try:
+        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _read(
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any]
+) -> Entry:
     assume = Assumptions(changing=set(changing))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
@@ -214,6 +228,7 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
+    frame.signature = reader.signature([*frame.locals.values()])
     reader.enter(frame)
     try:
         if isinstance(receiver, torch.nn.Module):

@@ -77,6 +77,7 @@ class Frame:
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
+    signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
 

@@ -145,12 +145,18 @@ class _Pass:
 
 
 @lru_cache(maxsize=4096)
+def captured_names(node: ast.FunctionDef | ast.Lambda) -> Names:
+    """Names that functions inside a function read."""
+    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
+    return frozenset().union(*map(used, inner))
+
+
+@lru_cache(maxsize=4096)
 def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
     """Liveness of the statements of a function."""
     if isinstance(node, ast.Lambda):
         return Liveness()
-    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
-    run = _Pass(frozenset().union(*map(used, inner)))
+    run = _Pass(captured_names(node))
     run.block(node.body, _NONE, _NONE, _NONE)
     return run.result
 

@@ -6,6 +6,7 @@ torch is imported here alone, and only when something runs.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -16,6 +17,9 @@ from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
 
 Env = dict[Value, Any]
+
+
+MAX_DEPTH = 1000  # calls within each other, as in Python
 
 
 class _Leave(BaseException):
@@ -153,7 +157,13 @@ class Interpreter:
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
-        return self.call(self.module.funcs[name], list(args))
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, 20 * MAX_DEPTH))
+        self.depth = 0
+        try:
+            return self.call(self.module.funcs[name], list(args))
+        finally:
+            sys.setrecursionlimit(limit)
 
     def call(self, func: Func, args: list[Any]) -> tuple[Any, ...]:
         env: Env = dict(zip(func.body.args, args, strict=True))
@@ -293,7 +303,13 @@ class Interpreter:
                 carried = values
 
     def do_call(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return self.call(self.module.funcs[op.attrs["func"]], operands)
+        if self.depth >= MAX_DEPTH:
+            raise RecursionError("maximum recursion depth exceeded")
+        self.depth += 1
+        try:
+            return self.call(self.module.funcs[op.attrs["func"]], operands)
+        finally:
+            self.depth -= 1
 
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))

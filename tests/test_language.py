@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from language import exceptions, expressions, lists, modules, objects, optional, pairs, statements  # noqa: F401  (they list their programs)
+from language import exceptions, expressions, lists, modules, objects, optional, pairs, recursion, statements  # noqa: F401  (they list their programs)
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
@@ -35,7 +35,9 @@ def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
     named = set(
-        re.findall(r"`((?:exceptions|expressions|lists|modules|objects|optional|pairs|statements)\.\w+)`", table)
+        re.findall(
+            r"`((?:exceptions|expressions|lists|modules|objects|optional|pairs|recursion|statements)\.\w+)`", table
+        )
     )
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
