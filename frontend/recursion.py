@@ -264,6 +264,7 @@ class Recursion(Statements):
         while outer is not None:
             yield from (cell for cell in outer.cells.values() if not isinstance(self.heap.get(cell), Closure))
             outer = outer.outer
+        yield from (slot.ident for slot in self.slots.values())
 
     def same_elements(self, a: ListType, b: ListType) -> None:
         """Two lists that may be one."""

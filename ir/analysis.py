@@ -136,7 +136,7 @@ def _passes_on(op: Op) -> bool:
 def _keeps(op: Op, index: int) -> bool:
     """Whether an operand may be found again through a list, a cell or another function."""
     made = op.has("ALLOCATES") and any(isinstance(r.type, (ListType, CellType)) for r in op.results)
-    return calls(op) or made or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
+    return calls(op) or made or "state" in op.defn.writes or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
 
 
 def captured(value: Value) -> bool:

@@ -140,7 +140,7 @@ class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
     params: tensors by the names that `param` ops read. exceptions: classes that the module declares, by name.
-    warnings: (category, message) pairs that ran.
+    warnings: (category, message) pairs that ran. state: what was set, in order: (target, form, values).
     """
 
     def __init__(
@@ -154,6 +154,7 @@ class Interpreter:
         self.params = dict(params or {})
         self.exceptions = classes(module, exceptions or {})
         self.warnings: list[tuple[str, str]] = []
+        self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
@@ -366,6 +367,10 @@ class Interpreter:
     def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+
+    def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.state.append((op.attrs["target"], op.attrs["form"], operands))
+        return ()
 
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")
