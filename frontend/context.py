@@ -129,6 +129,7 @@ class Context:
         self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
         self.named_functions = 0
         self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
+        self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
         self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     # ---- supplied by the parts ----

@@ -17,6 +17,7 @@ from language import (  # noqa: F401  (they list their programs)
     pairs,
     recursion,
     statements,
+    unrolled,
 )
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
@@ -45,8 +46,8 @@ def test_compiled_equals_python(program: Program) -> None:
 def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    modules = "exceptions|expressions|known_lengths|lists|modules|objects|optional|pairs|recursion|statements"
-    named = set(re.findall(rf"`((?:{modules})\.\w+)`", table))
+    homes = "exceptions|expressions|known_lengths|lists|modules|objects|optional|pairs|recursion|statements|unrolled"
+    named = set(re.findall(rf"`((?:{homes})\.\w+)`", table))
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED
