@@ -326,6 +326,9 @@ class Context:
             return node
         return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
 
+    def fetched(self, list_value: Value, index: Value) -> AV:
+        raise NotImplementedError
+
     def fail(self, message: str, hint: str | None = None, node: ast.AST | None = None) -> NoReturn:
         raise UserError(self.loc_of(node), message, hint)
 

@@ -35,6 +35,7 @@ from scriptc.frontend.specs import (
 from scriptc.frontend.values import (
     AV,
     DictV,
+    Dyn,
     Home,
     Ident,
     Known,
@@ -295,7 +296,7 @@ class State(Context):
                 "TypeError",
                 f"cannot assign 'torch.FloatTensor' as parameter '{name}' (torch.nn.Parameter or None expected)",
             )
-        if held["_parameters"]:
+        if held["_parameters"] and not all(self.is_parameter(k) for k in kinds):
             self.fail("a parameter cannot be replaced in compiled code", "write into it: p.copy_(new)")
         if held["_buffers"] and not any(t or n for t, n in zip(tensors, none, strict=True)):
             self.raises_at_run_time(
@@ -305,6 +306,14 @@ class State(Context):
             )
         if held["_buffers"]:
             self.fail(f"the buffer '{name}' can hold a tensor or None alone, and this may be {describe(value)}")
+
+    def is_parameter(self, av: AV) -> bool:
+        """Whether a value is an nn.Parameter that lives outside."""
+        op = av.value.op if isinstance(av, Dyn) else None
+        if op is None or op.name != "param":
+            return False
+        live = next(v for v in self.outside.live if v.name == op.attrs["name"])
+        return isinstance(live.container[live.key], torch.nn.Parameter)
 
     # ---- items ----
     def change_outside(self, obj: Any) -> None:
