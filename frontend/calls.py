@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Known,
+    ManagerV,
     Native,
     ObjectV,
     OneOf,
@@ -52,6 +54,9 @@ _GLOBAL_HOOKS = (
     "_global_backward_hooks",
     "_global_backward_pre_hooks",
 )
+
+
+_CONTEXT_MANAGER = contextlib.contextmanager(lambda: None).__code__  # type: ignore[arg-type,attr-defined]
 
 
 class Calls(Objects, Lookup):
@@ -330,6 +335,9 @@ class Calls(Objects, Lookup):
 
     def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """Follows a Python function: its body runs in place."""
+        wrapped = getattr(func, "__wrapped__", None)
+        if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
+            return ManagerV(wrapped, args, kwargs)
         if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
             self.fail(f"{func.__qualname__} is a generator or async function", "append to a list and return it")
         try:
@@ -338,16 +346,19 @@ class Calls(Objects, Lookup):
             self.fail(f"{func.__module__}.{func.__qualname__} cannot be followed: {e}")
         frame = Frame(source, func, self.loc)
         self.check_depth(frame, func.__qualname__)
+        self.bind_arguments(frame, func, args, kwargs)
+        return self.follow(frame, source.node)
+
+    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+        node = frame.source.node
         defaults = [Known(d) for d in func.__defaults__ or ()]
         kw_defaults = {k: Known(v) for k, v in (func.__kwdefaults__ or {}).items()}
-        node = source.node
         names = [a.arg for a in node.args.kwonlyargs]
         self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__name__)
-        return self.follow(frame, node)
 
     def check_depth(self, frame: Frame, name: str) -> None:
-        if frame.depth() > _MAX_DEPTH or sum(f.source is frame.source for f in self.frames) > 8:
-            self.fail(f"{name} calls itself, which is not supported yet", "write it as a loop")
+        if frame.depth() > _MAX_DEPTH:
+            self.fail(f"{name} is called from within more than {_MAX_DEPTH} calls", "write it as a loop")
 
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source
@@ -363,7 +374,7 @@ class Calls(Objects, Lookup):
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
         else:
             body = node.body
-        return self.inline(frame, body)
+        return self.call_recursive(frame, body) if self.calls_itself(frame) else self.inline(frame, body)
 
     def bind(
         self, frame: Frame, spec: ast.arguments, args: Sequence[AV], kwargs: dict[str, AV], defaults: Sequence[AV],

@@ -17,6 +17,7 @@ from scriptc.frontend.text import Texts
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
@@ -36,7 +37,7 @@ from scriptc.frontend.values import (
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, TensorType
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -266,6 +267,8 @@ class Operators(Alternatives, Texts):
         if op in ("In", "NotIn"):
             return self.contains(a, b, negate=op == "NotIn")
         function, name = COMPARE[op]
+        if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
+            return self.identity(a, b, negate=op == "NotEq")
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
         none = next(
@@ -359,6 +362,8 @@ class Operators(Alternatives, Texts):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
+            result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
             result = Known(False)
         elif identity_of(a) is not None or identity_of(b) is not None:
@@ -427,7 +432,7 @@ class Operators(Alternatives, Texts):
                 if found is None and (found := self.special(av, "__len__", [])) is None:
                     return Known(True)
                 return self.truth(found)
-            case Closure() | Bound():
+            case Closure() | Bound() | ClassOf():
                 return Known(True)
             case RangeV() | Text():
                 return self.truth(self.call(Known(len), [av], {}))
@@ -439,6 +444,8 @@ class Operators(Alternatives, Texts):
             case Dyn(value):
                 if value.type == BOOL:
                     return av
+                if value.type == EXC:
+                    return Known(True)
                 if value.type in (INT, FLOAT):
                     return Dyn(self.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
                 if isinstance(value.type, TensorType):

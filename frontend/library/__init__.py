@@ -8,6 +8,7 @@ registered with `@decomposes` and compiled like the user's own code.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -84,9 +85,7 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("aten", "builtin", "containers", "creation", "functions", "images", "indexing", "iterators", "memory",
-                   "numbers", "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
-        importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "aten", "backward", "contractions", "images", "indexing", "lists", "losses", "masked",
-                   "numbers", "pointwise", "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
-        importlib.import_module(f"scriptc.frontend.decompositions.{module}")
+    for home in ("library", "decompositions"):
+        package = importlib.import_module(f"scriptc.frontend.{home}")
+        for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+            importlib.import_module(f"scriptc.frontend.{home}.{found}")
