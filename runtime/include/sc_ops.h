@@ -55,12 +55,12 @@ SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, i
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
-SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 
 /* ---- elements by index (sc_index.c) ---- */
 typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
     SC_SCATTER_SET, SC_SCATTER_ADD, SC_SCATTER_PROD, SC_SCATTER_AMAX, SC_SCATTER_AMIN, SC_SCATTER_MEAN
 } sc_scatter_op;
+SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
 /* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction. */
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
