@@ -12,6 +12,7 @@ from scriptc.ir.ops import (
     indexing,
     loops,
     memory,
+    normalisation,
     pointwise,
     reductions,
     scalars,
@@ -24,7 +25,7 @@ from scriptc.ir.ops import (
 OPS: dict[str, OpDef] = {}
 for _family in (
     structure, scalars, containers, checks, memory, creation, pointwise,
-    special, reductions, scans, indexing, views, contractions, images,
+    special, reductions, normalisation, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip
     for _row in _family.ROWS:

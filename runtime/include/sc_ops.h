@@ -85,6 +85,15 @@ typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
 SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);     /* i64; first of equals */
 SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op);                            /* over the flattened tensor */
 
+/* ---- softmax and normalisation (sc_norm.c) ---- */
+SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* of x in dtype */
+SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
+/* weight and bias may be NULL */
+SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
+                                   const sc_tensor *bias, double eps);
+SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias,
+                                   double eps);
+
 /* ---- lists (sc_list.c): indices and bounds are Python's; slice and argsort make a new list ---- */
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
