@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from functools import partial
 from pathlib import Path
 
 from benchmarks.harness import Candidate, cpu_model, medians, microseconds, pin, save
@@ -33,7 +34,7 @@ def run(options: argparse.Namespace) -> None:
             args = [tensors[name] for name in case.inputs]
             compiled = scriptc.compile(case.function)
             torch.testing.assert_close(compiled(*args), case.function(*args), atol=2e-4, rtol=1e-4)
-            both = [Candidate(EAGER, lambda: case.function(*args)), Candidate(SCRIPTC, lambda: compiled(*args))]
+            both = [Candidate(EAGER, partial(case.function, *args)), Candidate(SCRIPTC, partial(compiled, *args))]
             rows[case.name] = medians(both, samples=options.samples)
     ratios = {name: times[EAGER] / times[SCRIPTC] for name, times in rows.items()}
     print(f"{cpu_model()}, one thread; microseconds per call, medians of interleaved samples\n")

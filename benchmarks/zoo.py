@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,18 +36,16 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _measure(make: Any, samples: int) -> dict[str, float]:
-    import torch
-
     import scriptc
 
     net, *args = make()
     expected = net(*args)
-    candidates = [Candidate(EAGER, lambda: net(*args))]
+    candidates = [Candidate(EAGER, partial(net, *args))]
     worst = 0.0
     for name, compiled in ((SCRIPTC, scriptc.compile(net)), (FROZEN, scriptc.compile(net, freeze=True))):
         result = compiled(*args)
         worst = max(worst, ((result - expected).abs().max() / expected.abs().max()).item())
-        candidates.append(Candidate(name, lambda compiled=compiled: compiled(*args)))
+        candidates.append(Candidate(name, partial(compiled, *args)))
     times = medians(candidates, samples=samples)
     return {**times, "difference": worst}
 
@@ -54,7 +53,12 @@ def _measure(make: Any, samples: int) -> dict[str, float]:
 def _table(rows: dict[str, dict[str, float]]) -> str:
     header = ["net", EAGER, SCRIPTC, FROZEN, f"{EAGER} / {FROZEN}", "largest difference / largest result"]
     cells = [
-        [name, *(microseconds(t[k]) for k in (EAGER, SCRIPTC, FROZEN)), f"{t[EAGER] / t[FROZEN]:.2f}", f"{t['difference']:.1e}"]
+        [
+            name,
+            *(microseconds(t[k]) for k in (EAGER, SCRIPTC, FROZEN)),
+            f"{t[EAGER] / t[FROZEN]:.2f}",
+            f"{t['difference']:.1e}",
+        ]
         for name, t in rows.items()
     ]
     return table(header, cells, right=range(1, len(header)))

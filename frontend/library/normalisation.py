@@ -32,6 +32,12 @@ def layer_norm(
 
 @serves("torch.group_norm")
 def group_norm(
-    r: Reader, input: AV, num_groups: AV, weight: AV = _NONE, bias: AV = _NONE, eps: AV = _EPS, cudnn_enabled: AV = _TRUE
+    r: Reader,
+    input: AV,
+    num_groups: AV,
+    weight: AV = _NONE,
+    bias: AV = _NONE,
+    eps: AV = _EPS,
+    cudnn_enabled: AV = _TRUE,
 ) -> AV:
     return r.op("group_norm", input, num_groups, weight, bias, eps)

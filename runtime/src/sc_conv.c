@@ -428,3 +428,52 @@ SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     sc_release(cx, batch);
     return out;
 }
+
+static int conv_check_transposed(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *output_padding,
+                                 const int64_t *stride, const int64_t *dilation, int64_t groups) {
+    if (x->size[1] != w->size[0] || w->size[0] % groups)
+        return sc_raise(cx, "RuntimeError",
+                        "Given transposed=1, weight of size %s, expected input%s to have %lld channels, but got %lld channels instead",
+                        sc_shape_text(w).s, sc_shape_text(x).s, (long long)w->size[0], (long long)x->size[1]);
+    if (bias && (bias->rank != 1 || bias->size[0] != w->size[1] * groups))
+        return sc_raise(cx, "RuntimeError",
+                        "Given transposed=1, weight of size %s, expected bias to be 1-dimensional with %lld elements, but got bias of "
+                        "size %s instead", sc_shape_text(w).s, (long long)(w->size[1] * groups), sc_shape_text(bias).s);
+    for (int i = 0; i < 2; i++) {
+        if (output_padding[i] < 0) return sc_raise(cx, "RuntimeError", "negative output_padding is not supported");
+        if (output_padding[i] >= stride[i] && output_padding[i] >= dilation[i])
+            return sc_raise(cx, "RuntimeError",
+                            "output padding must be smaller than either stride or dilation, but got output_padding_height: %lld "
+                            "output_padding_width: %lld stride_height: %lld stride_width: %lld dilation_height: %lld dilation_width: "
+                            "%lld", (long long)output_padding[0], (long long)output_padding[1], (long long)stride[0],
+                            (long long)stride[1], (long long)dilation[0], (long long)dilation[1]);
+    }
+    if (w->size[2] == 0 || w->size[3] == 0)
+        return sc_raise(cx, "RuntimeError", "kernels without elements are not supported: weight of size %s", sc_shape_text(w).s);
+    return 0;
+}
+
+SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
+                                         const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
+                                         const int64_t *dilation, int64_t groups) {
+    if (conv_check_numbers(cx, x, w, stride, padding, dilation, groups) < 0) return NULL;
+    sc_tensor *batch = image_batched(cx, x), *out = NULL;
+    if (!batch) return NULL;
+    if (conv_check_transposed(cx, batch, w, bias, output_padding, stride, dilation, groups) == 0 &&
+        conv_check_dtypes(cx, batch, w, bias) == 0) {
+        conv_shape s = conv_shape_of(batch, w, stride, padding, dilation);
+        s.channels = w->size[0] / groups, s.filters = w->size[1];
+        bool fits = true;
+        for (int i = 0; i < 2; i++) {
+            s.out[i] = (s.in[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (s.kernel[i] - 1) + output_padding[i] + 1;
+            fits = fits && s.out[i] > 0;
+        }
+        if (fits) out = image_unbatched(cx, conv_compute(cx, &s, groups, true, batch, w, bias), x->rank == 3);
+        else
+            sc_raise(cx, "RuntimeError",
+                     "Given input size per channel: (%lld x %lld). Calculated output size per channel: (%lld x %lld). Output size is too "
+                     "small", (long long)s.in[0], (long long)s.in[1], (long long)s.out[0], (long long)s.out[1]);
+    }
+    sc_release(cx, batch);
+    return out;
+}
