@@ -71,7 +71,10 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, 
 typedef enum sc_scan_op { SC_CUMSUM, SC_CUMPROD, SC_LOGCUMSUMEXP } sc_scan_op; /* ORDER SCAN: ir/ops/scans.py */
 SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax's and cummin's indices */
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending); /* stable */
+
+/* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
+SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending);
+SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest); /* i64: of the first k, in order */
 
 /* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
 SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);

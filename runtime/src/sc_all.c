@@ -16,6 +16,7 @@
 #include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
+#include "sc_sort.c"
 #include "sc_special.c"
 #include "sc_norm.c"
 
