@@ -78,8 +78,8 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "normalisation",
-                   "numbers", "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
+    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "iterators", "memory",
+                   "normalisation", "numbers", "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
                    "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
