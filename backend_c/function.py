@@ -15,7 +15,7 @@ from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.regions import try_around
-from scriptc.ir.types import ITER, PtrType, is_counted
+from scriptc.ir.types import ITER, ElemType, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
 
@@ -97,12 +97,15 @@ class FunctionPrinter:
             case "c.weight":
                 return f"w->{self.program.members[op.attrs['name']]}"
             case "c.load":
-                return self.element(op)
+                return self.loaded(op)
         return self.filled(op, "text")
 
     def filled(self, op: Op, attr: str) -> str:
         template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
         return fill(template, lambda i: self.value(op.operands[i]))
+
+    def loaded(self, op: Op) -> str:
+        return f"({self.element(op)} != 0)" if op.result.type == ElemType("bool") else self.element(op)
 
     def element(self, op: Op) -> str:
         pointer, index = map(self.value, op.operands[:2])
@@ -172,7 +175,7 @@ class FunctionPrinter:
         self.set(op.result, self.filled(op, "text"))
 
     def do_c_load(self, op: Op) -> None:
-        self.set(op.result, self.element(op))
+        self.set(op.result, self.loaded(op))
 
     def do_c_store(self, op: Op) -> None:
         self.line(f"{self.element(op)} = {unwrapped(self.value(op.operands[2]))};")

@@ -9,6 +9,8 @@ BENCHMARKS = {
     "rnn": "recurrent nets: eager, torch.jit, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
+    "zoo": "convolutional nets: eager and scriptc",
+    "ops": "single operators on medium sizes: eager and scriptc",
     "memory": "resident memory over many calls, and over one call of many iterations",
     "ulp": "error of the transcendental functions over all float32 inputs",
 }

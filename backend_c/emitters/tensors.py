@@ -42,7 +42,7 @@ def view(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")), op.result.type)
 
 
-EMITTERS |= {name: view for name in ("parts", "conv2d", "max_pool2d", "avg_pool2d")}
+EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
 
 
 @emitter

@@ -16,7 +16,9 @@
 #include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
+#include "sc_sort.c"
 #include "sc_special.c"
+#include "sc_norm.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
