@@ -35,7 +35,7 @@ def test_lstm() -> None:
 def test_cells(tmp_path: Path) -> None:
     """Each compares eager, torch.jit, scriptc and the cell by hand before it measures."""
     saved = tmp_path / "cells.json"
-    bench("cells", "--hidden", "32", "--steps", "10", "--samples", "3", "--json", str(saved))
+    bench("cells", "--hidden", "64", "--steps", "10", "--samples", "3", "--json", str(saved))
     assert len(json.loads(saved.read_text())["results"]) == 10
 
 

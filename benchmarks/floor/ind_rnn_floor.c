@@ -1,5 +1,5 @@
 /* ind_rnn_floor.c - an IndRNN by hand: each unit sees of the state only itself.
- * weights: w [HIDDEN, INPUT], bias, recurrent [HIDDEN]. */
+ * weights: w [HIDDEN, INPUT], bias, recurrent [HIDDEN]; HIDDEN is a multiple of 64. */
 #include "floor.h"
 
 static float *w, *bias, *projected, *h;
