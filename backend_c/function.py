@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
-from scriptc.backend_c.literals import c_const, c_string
+from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
 from scriptc.backend_c.writer import INDENT, Writer, wrap
@@ -189,7 +189,7 @@ class FunctionPrinter:
         message = c_string(op.attrs["message"])
         if op.operands:
             values = ", ".join(map(self.value, op.operands))
-            self.line(f'sc_raise_text(cx, {c_string(op.attrs["type"])}, {message}, {values});')
+            self.line(f"sc_raise_text(cx, {c_string(op.attrs['type'])}, {message}, {values});")
         else:
             self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.line(self.fail(op))
@@ -219,9 +219,19 @@ class FunctionPrinter:
         self.block(op.regions[0])
         self.writer.close("} while (sc_iter_next(&it));")
 
+    def do_c_new(self, op: Op) -> None:
+        sizes = [fill(size, lambda i: self.value(op.operands[i])) for size in op.attrs["sizes"]]
+        like = f"{C_ENUM[op.attrs['dtype']]}, {len(sizes)}, {fill(c_array(sizes), str)}"
+        if op.attrs["take"] < 0:
+            self.set(op.result, f"sc_empty(cx, {like})")
+        else:
+            self.set(op.result, f"sc_take(cx, {self.value(op.operands[op.attrs['take']])}, {like})")
+        self.line(f"if (!{self.value(op.result)}) {self.fail(op)}")
+
     def do_c_for(self, op: Op) -> None:
         k = self.variables[op.regions[0].args[0]]
-        self.line("SC_VECTORIZE")
+        if not any(inner.name == "c.for" for inner in op.regions[0].ops):
+            self.line("SC_VECTORIZE")
         self.writer.open(f"for (int64_t {k} = 0; {k} < {self.value(op.operands[0])}; {k}++) {{")
         self.block(op.regions[0])
         self.writer.close()
@@ -289,9 +299,7 @@ class FunctionPrinter:
             self.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
             return
         k, n = self.local.unseen("k"), self.local.unseen("n")
-        self.writer.open(
-            f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{"
-        )
+        self.writer.open(f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{")
         self.declare(op.regions[0].args[0], f" = sc_range_at({start}, {step}, {k})")
 
     def end_label(self, op: Op) -> None:
@@ -374,6 +382,8 @@ def _is_empty(block: Block) -> bool:
 
 
 def _is_stored(pointer: Value) -> bool:
-    return any(user.name == "c.store" for user in pointer.users())
-
-
+    """Whether anything is written through a pointer, or through one that is reckoned from it."""
+    return any(
+        user.name == "c.store" or any(isinstance(r.type, PtrType) and _is_stored(r) for r in user.results)
+        for user in pointer.users()
+    )

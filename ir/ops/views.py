@@ -229,6 +229,6 @@ ROWS = [
           raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),))),
     OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
           raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,)))),
-    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS, ref="Tensor.repeat",
+    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",
           reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
 ]  # fmt: skip

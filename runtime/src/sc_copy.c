@@ -175,6 +175,22 @@ SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x) {
     return x;
 }
 
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x) {
+    int64_t expected = 1;
+    bool plain = true;
+    for (int d = x->rank; d-- > 0; expected *= x->size[d]) plain = plain && x->stride[d] == expected;
+    if (!plain && x->numel) return filled_from(cx, sc_empty(cx, x->dtype, x->rank, x->size), x);
+    sc_retain(x);
+    return x;
+}
+
+SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank) {
+    if (x->rank == rank && sc_same_sizes(x->size, size, rank)) return sc_contiguous(cx, x);
+    sc_tensor *wide = sc_expand(cx, x, size, rank), *out = wide ? sc_contiguous(cx, wide) : NULL;
+    sc_release(cx, wide);
+    return out;
+}
+
 SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype) {
     if (x->dtype != dtype) return filled_from(cx, sc_empty_like(cx, x, dtype), x);
     sc_retain(x);
