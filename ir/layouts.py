@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import known_int, upper_bounds
-from scriptc.ir.regions import slots
+from scriptc.ir.regions import fed_slots, slots
 from scriptc.ir.shapes import Shapes, settled
 from scriptc.ir.types import TensorType
 
@@ -81,6 +82,11 @@ def _has_rank(value: Value) -> bool:
 def _is_inside_fuse(op: Op) -> bool:
     holder = op.parent.parent if op.parent is not None else None
     return holder is not None and not holder.has("CONTROL")
+
+
+def _asks_for_sizes(check: Op) -> bool:
+    """Whether this is a check that strides do not matter to."""
+    return check.name == "check" and OPS[check.attrs["of"]].check not in ("view", "reshape")
 
 
 def access(value: Value) -> Access:
@@ -153,6 +159,28 @@ class Layouts:
             if dims[inner] or dims[outer]:
                 continue
             return dims[inner] is not None and dims[outer] is not None and self._in_order(v, outer, inner)
+        return True
+
+    def strides_are_free(self, value: Value) -> bool:
+        """Whether nobody can tell which strides a value has, nor through it which its operands have: it is computed with,
+        and ends in results whose strides do not follow from it.
+        """
+        seen, todo = set[Value](), [value]
+        while todo:
+            v = todo.pop()
+            if v in seen or v in self.plain:
+                continue
+            seen.add(v)
+            for (_, i), user in v.uses.items():
+                if user.has("TERMINATOR") or user.has("CONTROL"):
+                    into = fed_slots(user, i)
+                    if not into:
+                        return False
+                    todo += [x for slot in into for x in (slot.arg, slot.result) if x is not None]
+                elif user.has("ELEMENTWISE") or user.name == "fuse" or is_followed(user):
+                    todo += user.results
+                elif not user.has("PLAIN") and user.name not in ("stacked.put", "size") and not _asks_for_sizes(user):
+                    return False
         return True
 
     def _in_order(self, value: Value, outer: int, inner: int) -> bool:

@@ -19,7 +19,7 @@ from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
 _FULL = (
-    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,straighten,cse,dce"
+    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,stack_lists,clean,fuse,straighten,cse,dce"
 )
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 

@@ -6,8 +6,9 @@
                                                         %y = fuse(%a) do ...
 
 `plain` gives the tensor itself where its strides are those of a new one, which is what most arguments and weights have. The
-loop can then be printed without asking for strides (backend_c/emitters/nests.py). Not done for what the loop may write, nor
-where it takes rows by an index of its own: it might take few.
+loop can then be printed without asking for strides (backend_c/emitters/nests.py). Not done where the strides of a result
+would follow those of the tensor and could be seen, for what the loop may write, nor where it takes rows by an index of its
+own: it might take few.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ def run(module: Module, options: Mapping[str, int]) -> bool:
         straighten = _Straightener(func)
         for op in [o for o in func.body.walk() if (o.has("ELEMENTWISE") or o.name == "fuse") and o.enclosing(is_loop)]:
             if op.enclosing(lambda o: o.name == "fuse") is not None:
+                continue
+            if not all(r in straighten.layouts.plain or straighten.layouts.strides_are_free(r) for r in op.results):
                 continue
             operands = [straighten.operand(op, v) if isinstance(v.type, TensorType) else v for v in op.operands]
             if operands != list(op.operands):

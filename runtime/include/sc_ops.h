@@ -56,6 +56,10 @@ SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itse
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+/* what a loop appends `total` times, joined as it comes (sc_stacked.c) */
+SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx);
+SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
+SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
 /* along the first dim; tensors of one dtype, whose other sizes fit */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
