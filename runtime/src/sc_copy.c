@@ -218,6 +218,11 @@ SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *re
     }
     sc_tensor *t = sc_empty(cx, x->dtype, rank, size);
     if (!t || t->numel == 0) return t;
+    if (n == 0 || (spread[n - 1] == 1 && (n == 1 || (n == 2 && spread[0] == 0)))) { /* one row, again and again */
+        size_t row = sc_dtype_size(x->dtype) * (size_t)(n ? split[n - 1] : 1), all = sc_dtype_size(x->dtype) * (size_t)t->numel;
+        for (size_t at = 0; at < all; at += row) memcpy((char *)t->data + at, x->data, row);
+        return t;
+    }
     int64_t next = 1;
     for (int d = n; d-- > 0;) {
         own[d] = next;
