@@ -268,7 +268,7 @@ class FunctionPrinter:
             self.set(op.result, f"sc_empty(cx, {like})")
         else:
             self.set(op.result, f"sc_take(cx, {self.value(op.operands[op.attrs['take']])}, {like})")
-        self.line(f"if (!{self.value(op.result)}) {self.fail(op)}")
+        self.fail(op, f"!{self.value(op.result)}")
 
     def do_c_for(self, op: Op) -> None:
         k = self.variables[op.regions[0].args[0]]
