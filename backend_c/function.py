@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
-from scriptc.backend_c.literals import c_const, c_string
+from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
 from scriptc.backend_c.writer import INDENT, Writer, wrap
@@ -264,9 +264,19 @@ class FunctionPrinter:
         self.block(op.regions[0])
         self.writer.close("} while (sc_iter_next(&it));")
 
+    def do_c_new(self, op: Op) -> None:
+        sizes = [fill(size, lambda i: self.value(op.operands[i])) for size in op.attrs["sizes"]]
+        like = f"{C_ENUM[op.attrs['dtype']]}, {len(sizes)}, {fill(c_array(sizes), str)}"
+        if op.attrs["take"] < 0:
+            self.set(op.result, f"sc_empty(cx, {like})")
+        else:
+            self.set(op.result, f"sc_take(cx, {self.value(op.operands[op.attrs['take']])}, {like})")
+        self.fail(op, f"!{self.value(op.result)}")
+
     def do_c_for(self, op: Op) -> None:
         k = self.variables[op.regions[0].args[0]]
-        self.line("SC_VECTORIZE")
+        if not any(inner.name == "c.for" for inner in op.regions[0].ops):
+            self.line("SC_VECTORIZE")
         self.writer.open(f"for (int64_t {k} = 0; {k} < {self.value(op.operands[0])}; {k}++) {{")
         self.block(op.regions[0])
         self.writer.close()
@@ -433,4 +443,8 @@ def _is_empty(block: Block) -> bool:
 
 
 def _is_stored(pointer: Value) -> bool:
-    return any(user.name == "c.store" for user in pointer.users())
+    """Whether anything is written through a pointer, or through one that is reckoned from it."""
+    return any(
+        user.name == "c.store" or any(isinstance(r.type, PtrType) and _is_stored(r) for r in user.results)
+        for user in pointer.users()
+    )

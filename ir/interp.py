@@ -115,6 +115,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def concat(*tensors: Any, slot: int = 0) -> Any:
         return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
 
+    def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
+        stacked.append(item)
+
+    def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
+        return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
+
     own: dict[str, Callable[..., Any]] = {
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
@@ -123,6 +129,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "conv_transpose2d": conv_transpose2d, "topk": topk,
+        "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
