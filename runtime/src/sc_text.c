@@ -103,6 +103,6 @@ SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...) {
     va_start(values, format);
     text t = text_format(format, &values);
     va_end(values);
-    if (cx->print && t.data) cx->print(cx->user, t.data);
+    if (cx->print && t.data) cx->print(cx->user, t.data, t.len);
     free(t.data);
 }
