@@ -6,6 +6,7 @@ loop. An object that a c.read took out of a list is retained on the spot. Then, 
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.
+- A call that may take over its first operand is told when nothing uses that behind it, on any path.
 - If that last use is the terminator, or a loop that starts with it as a carried value, it is moved: the
   receiver owns it, nothing is counted. One value can be moved once; further receivers get a retained one.
 - A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scriptc.backend_c.emitters.strings import REUSE
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import is_counted
@@ -60,7 +62,22 @@ class _Function:
         for (block, at), values in self.after.items():
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
+        for op in self.func.body.walk():
+            if op.name == "c.call" and REUSE in op.attrs["args"]:
+                op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if self.is_last(op, op.operands[0]) else "false")
         self.insert()
+
+    def is_last(self, op: Op, value: Value) -> bool:
+        """Whether we own a value, and nothing that can run behind `op` uses it."""
+        at = op
+        while value in self.last and at.parent is not value.block:
+            block = at.parent
+            assert block is not None and block.parent is not None
+            later = any(self.position[o] > self.position[at] for o in _users_in(value, block))
+            if later or block.parent.name not in ("if", "scope"):
+                return False
+            at = block.parent
+        return self.last.get(value) == self.position[at]
 
     def collect(self, block: Block) -> None:
         in_loop = block.parent is not None and block.parent.name == "loop"
@@ -146,9 +163,19 @@ def _users(value: Value) -> Iterator[Op]:
             yield from _users(user.result)
 
 
+def _users_in(value: Value, block: Block) -> Iterator[Op]:
+    """The ops of a block that use a value, or hold what does."""
+    for user in _users(value):
+        at = user
+        while at.parent is not block and at.parent is not None and at.parent.parent is not None:
+            at = at.parent.parent
+        if at.parent is block:
+            yield at
+
+
 def _is_counted(value: Value) -> bool:
-    """Whether taking the value means to count: it is an object, and not NULL for sure."""
-    return is_counted(value.type) and not (value.op is not None and value.op.name == "undef")
+    """Whether taking the value means to count: it is an object, and neither NULL for sure nor a constant."""
+    return is_counted(value.type) and not (value.op is not None and value.op.name in ("undef", "const"))
 
 
 def _blocks(block: Block) -> Iterator[Block]:

@@ -15,7 +15,6 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
-    Formatted,
     GeneratorV,
     Ident,
     Kinds,
@@ -28,10 +27,11 @@ from scriptc.frontend.values import (
     Poison,
     RangeV,
     SuperV,
-    Text,
     Tup,
     Unbound,
     describe,
+    is_run_time_text,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
@@ -39,11 +39,13 @@ from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.regions import slot_of
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
     INT,
     NEVER,
+    STR,
     Elem,
     JoinError,
     ListType,
@@ -108,7 +110,8 @@ class Assumptions:
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
+    varied: set[int] = field(default_factory=set)  # places of strings that had many values
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
 
 
@@ -144,7 +147,7 @@ class Context:
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
-        self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+        self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
 
     # ---- supplied by the parts ----
     def eval(self, node: ast.expr) -> AV:
@@ -269,6 +272,24 @@ class Context:
     def raise_with(self, type: str, message: AV) -> NoReturn:
         raise NotImplementedError
 
+    def is_known(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def is_slice(self, index: AV) -> bool:
+        raise NotImplementedError
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        raise NotImplementedError
+
+    def text_of(self, value: AV) -> AV:
+        raise NotImplementedError
+
+    def text_item(self, text: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def character(self, text: Value, index: Value) -> AV:
+        raise NotImplementedError
+
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
         raise NotImplementedError
 
@@ -367,8 +388,10 @@ class Context:
         match av:
             case Dyn(value):
                 return value
-            case Known(obj) if type(obj) in NUMBERS or obj is None or isinstance(obj, str):
+            case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
+            case Known(str() as text):
+                return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
             case Tup(items):
@@ -379,6 +402,8 @@ class Context:
                 return value
             case Poison():
                 raise Poisoned
+            case OneOf() if is_text(av):
+                return self.value(self.split(av, lambda a: Dyn(self.value(a))))
             case OneOf(alternatives=alternatives):
                 if Kinds.NONE in alternatives:
                     return self.value(self.present(av, "TypeError", "None is not supported here"))
@@ -430,7 +455,7 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
-                return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
+                return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
@@ -441,8 +466,6 @@ class Context:
                 return "range"
             case ObjectV():
                 return av.cls.__name__
-            case Text():
-                return "str"
         return "function"
 
     def known(self, av: AV, what: str) -> Any:
@@ -455,10 +478,6 @@ class Context:
             case ListV(items=items) if items is not None:
                 self.observe(av)
                 return [self.known(i, what) for i in items]
-            case Text(parts):
-                return "".join(str(self.known(p, what)) for p in parts)
-            case Formatted(value, spec):
-                return format(self.known(value, what), spec)
             case Poison():
                 raise Poisoned
             case Dyn(value) if isinstance(value.type, ScalarType):
@@ -483,12 +502,25 @@ class Context:
             if v in self.number_args:
                 self.assume.changing.remove(self.number_args[v])
                 return True
-            if v in self.int_args:
-                self.assume.known_args.add(self.int_args[v])
+            if v in self.arg_places:
+                self.assume.known_args.add(self.arg_places[v])
                 return True
-            if v.op is not None and all(isinstance(o.type, ScalarType) for o in v.op.operands):
+            slot = slot_of(v) if v.op is not None else None
+            if slot is not None:
+                todo += [op.operands[i] for op, i in slot.into_result if i < len(op.operands)]
+            if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
                 todo += v.op.operands
         return False
+
+    def prefer_known(self, av: AV, other: AV) -> None:
+        """A string argument that is compared as a whole with a known string is a choice among few, so that the code is
+        better made for its value; unless it was seen to have many."""
+        if not is_run_time_text(av) or not (isinstance(other, Known) and other.obj):
+            return
+        place = self.arg_places.get(av.value)  # type: ignore[attr-defined]
+        if place is not None and place not in self.assume.varied:
+            self.assume.known_args.add(place)
+            raise Restart
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:
@@ -582,7 +614,11 @@ def _is_storable(elem: Type) -> bool:
     """Whether lists of such elements exist at run time."""
     if isinstance(elem, TupleType):
         return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
-    return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
+    return elem in (INT, FLOAT, BOOL, STR, NEVER) or isinstance(elem, (TensorType, ListType))
+
+
+def _may_be_known(t: Type) -> bool:
+    return isinstance(t, ScalarType) or (isinstance(t, ListType) and t.elem == STR)
 
 
 def _has_tuples(t: Type) -> bool:

@@ -39,9 +39,10 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ListType, TensorType, TupleType, Type, join, list_of
 
 _MAX_READINGS = 100
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Entry:
     live: list[Live]
     guards: list[Guard]
     numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
+    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
 
 
 class EntryReader(Calls, Reader):
@@ -67,10 +69,8 @@ class EntryReader(Calls, Reader):
             case KnownSpec(obj):
                 return Known(obj)
             case ScalarSpec(kind):
-                value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
-                self.int_args[value] = self.places
-                self.places += 1
-                return Dyn(value)
+                value = self.parameter(_SCALARS[kind], name)
+                return Dyn(self.placed(value) if kind != "bool" else value)
             case TensorSpec(dtype, sizes):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
@@ -78,7 +78,7 @@ class EntryReader(Calls, Reader):
                 value = self.parameter(_list_type(spec), name)
                 assert isinstance(value.type, ListType)
                 self.cells.append((("argument", name), value.type.cell))
-                return ListV(value)
+                return ListV(self.placed(value) if value.type.elem == STR else value)
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
@@ -97,6 +97,12 @@ class EntryReader(Calls, Reader):
 
     places = 0
 
+    def placed(self, value: Value) -> Value:
+        """A parameter that another reading can know; counted as `Signature` does."""
+        self.arg_places[value] = self.places
+        self.places += 1
+        return value
+
     def parameter(self, type: Type, name: str) -> Value:
         value = Value(type, self.body, re.sub(r"\W", "_", name))
         self.body.args.append(value)
@@ -110,7 +116,7 @@ def _list_type(spec: Spec | None) -> Type:
         case TensorSpec(dtype, sizes):
             return TensorType(dtype, (None,) * len(sizes))
         case ScalarSpec(kind):
-            return {"i64": INT, "f64": FLOAT, "bool": BOOL}[kind]
+            return _SCALARS[kind]
     raise AssertionError(spec)
 
 
@@ -157,26 +163,28 @@ def _spec_of_type(t: Type) -> Spec:
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (),
+    changing: Collection[Any] = (), varied: Collection[int] = (),
 ) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
-    their dict, key), that are not to be baked in because they change between calls. Raises CompileError with every error
+    their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
+    are not to be baked in while that can be helped. Raises CompileError with every error
     found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
     """
     library.load()
-    assume = Assumptions(changing=set(changing))
+    assume = Assumptions(changing=set(changing), varied=set(varied))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
-        specs = Signature(frozenset(assume.known_args), dynamic).of(arguments)
+        signature = Signature(frozenset(assume.known_args), dynamic)
+        specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
-            return _read_once(reader, func, receiver, specs)
+            return _read_once(reader, func, receiver, specs, signature.texts)
         except Restart:
             continue
         except (CompileError, TypeError, RecursionError):
@@ -191,7 +199,9 @@ def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec]) -> Entry:
+def _read_once(
+    reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec], texts: dict[int, str]
+) -> Entry:
     try:
         source = source_of(func)
     except SourceError as e:
@@ -228,8 +238,9 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
     return Entry(
-        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
-    )
+        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers,
+        texts,
+    )  # fmt: skip
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:

@@ -149,6 +149,8 @@ class Lookup(Context):
                 if found is None:
                     self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
                 return found
+            case Dyn() if not hasattr(self.python_class(owner), name):
+                self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
             case OneOf():
                 owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
                 return self.split(owner, lambda o: self.attribute(o, name))

@@ -27,12 +27,12 @@ class _Leave(Exception):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x` and `list.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `str.x` are methods called with the object first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
+    if head in ("Tensor", "list", "str"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "str": str}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -116,6 +116,14 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {
+        "str:code": lambda s, i: ord(s[i]), "str:slice": lambda s, *bounds: s[slice(*bounds)],
+        "str:escaped": lambda s: s.encode("ascii", "backslashreplace").decode(),
+        "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
+        "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
+    }  # fmt: skip
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
+    own |= {f"code:{n}": lambda code, test=getattr(str, n): test(chr(code)) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
@@ -314,6 +322,9 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (formatted(op.attrs["format"], operands),)
+
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")
         return ()
@@ -328,5 +339,5 @@ class Interpreter:
         return (operands[0],)
 
     def do_warn(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        self.warnings.append((op.attrs["category"], op.attrs["message"]))
+        self.warnings.append((op.attrs["category"], formatted(op.attrs["message"], operands)))
         return ()

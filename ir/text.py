@@ -1,7 +1,6 @@
-"""Texts with numbers in them: a format and the values of its conversions.
+"""Texts with values in them: a format and the values of its conversions.
 
-%i is an int, %b a bool, %r a float as repr() writes it, %% a percent sign; all else as in C, with a spec in front of f, e
-(floats) or d (ints).
+%i is an int, %b a bool, %r a float as repr() writes it, %s a string, %% a percent sign.
 """
 
 from __future__ import annotations
@@ -10,15 +9,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_CONVERSION = re.compile(r"%(%|[^ibrfed%]*[ibrfed])")
+_CONVERSION = re.compile(r"%([%ibrs])")
 
 
 def formatted(format: str, values: Sequence[Any]) -> str:
     rest = iter(values)
 
-    def one(m: re.Match[str]) -> str:
-        if m[1] == "%":
-            return "%"
-        return str(next(rest)) if m[1] in ("i", "b", "r") else f"%{m[1]}" % next(rest)
-
-    return _CONVERSION.sub(one, format)
+    return _CONVERSION.sub(lambda m: "%" if m[1] == "%" else str(next(rest)), format)

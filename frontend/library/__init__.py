@@ -51,7 +51,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list"):
+            if name.partition(".")[0] in ("Tensor", "aten", "list", "str"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func
@@ -82,5 +82,5 @@ def load() -> None:
                    "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
-                   "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
+                   "recurrent", "reductions", "resizing", "sets", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

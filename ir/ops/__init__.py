@@ -17,13 +17,14 @@ from scriptc.ir.ops import (
     scalars,
     scans,
     special,
+    strings,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise,
+    structure, scalars, strings, containers, checks, memory, creation, pointwise,
     special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip

@@ -1,4 +1,5 @@
 /* sc_list.c - what Python's lists do beyond append, get and set, which stand in sc_core.c. */
+#include "../include/sc_str.h"
 #include "sc_internal.h"
 
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
@@ -56,6 +57,7 @@ done:
 }
 
 static inline bool list_less(sc_value a, sc_value b, char member) {
+    if (member == 's') return sc_str_compare(a.s, b.s) < 0;
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;
 }
 

@@ -49,23 +49,13 @@ static inline sc_str *str_shared(const sc_str *s) { /* one more reference */
     return (sc_str *)s;
 }
 
-static inline int str_width(uint32_t most) {
-    return most < 0x100 ? 1 : most < 0x10000 ? 2 : 4;
-}
-
-static inline void str_put(void *data, int width, int64_t i, uint32_t code) {
-    if (width == 1) ((uint8_t *)data)[i] = (uint8_t)code;
-    else if (width == 2) ((uint16_t *)data)[i] = (uint16_t)code;
-    else ((uint32_t *)data)[i] = code;
-}
-
 /* Copies n code points of s from `from` to `at` in data; width holds them. */
 static void str_put_part(void *data, int width, int64_t at, const sc_str *s, int64_t from, int64_t n) {
     if (width == s->width) {
         memcpy((char *)data + at * width, (const char *)s->data + from * width, (size_t)(n * width));
         return;
     }
-    for (int64_t i = 0; i < n; i++) str_put(data, width, at + i, sc_str_code(s, from + i));
+    for (int64_t i = 0; i < n; i++) sc_str_put(data, width, at + i, sc_str_code(s, from + i));
 }
 
 static uint32_t str_most(const sc_str *s, int64_t start, int64_t n) { /* an upper bound of the same width */
@@ -77,8 +67,8 @@ static uint32_t str_most(const sc_str *s, int64_t start, int64_t n) { /* an uppe
 
 SC_KERNEL sc_str *sc_str_chr(sc_ctx *cx, int64_t code) {
     if (code < 256) return (sc_str *)&str_chars[code];
-    sc_str *s = sc_str_new(cx, str_width((uint32_t)code), 1);
-    if (s) str_put(s->data, s->width, 0, (uint32_t)code);
+    sc_str *s = sc_str_new(cx, sc_str_width((uint32_t)code), 1);
+    if (s) sc_str_put(s->data, s->width, 0, (uint32_t)code);
     return s;
 }
 
@@ -86,7 +76,7 @@ SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len)
     if (len == s->len) return str_shared(s);
     if (len == 0) return (sc_str *)&str_empty;
     if (len == 1) return sc_str_chr(cx, sc_str_code(s, start));
-    sc_str *made = sc_str_new(cx, str_width(str_most(s, start, len)), len);
+    sc_str *made = sc_str_new(cx, sc_str_width(str_most(s, start, len)), len);
     if (made) str_put_part(made->data, made->width, 0, s, start, len);
     return made;
 }
@@ -103,8 +93,8 @@ SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t sto
     uint32_t most = 0;
     for (int64_t k = 0; k < n; k++) most |= sc_str_code(s, start + k * step);
     if (n == 1) return sc_str_chr(cx, most);
-    sc_str *made = sc_str_new(cx, str_width(most), n);
-    for (int64_t k = 0; made && k < n; k++) str_put(made->data, made->width, k, sc_str_code(s, start + k * step));
+    sc_str *made = sc_str_new(cx, sc_str_width(most), n);
+    for (int64_t k = 0; made && k < n; k++) sc_str_put(made->data, made->width, k, sc_str_code(s, start + k * step));
     return made;
 }
 
@@ -132,14 +122,14 @@ SC_KERNEL sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) {
 }
 
 SC_KERNEL sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
-    int width = str_width((uint32_t)code);
+    int width = sc_str_width((uint32_t)code);
     if (reuse && a->obj.refs == 1 && a->width >= width && a->len && (size_t)(a->len + 1) * a->width <= a->room) {
-        str_put(a->data, a->width, a->len++, (uint32_t)code);
+        sc_str_put(a->data, a->width, a->len++, (uint32_t)code);
         a->hash = 0;
         return str_shared(a);
     }
     uint32_t data = 0;
-    str_put(&data, width, 0, (uint32_t)code);
+    sc_str_put(&data, width, 0, (uint32_t)code);
     sc_str last = {.obj = {.refs = SC_IMMORTAL}, .width = (uint8_t)width, .len = 1, .data = &data};
     return a->len ? sc_str_concat(cx, a, &last, reuse) : sc_str_chr(cx, code);
 }
@@ -203,11 +193,11 @@ SC_KERNEL sc_str *sc_str_from_utf8(sc_ctx *cx, const char *bytes, size_t n) {
     int64_t len = 0;
     for (size_t i = 0, used; i < n; i += used, len++) most |= utf8_next(p + i, n - i, &used);
     if (len == 0) return (sc_str *)&str_empty;
-    sc_str *s = sc_str_new(cx, str_width(most), len);
+    sc_str *s = sc_str_new(cx, sc_str_width(most), len);
     if (!s) return NULL;
     if (most < 0x80) memcpy(s->data, bytes, n);
     else
-        for (size_t i = 0, used, k = 0; i < n; i += used) str_put(s->data, s->width, (int64_t)k++, utf8_next(p + i, n - i, &used));
+        for (size_t i = 0, used, k = 0; i < n; i += used) sc_str_put(s->data, s->width, (int64_t)k++, utf8_next(p + i, n - i, &used));
     return s;
 }
 
@@ -325,7 +315,7 @@ SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const
         from = next + old->len;
     }
     str_put_part(made->data, made->width, at, s, from, s->len - from);
-    if (made->width == 1 || str_width(str_most(made, 0, len)) == made->width) return made;
+    if (made->width == 1 || sc_str_width(str_most(made, 0, len)) == made->width) return made;
     sc_str *narrower = sc_str_of(cx, made->width, made->data, len); /* what was wide has been replaced */
     sc_release(cx, made);
     return narrower;

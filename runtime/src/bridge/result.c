@@ -30,7 +30,7 @@ static void note(const node *n, sc_value v)
 
 static void note_tree(const node *n, const sc_value **next)
 {
-    if (n->kind <= N_BOOL || n->kind == N_LIST)
+    if (n->kind <= N_STR || n->kind == N_LIST)
         note(n, *(*next)++);
     else
         for (int i = 0; i < n->n; i++)
@@ -75,6 +75,7 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_INT: return PyLong_FromLongLong(v.i);
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
+    case N_STR: return PyUnicode_FromKindAndData(v.s->width, v.s->data, (Py_ssize_t)v.s->len);
     case N_TUPLE: {
         const sc_value *next = v.l->items;
         return give_tuple(f, n, &next);
