@@ -12,6 +12,7 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
+from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.values import (
@@ -75,7 +76,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings):
+class Operators(Alternatives, Strings, Knowledge):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:

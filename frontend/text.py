@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from string import Formatter
@@ -14,9 +15,10 @@ from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, FLOAT, INT, STR
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
 
-_CODES = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s"}
+_CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s"}
+_FORMATS: dict[Type | None, str] = {INT: "int.format", FLOAT: "float.format", STR: "str.format"}
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?([a-zA-Z%])")
 
 
@@ -73,19 +75,23 @@ class Texts(Context):
             return self.choose(self.truth(spec), as_int, lambda: self.text_of(value))
         if kind == BOOL:
             value, kind = Dyn(self.integer(value)), INT
-        name = {INT: "int.format", FLOAT: "float.format", STR: "str.format"}.get(kind) if kind is not None else None
+        name = _FORMATS.get(kind)
         if name is None:
             self.fail(f"a format of {describe(value)} is not supported in compiled code", "format its numbers")
         return self.op(name, value, spec)
 
-    def format_text(self, template: str, args: Sequence[AV], kwargs: dict[str, AV], depth: int = 2) -> AV:
+    def format_text(self, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """template.format(*args, **kwargs); fields are numbers or names."""
-        parts: list[AV] = []
-        automatic = iter(range(len(args) + template.count("{")))
-        return self.fields(template, args, kwargs, automatic, parts, depth)
+        return self.fields(template, args, kwargs, itertools.count(), [], 2)
 
     def fields(
-        self, template: str, args: Sequence[AV], kwargs: dict[str, AV], automatic: Iterator[int], parts: list[AV], depth: int
+        self,
+        template: str,
+        args: Sequence[AV],
+        kwargs: dict[str, AV],
+        automatic: Iterator[int],
+        parts: list[AV],
+        depth: int,
     ) -> AV:
         try:
             pieces = list(Formatter().parse(template)) if depth else self.too_deep()
@@ -105,7 +111,8 @@ class Texts(Context):
                     self.raises_at_run_time("KeyError", repr(name))
                 self.fail(f"the field '{name}' of a format is not supported", "use plain names and numbers")
             value = args[int(name)] if name.isdigit() else kwargs[name]
-            parts += self.field(value, conversion, self.fields(spec or "", args, kwargs, automatic, [], depth - 1))
+            inner = self.fields(spec, args, kwargs, automatic, [], depth - 1) if spec else Known("")
+            parts += self.field(value, conversion, inner)
         return self.joined(parts)
 
     def too_deep(self) -> NoReturn:

@@ -10,7 +10,9 @@ SOURCE_DIR = Path(__file__).parent / "src"
 # A function that other files may call, at its definition.
 _DEFINITION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{", re.MULTILINE)
 # A function that headers define, with its body.
-_INLINE = re.compile(r"^(?:static inline|SC_SCALAR|SC_TEXT)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(
+    r"^(?:static inline|SC_SCALAR|SC_TEXT)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+)
 _PRIVATE_HEADER = re.compile(r'^#include "(\w+)\.h"', re.MULTILINE)
 
 

@@ -30,7 +30,7 @@ def _text(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (STR,)
 
 
-_NAMES = {INT: "SymInt", FLOAT: "Scalar"}
+_NAMES: dict[Type, str] = {INT: "SymInt", FLOAT: "Scalar"}
 
 
 def _row(name: str, result: Type, operands: str, ref: str, *types: Type, kernel: str | None = None, c: str | None = None,

@@ -65,7 +65,9 @@ def main() -> None:
                 special.append(f"{{{code}, {i}, {len(s)}, {{{codes}}}}}")
     assert len(kinds) < 1 << KIND_BITS
     print(f"/* Written by runtime/tools/unicode_tables.py from Unicode {unicodedata.unidata_version}. */")
-    print(table("unicode_kinds", "struct unicode_kind", (f"{{{k[0]}, {{{', '.join(map(str, k[1:]))}}}}}" for k in kinds)))
+    print(
+        table("unicode_kinds", "struct unicode_kind", (f"{{{k[0]}, {{{', '.join(map(str, k[1:]))}}}}}" for k in kinds))
+    )
     print(table("unicode_runs", "uint32_t", map(hex, runs)))
     print(table("unicode_special", "struct unicode_special", special))
     print(f"{len(kinds)} kinds, {len(runs)} runs, {len(special)} special", file=sys.stderr)

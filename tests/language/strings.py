@@ -5,7 +5,17 @@ from __future__ import annotations
 from language.cases import cases
 
 TEXT = "Hello, wörld! foo_2 = 3.5e-1 'ß'"
-TEXTS = (TEXT, "", " ", "ǆΑΣ ΣΑΣ. İstanbul", "日本語 \U0001f34e\t一二\n", "a\r\nb\x85c\u2028", "ALL CAPS", "Title Case", "x")
+TEXTS = (
+    TEXT,
+    "",
+    " ",
+    "ǆΑΣ ΣΑΣ. İstanbul",
+    "日本語 \U0001f34e\t一二\n",
+    "a\r\nb\x85c\u2028",
+    "ALL CAPS",
+    "Title Case",
+    "x",
+)
 
 
 @cases(*TEXTS)
@@ -149,14 +159,29 @@ def ints_of_bases(s, base):
     return int(s, base)
 
 
-@cases("1.5", " -.5e3 ", "inf", "-Infinity", "nan", "1_0.0_1", "٣.٥", "1e400", "x", "", "0x1p3", "1e", ".", "1._5", "1 2")
+@cases(
+    "1.5", " -.5e3 ", "inf", "-Infinity", "nan", "1_0.0_1", "٣.٥", "1e400", "x", "", "0x1p3", "1e", ".", "1._5", "1 2"
+)
 def floats(s):
     return float(s)
 
 
-@cases((0, 0.0, True), (-5, 1e16, False), (2**62, 1.5e-7, True), (42, 5e-324, True), (7, 0.1 + 0.2, False), (1, 1e22, True))
+@cases(
+    (0, 0.0, True), (-5, 1e16, False), (2**62, 1.5e-7, True), (42, 5e-324, True), (7, 0.1 + 0.2, False), (1, 1e22, True)
+)
 def texts_of_values(n, x, b):
-    return str(n), str(x), str(b), repr(x), str((n, x)), str([n, n]), f"{n} {x} {b}", str(None), str("a'b"), repr([str(n), "'"])
+    return (
+        str(n),
+        str(x),
+        str(b),
+        repr(x),
+        str((n, x)),
+        str([n, n]),
+        f"{n} {x} {b}",
+        str(None),
+        str("a'b"),
+        repr([str(n), "'"]),
+    )
 
 
 @cases((0, 0.0), (-1234567, 1234567.891), (255, -0.00012345), (99, float("inf")), (5, float("nan")), (3, 2.5))
@@ -173,7 +198,12 @@ def formats(n, x):
 
 @cases("ab", "β", "a'b", "")
 def formats_of_texts(s):
-    return f"{s:5}|{s:>5}|{s:^5}|{s:*<6}|{s:.1}|{s!r}|{s!a}|{s!s:>4}", "%s %r %10s" % (s, s, s), "{0}{0}".format(s), f"{s:{'>7'}}"
+    return (
+        f"{s:5}|{s:>5}|{s:^5}|{s:*<6}|{s:.1}|{s!r}|{s!a}|{s!s:>4}",
+        "%s %r %10s" % (s, s, s),
+        "{0}{0}".format(s),
+        f"{s:{'>7'}}",
+    )
 
 
 @cases((5, "d"), (5, "x"), (5, ">6"), (5, "s"), (5, ".2"), (5, "zz"), (5, ""))
@@ -194,7 +224,18 @@ def lists_of_texts(xs):
     xs.append("new")
     xs.sort(reverse=True)
     n = xs.index("new")
-    return ys, zs, xs, n, "a" in xs, ",".join(xs), xs.count("a"), [x + "!" for x in xs], ", ".join(x.upper() for x in xs), str(ys)
+    return (
+        ys,
+        zs,
+        xs,
+        n,
+        "a" in xs,
+        ",".join(xs),
+        xs.count("a"),
+        [x + "!" for x in xs],
+        ", ".join(x.upper() for x in xs),
+        str(ys),
+    )
 
 
 @cases(["b", "a"], [])
@@ -277,7 +318,7 @@ def word_counts(text):
 @cases("abc", "")
 def unpacked(s):
     first = s[:1]
-    letters = [*s.split("b")]
+    letters = list(s.split("b"))
     for i, c in enumerate(reversed(s)):
         first += c * i
     for a, b in zip(s, s[1:], strict=False):

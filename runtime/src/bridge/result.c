@@ -42,6 +42,13 @@ static void note_tree(const node *n, const sc_value **next)
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next);
 
+static PyObject *give_str(const sc_str *s)
+{
+    if (!s) /* one of several results, and not the one */
+        Py_RETURN_NONE;
+    return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
+}
+
 static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
     PyObject *list = PyList_New(l->len);
@@ -75,7 +82,7 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_INT: return PyLong_FromLongLong(v.i);
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
-    case N_STR: return PyUnicode_FromKindAndData(v.s->width, v.s->data, (Py_ssize_t)v.s->len);
+    case N_STR: return give_str(v.s);
     case N_TUPLE: {
         const sc_value *next = v.l->items;
         return give_tuple(f, n, &next);
