@@ -23,6 +23,7 @@ from scriptc.frontend.values import (
     Dyn,
     Kinds,
     Known,
+    KnownLengthListV,
     ListV,
     ObjectV,
     OneOf,
@@ -480,7 +481,8 @@ class Operators(Alternatives, Strings, Knowledge):
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
-            self.fail(f"a {self.type_name(a)} from outside cannot be changed in compiled code", "make a new one")
+            self.change_outside(a.obj)
+            return a
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":
@@ -491,7 +493,10 @@ class Operators(Alternatives, Strings, Knowledge):
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
-        value = self.list_item(item)
+        if isinstance(target, KnownLengthListV):
+            self.edit(target, lambda items: items.append(item))
+            return
+        value = self.stored(target, item)
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 

@@ -13,6 +13,7 @@ from scriptc.frontend.values import (
     DictV,
     Ident,
     Known,
+    KnownLengthListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -40,8 +41,11 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
-        case DictV(items, is_argument=is_argument):
-            return _keyed(("dict", is_argument), items, lambda held: DictV(held, is_argument=is_argument))
+        case DictV(items, is_argument=is_argument, home=home):
+            key = ("dict", is_argument, home and (id(home.owner), home.path))
+            return _keyed(key, items, lambda held: DictV(held, is_argument=is_argument, home=home))
+        case KnownLengthListV(first=items, reader=reader):
+            return _keyed(("list",), items, lambda held: KnownLengthListV(held, reader))
         case ObjectV(cls, items):
             return _keyed(("object", cls), items, lambda held: ObjectV(cls, held))
         case Content(items, first):
@@ -77,7 +81,7 @@ def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict
 
 
 def identity_of(av: AV) -> Ident | None:
-    return av.ident if isinstance(av, (DictV, ObjectV)) else None
+    return av.ident if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
 
 
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:

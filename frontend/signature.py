@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.lookup import dtype_name, refuse_tensor
+from scriptc.frontend.outside import dtype_name, refuse_tensor
 from scriptc.frontend.specs import (
     ArgSpec,
     DictSpec,
@@ -22,6 +22,13 @@ from scriptc.frontend.specs import (
 )
 
 _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
+
+
+def has_place(value: Any) -> bool:
+    """Whether a value is counted among those that may have to be known at compile time."""
+    if type(value) is list:
+        return bool(value) and all(type(v) is str for v in value)
+    return type(value) in (int, float, str)
 
 
 class Signature:
@@ -45,19 +52,16 @@ class Signature:
     def spec(self, value: Any, name: str) -> Spec:
         if isinstance(value, torch.Tensor):
             return self.tensor(value, name, dynamic=self.dynamic)
-        if type(value) in (int, float, str):
+        if type(value) is not list and has_place(value):
             place, is_known = self.place()
             if is_known and type(value) is str:
                 self.texts[place] = value
             return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
         if type(value) is list:
-            spec = self.list(value, name)
-            if not (isinstance(spec, ListSpec) and isinstance(spec.elem, ScalarSpec) and spec.elem.kind == "str"):
-                return spec
-            return KnownSpec(value) if self.place()[1] else spec
+            return KnownSpec(value) if has_place(value) and self.place()[1] else self.list(value, name)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
-        if type(value) is dict and all(isinstance(k, str) for k in value):
+        if type(value) is dict and all(type(k) in (str, int) for k in value):
             return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
         return KnownSpec(value)
 

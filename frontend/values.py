@@ -16,6 +16,7 @@ from scriptc.ir.core import Value
 from scriptc.ir.types import STR, ListType, NeverType, TensorType, Type
 
 if TYPE_CHECKING:
+    from scriptc.frontend.context import Context
     from scriptc.frontend.frame import Frame
 
 
@@ -87,6 +88,14 @@ class Moved(AV):
     """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a dict of the caller lives: keys that lead to it from a dict or list outside."""
+
+    owner: Any
+    path: tuple[Any, ...]
+
+
 @dataclass(eq=False, slots=True)
 class DictV(AV):
     """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
@@ -94,6 +103,7 @@ class DictV(AV):
     items: dict[Any, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
     is_argument: bool = False  # the caller would see changes
+    home: Home | None = None  # one that lives outside, whose changes are state
 
 
 @dataclass(eq=False, slots=True)
@@ -111,6 +121,23 @@ class SuperV(AV):
 
     after: type
     obj: AV
+
+
+class KnownLengthListV(ListV):
+    """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
+    like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
+    (`reader` is None for one that will not change any more)."""
+
+    __slots__ = ("first", "ident", "reader")
+
+    def __init__(self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None):
+        self.value, self.site, self.observed = None, None, False
+        self.first, self.reader, self.ident = first, reader, ident or Ident()
+
+    @property
+    def items(self) -> list[AV]:  # type: ignore[override]
+        held = self.first if self.reader is None else self.reader.items_of(self)
+        return list(held.values())
 
 
 @dataclass(eq=False, slots=True)

@@ -1,5 +1,7 @@
 """Strings that are made at run time."""
 
+# ruff: noqa: UP018, UP031, UP032
+
 from __future__ import annotations
 
 from language.cases import cases
