@@ -49,7 +49,6 @@ from scriptc.ir.types import (
     Elem,
     JoinError,
     ListType,
-    ScalarType,
     TensorType,
     TupleType,
     Type,

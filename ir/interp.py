@@ -123,7 +123,10 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
     }  # fmt: skip
     tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
-    own |= {f"code:{n}": lambda code, test=getattr(str, n): test(chr(code)) for n in tests}
+    def of_code(name: str) -> Callable[..., Any]:
+        return lambda code: getattr(chr(code), name)()
+
+    own |= {f"code:{n}": of_code(n) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own

@@ -70,7 +70,8 @@ ROWS = [
     _row("str.slice", STR, "self start stop step", "str:slice", STR, INT, INT, INT, kernel="sc_str_slice", traits=_GUARDED),
     _row("str.contains", BOOL, "self sub", "operator.contains", c="(sc_str_find({0}, {1}, 0, {0}->len) >= 0)"),
     _row("str.holds", BOOL, "self code", "str:holds", STR, INT, c="sc_str_holds({0}, {1})"),  # chr(code) in self
-    *(_row(f"str.{n}", INT, "self sub start stop", f"str.{n}", *_SPAN, kernel=f"sc_str_{n}") for n in ("find", "rfind", "count")),
+    *(_row(f"str.{n}", INT, "self sub start stop", f"str.{n}", *_SPAN, kernel=f"sc_str_{n}")
+      for n in ("find", "rfind", "count")),
     *(_row(f"str.{n}", BOOL, "self sub start stop", f"str.{n}", *_SPAN, c=f"sc_str_{n}({{0}}, {{1}}, {{2}}, {{3}})")
       for n in ("startswith", "endswith")),
     _row("str.replace", STR, "self old new count", "str.replace", STR, STR, STR, INT, kernel="sc_str_replace"),
