@@ -1,14 +1,15 @@
 """Inserts c.retain and c.release: who owns which object in a function of the loop IR.
 
-Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block
-that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
+Borrowed: arguments of functions, weights, constants, views on the stack, and None. Every other counted value is owned by the
+block that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
 loop. An object that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.
-- A call that may take over its first operand is told when nothing uses that behind it, on any path.
+- If that last use is an `if` or `scope`, its regions own the value instead, each of them, by the same rules.
 - If that last use is the terminator, or a loop that starts with it as a carried value, it is moved: the
   receiver owns it, nothing is counted. One value can be moved once; further receivers get a retained one.
+- A call that may take over its first operand is told when that is released behind it.
 - A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
   out. What it carries out but does not own there is retained first.
 
@@ -33,63 +34,70 @@ def run(module: Module) -> None:
         _Function(func).run()
 
 
+Owned = tuple[Block, Value]
+
+
 class _Function:
     def __init__(self, func: Func):
         self.func = func
         self.position: dict[Op, int] = {}
         self.owned: dict[Block, list[Value]] = {}
-        self.last: dict[Value, int] = {}  # position of the last use; that of the definition (-1: argument) without one
-        self.moved: dict[Value, int] = {}  # position of the loop that takes the value
+        self.last: dict[Owned, int] = {}  # position of the last use in the block; that of the definition without one
+        self.begins: dict[Owned, int] = {}  # position of the definition; -1: owned from the start of the block
+        self.moved: dict[Owned, int] = {}  # position of the op that takes the value
         self.before: dict[Op, list[tuple[str, Value]]] = {}
         self.after: dict[tuple[Block, int], list[Value]] = {}
 
     def run(self) -> None:
-        for block in _blocks(self.func.body):
+        blocks = list(_blocks(self.func.body))
+        for block in blocks:
             self.position.update({op: i for i, op in enumerate(block.ops)})
-        for block in _blocks(self.func.body):
+            self.owned[block] = []
+        for block in blocks:
             self.collect(block)
-        loops = [op for op in self.func.body.walk() if op.name == "loop"]
-        for op in loops:
-            self.start(op)
+        for block in blocks:  # outer ones first
+            self.hand_down(block)
+        for op in self.func.body.walk():
+            if op.name == "loop":
+                self.start(op)
         for block, values in self.owned.items():
             for value in values:
-                at = self.last[value]
-                if value not in self.moved and at != len(block.ops) - 1:
+                at = self.last[block, value]
+                if (block, value) not in self.moved and at != len(block.ops) - 1:
                     self.after.setdefault((block, at), []).append(value)
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+            if op.name == "c.call" and REUSE in op.attrs["args"]:
+                assert op.parent is not None
+                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ())
+                op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if free else "false")
         for (block, at), values in self.after.items():
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
-        for op in self.func.body.walk():
-            if op.name == "c.call" and REUSE in op.attrs["args"]:
-                op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if self.is_last(op, op.operands[0]) else "false")
         self.insert()
-
-    def is_last(self, op: Op, value: Value) -> bool:
-        """Whether we own a value, and nothing that can run behind `op` uses it."""
-        at = op
-        while value in self.last and at.parent is not value.block:
-            block = at.parent
-            assert block is not None and block.parent is not None
-            later = any(self.position[o] > self.position[at] for o in _users_in(value, block))
-            if later or block.parent.name not in ("if", "scope"):
-                return False
-            at = block.parent
-        return self.last.get(value) == self.position[at]
 
     def collect(self, block: Block) -> None:
         in_loop = block.parent is not None and block.parent.name == "loop"
         values = [a for a in block.args if in_loop and is_counted(a.type)]
         values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
-        self.owned[block] = values
         for value in values:
-            uses = [self.position[_ancestor(user, block)] for user in _users(value)]
-            self.last[value] = max(uses, default=self.defined(value))
+            self.own(block, value, -1 if value.op is None else self.position[value.op])
 
-    def defined(self, value: Value) -> int:
-        return -1 if value.op is None else self.position[value.op]
+    def own(self, block: Block, value: Value, begins: int) -> None:
+        users = (_ancestor(user, block) for user in _users(value))
+        self.owned[block].append(value)
+        self.begins[block, value] = begins
+        self.last[block, value] = max((self.position[op] for op in users if op is not None), default=begins)
+
+    def hand_down(self, block: Block) -> None:
+        """What is used last by an `if` or `scope` is the regions' own from there on."""
+        for value in self.owned[block]:
+            at = self.last[block, value]
+            if at > self.begins[block, value] and block.ops[at].name in ("if", "scope"):
+                self.moved[block, value] = at
+                for region in block.ops[at].regions:
+                    self.own(region, value, -1)
 
     def start(self, loop: Op) -> None:
         """Initial values of a loop: moved in where this is their last use, and they are not used in the loop."""
@@ -98,14 +106,14 @@ class _Function:
         for value in loop.operands:
             if not _is_counted(value):
                 continue
-            ends = value in self.last and value.block is block and self.last[value] == at and value not in self.moved
+            ends = self.last.get((block, value)) == at and (block, value) not in self.moved
             if ends and not any(user is not loop and _ancestor(user, block) is loop for user in _users(value)):
-                self.moved[value] = at
+                self.moved[block, value] = at
             else:
                 self.before.setdefault(loop, []).append(("c.retain", value))
 
     def leave(self, op: Op) -> None:
-        live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(value, at)]
+        live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(block, value, at)]
         changes = self.before.setdefault(op, [])
         for value in op.operands:
             if value in live:
@@ -127,9 +135,10 @@ class _Function:
                 return
             at, block = holder, holder.parent
 
-    def is_live(self, value: Value, at: int) -> bool:
+    def is_live(self, block: Block, value: Value, at: int) -> bool:
         """Whether the block still owns the value at a position: made before, neither released nor moved."""
-        return self.defined(value) < at <= self.last[value] and self.moved.get(value, at + 1) > at
+        owned = (block, value)
+        return self.begins[owned] < at <= self.last[owned] and self.moved.get(owned, at + 1) > at
 
     def insert(self) -> None:
         release, retain = OPS["c.release"], OPS["c.retain"]
@@ -163,16 +172,6 @@ def _users(value: Value) -> Iterator[Op]:
             yield from _users(user.result)
 
 
-def _users_in(value: Value, block: Block) -> Iterator[Op]:
-    """The ops of a block that use a value, or hold what does."""
-    for user in _users(value):
-        at = user
-        while at.parent is not block and at.parent is not None and at.parent.parent is not None:
-            at = at.parent.parent
-        if at.parent is block:
-            yield at
-
-
 def _is_counted(value: Value) -> bool:
     """Whether taking the value means to count: it is an object, and neither NULL for sure nor a constant."""
     return is_counted(value.type) and not (value.op is not None and value.op.name in ("undef", "const"))
@@ -185,9 +184,9 @@ def _blocks(block: Block) -> Iterator[Block]:
             yield from _blocks(region)
 
 
-def _ancestor(op: Op, block: Block) -> Op:
-    """The op of `block` that is `op` or holds it."""
-    while op.parent is not block:
-        assert op.parent is not None and op.parent.parent is not None, "a use outside of the value's scope"
-        op = op.parent.parent
-    return op
+def _ancestor(op: Op, block: Block) -> Op | None:
+    """The op of `block` that is `op` or holds it; None where none does."""
+    at: Op | None = op
+    while at is not None and at.parent is not block:
+        at = at.parent.parent if at.parent is not None else None
+    return at

@@ -18,7 +18,7 @@ from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
 
 _CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s"}
-_FORMATS: dict[Type | None, str] = {INT: "int.format", FLOAT: "float.format", STR: "str.format"}
+_FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?([a-zA-Z%])")
 
 

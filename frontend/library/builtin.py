@@ -100,7 +100,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if isinstance(x, Known) and (base is None or isinstance(base, Known)):
         return r.evaluate(int, x.obj, *([] if base is None else [base.obj]))
     if is_text(x):
-        return Dyn(r.build("int.parse", [r.value(x), r.const(10) if base is None else r.integer(base)]))
+        return Dyn(r.build("parse.int", [r.value(x), r.const(10) if base is None else r.integer(base)]))
     if base is not None:
         r.raises_at_run_time("TypeError", "int() can't convert non-string with explicit base")
     if is_tensor(x):
@@ -114,7 +114,7 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
     if isinstance(x, Known):
         return r.evaluate(float, x.obj)
     if is_text(x):
-        return r.op("float.parse", x)
+        return r.op("parse.float", x)
     return Dyn(r.build("item.float", [r.value(x)])) if is_tensor(x) else Dyn(r.to_float(r.value(x)))
 
 

@@ -74,7 +74,7 @@ def _in_base(name: str, spec: str) -> None:
     def handler(r: Reader, number: AV) -> AV:
         if isinstance(number, Known):
             return r.evaluate(getattr(builtins, name), number.obj)
-        return Dyn(r.build("int.format", [r.integer(number), r.const(spec)]))
+        return Dyn(r.build("format.int", [r.integer(number), r.const(spec)]))
 
 
 for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):

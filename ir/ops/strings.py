@@ -86,11 +86,11 @@ ROWS = [
       for n, bit in (*CLASSES.items(), ("islower", "LOWER"), ("isupper", "UPPER"), ("islinebreak", "LINEBREAK"))),
     _row("str.repr", STR, "self", "builtins.repr", kernel="sc_str_repr"),
     _row("str.escaped", STR, "self", "str:escaped", kernel="sc_str_escaped"),  # ascii(x) of repr(x)
-    _row("int.parse", INT, "text base", "builtins.int", STR, INT, kernel="sc_int_parse", raises=True),
-    _row("float.parse", FLOAT, "text", "builtins.float", kernel="sc_float_parse", raises=True),
-    _row("int.format", STR, "value spec", "builtins.format", INT, STR, kernel="sc_int_format", raises=True),
-    _row("float.format", STR, "value spec", "builtins.format", FLOAT, STR, kernel="sc_float_format", raises=True),
-    _row("str.format", STR, "value spec", "builtins.format", STR, STR, kernel="sc_str_format", raises=True),
+    _row("parse.int", INT, "text base", "builtins.int", STR, INT, kernel="sc_int_parse", raises=True),
+    _row("parse.float", FLOAT, "text", "builtins.float", kernel="sc_float_parse", raises=True),
+    _row("format.int", STR, "value spec", "builtins.format", INT, STR, kernel="sc_int_format", raises=True),
+    _row("format.float", STR, "value spec", "builtins.format", FLOAT, STR, kernel="sc_float_format", raises=True),
+    _row("format.str", STR, "value spec", "builtins.format", STR, STR, kernel="sc_str_format", raises=True),
     # numbers and strings put into a format as ir/text.py describes it
     OpDef("text", "(Value[] values, *, str format) -> Value", _text, _PURE, emit="text"),
 ]  # fmt: skip
