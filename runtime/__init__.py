@@ -11,7 +11,7 @@ SOURCE_DIR = Path(__file__).parent / "src"
 _DEFINITION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{", re.MULTILINE)
 # A function that headers define, with its body.
 _INLINE = re.compile(
-    r"^(?:static inline|SC_SCALAR|SC_TEXT)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+    r"^(?:static inline|SC_SCALAR|SC_STRING)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
 )
 _PRIVATE_HEADER = re.compile(r'^#include "(\w+)\.h"', re.MULTILINE)
 

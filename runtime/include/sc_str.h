@@ -7,36 +7,36 @@
 
 #include "sc.h"
 
-#define SC_TEXT static inline __attribute__((unused))
+#define SC_STRING static inline __attribute__((unused))
 
 /* A constant: data is an array of `len` elements of `width` bytes, hash what sc_str_hash gives. */
 #define SC_STR_CONSTANT(width, len, hash, data) {{NULL, NULL, SC_IMMORTAL, SC_STR}, width, len, hash, 0, NULL, (void *)(data)}
 
 enum { SC_CODES = 0x110000 };
 
-SC_TEXT uint32_t sc_str_code(const sc_str *s, int64_t i) { /* 0 <= i < len */
+SC_STRING uint32_t sc_str_code(const sc_str *s, int64_t i) { /* 0 <= i < len */
     if (s->width == 1) return ((const uint8_t *)s->data)[i];
     return s->width == 2 ? ((const uint16_t *)s->data)[i] : ((const uint32_t *)s->data)[i];
 }
 
-SC_TEXT int sc_str_width(uint32_t most) { /* bytes of code points up to this one; they may be or-ed together */
+SC_STRING int sc_str_width(uint32_t most) { /* bytes of code points up to this one; they may be or-ed together */
     return most < 0x100 ? 1 : most < 0x10000 ? 2 : 4;
 }
 
-SC_TEXT void sc_str_put(void *data, int width, int64_t i, uint32_t code) {
+SC_STRING void sc_str_put(void *data, int width, int64_t i, uint32_t code) {
     if (width == 1) ((uint8_t *)data)[i] = (uint8_t)code;
     else if (width == 2) ((uint16_t *)data)[i] = (uint16_t)code;
     else ((uint32_t *)data)[i] = code;
 }
 
 /* ---- for tables that are keyed by strings ---- */
-SC_TEXT bool sc_str_equal(const sc_str *a, const sc_str *b) {
+SC_STRING bool sc_str_equal(const sc_str *a, const sc_str *b) {
     if (a == b) return true;
     return a->len == b->len && a->width == b->width && memcmp(a->data, b->data, (size_t)a->len * a->width) == 0;
 }
 SC_KERNEL uint64_t sc_str_hash_of(const sc_str *s);
 /* Never 0; equal strings have equal hashes, in every process. Kept in the string. */
-SC_TEXT uint64_t sc_str_hash(const sc_str *s) {
+SC_STRING uint64_t sc_str_hash(const sc_str *s) {
     return s->hash ? s->hash : sc_str_hash_of(s);
 }
 SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 */
@@ -44,9 +44,6 @@ SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 *
 /* ---- making ---- */
 SC_KERNEL sc_str *sc_str_chr(sc_ctx *cx, int64_t code); /* 0 <= code < SC_CODES; no memory is taken for Latin-1 */
 SC_KERNEL sc_str *sc_str_of(sc_ctx *cx, int width, const void *data, int64_t len); /* a copy */
-SC_KERNEL sc_str *sc_str_from_utf8(sc_ctx *cx, const char *bytes, size_t n);      /* what is no UTF-8 becomes U+FFFD */
-SC_KERNEL size_t sc_str_utf8_length(const sc_str *s);
-SC_KERNEL char *sc_str_utf8_write(const sc_str *s, char *to); /* the place behind what it wrote; no NUL is added */
 /* a + b. reuse: the caller gives up its reference to a next; where nobody else has one, a grows and is the result, counted
  * twice. */
 SC_KERNEL sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse);
@@ -57,8 +54,15 @@ SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t sto
 SC_KERNEL sc_str *sc_str_join(sc_ctx *cx, sc_str *separator, const sc_list *parts);
 SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const sc_str *with, int64_t count);
 
+#pragma GCC visibility push(hidden)
+/* ---- UTF-8 (sc_utf8.c) ---- */
+sc_str *sc_str_from_utf8(sc_ctx *cx, const char *bytes, size_t n); /* what is no UTF-8 becomes U+FFFD */
+size_t sc_str_utf8_length(const sc_str *s);
+char *sc_str_utf8_write(const sc_str *s, char *to); /* the place behind what it wrote; no NUL is added */
+#pragma GCC visibility pop
+
 /* The code at a Python index: IndexError. */
-SC_TEXT int sc_str_get(sc_ctx *cx, const sc_str *s, int64_t i, int64_t *out) {
+SC_STRING int sc_str_get(sc_ctx *cx, const sc_str *s, int64_t i, int64_t *out) {
     int64_t at = i < 0 ? i + s->len : i;
     if (at < 0 || at >= s->len) return sc_raise(cx, "IndexError", "string index out of range"), -1;
     *out = sc_str_code(s, at);
@@ -85,12 +89,12 @@ SC_KERNEL bool sc_unicode_has(int64_t code, int any_of);
 SC_KERNEL int sc_unicode_map(uint32_t code, int to, uint32_t *out); /* how many of out[3] it becomes */
 SC_KERNEL int sc_unicode_decimal(uint32_t code);                    /* 0 to 9; -1: it is no decimal digit */
 
-SC_TEXT bool sc_in_range(int64_t c, int64_t first, int64_t last) {
+SC_STRING bool sc_in_range(int64_t c, int64_t first, int64_t last) {
     return (uint64_t)(c - first) <= (uint64_t)(last - first);
 }
 
 /* Whether a code has one of some properties, which the compiler knows: a comparison or two for ASCII. */
-SC_TEXT bool sc_code_is(int64_t c, int any_of) {
+SC_STRING bool sc_code_is(int64_t c, int any_of) {
     if (c < 128) switch (any_of) {
         case SC_ALPHA: return sc_in_range(c | 32, 'a', 'z');
         case SC_ALNUM: return sc_in_range(c | 32, 'a', 'z') || sc_in_range(c, '0', '9');
