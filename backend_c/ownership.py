@@ -2,7 +2,8 @@
 
 Borrowed: arguments of functions, weights, constants, views on the stack, and None. Every other counted value is owned by the
 block that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
-loop. An object that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
+loop. An object that a c.read took out of a list is retained on the spot, unless it is only looked at (`_QUIET`) and the
+list keeps it until then. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.
@@ -26,6 +27,8 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.types import is_counted
 
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
+_QUIET = frozenset({"c.expr", "c.read", "c.load", "const"})  # ops that change nothing and keep nothing
+_QUIET_CALLS = frozenset({"sc_list_index"})
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
@@ -42,6 +45,7 @@ class _Function:
         self.func = func
         self.position: dict[Op, int] = {}
         self.owned: dict[Block, list[Value]] = {}
+        self.looked_at: set[Value] = set()  # objects that a list keeps as long as they are used
         self.last: dict[Owned, int] = {}  # position of the last use in the block; that of the definition without one
         self.begins: dict[Owned, int] = {}  # position of the definition; -1: owned from the start of the block
         self.moved: dict[Owned, int] = {}  # position of the op that takes the value
@@ -83,6 +87,23 @@ class _Function:
         values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
         for value in values:
             self.own(block, value, -1 if value.op is None else self.position[value.op])
+        for value in reversed(values):
+            if self.is_looked_at(block, value):
+                self.looked_at.add(value)
+                self.owned[block].remove(value)
+                del self.last[block, value]
+
+    def is_looked_at(self, block: Block, value: Value) -> bool:
+        """Whether a value comes out of a list that keeps it until its last use: nothing in between changes anything, and
+        the list lives on."""
+        op = value.op
+        if op is None or op.name != "c.read":
+            return False
+        first, last = self.position[op], self.last[block, value]
+        if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
+            return False
+        container = op.operands[0]
+        return container.block is not block or self.last.get((block, container), last) >= last
 
     def own(self, block: Block, value: Value, begins: int) -> None:
         users = (_ancestor(user, block) for user in _users(value))
@@ -151,10 +172,14 @@ class _Function:
                 for name, value in self.before.get(op, ()):
                     block.append(Op(OPS[name], [value], (), {}, op.loc))
                 block.append(op)
-                if op.name == "c.read" and is_counted(op.result.type):
+                if op.name == "c.read" and is_counted(op.result.type) and op.result not in self.looked_at:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _is_quiet(op: Op) -> bool:
+    return op.name in _QUIET or (op.name == "c.call" and op.attrs["fn"] in _QUIET_CALLS)
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:
