@@ -129,7 +129,7 @@ static void format_general(sc_utf8 *t, double x, int precision, bool alternate) 
     char small[512];
     if (precision < 1) precision = 1;
     if (precision > 400) precision = 400; /* no double has more digits */
-    snprintf(small, sizeof small, "%.*e", precision - 1, x);
+    snprintf(small, sizeof small, alternate ? "%#.*e" : "%.*e", precision - 1, x);
     char *mark = strchr(small, 'e');
     int exponent = atoi(mark + 1), digits = precision;
     if (exponent < -4 || exponent >= precision - 1) {
@@ -160,6 +160,13 @@ SC_KERNEL sc_str *sc_float_format(sc_ctx *cx, double value, const sc_str *text) 
         sc_utf8_add(&t, names[isnan(x) + 2 * (type == 'E' || type == 'F' || type == 'G')], 3);
     } else if (!type && f.precision < 0) {
         sc_utf8_float(&t, x);
+        char *mark = t.failed || strchr(t.data, '.') ? NULL : strchr(t.data, 'e');
+        if (f.alternate && mark) { /* a point in front of the exponent */
+            char exponent[16];
+            snprintf(exponent, sizeof exponent, ".%s", mark);
+            t.len = (size_t)(mark - t.data);
+            sc_utf8_add(&t, exponent, strlen(exponent));
+        }
     } else if (!type) {
         format_general(&t, x, f.precision > INT_MAX ? INT_MAX : (int)f.precision, f.alternate);
     } else {

@@ -34,18 +34,39 @@ static void text_str(sc_utf8 *t, const sc_str *s) {
     }
 }
 
+/* Adds one to the last digit of d.ddde±dd; false where that takes another digit. */
+static bool text_increment(char *digits) {
+    char *at = strchr(digits, 'e') - 1;
+    for (; *at == '9' || *at == '.'; at--) {
+        if (*at == '9') *at = '0';
+        if (at == digits) return false;
+    }
+    if (*at < '0') return false;
+    ++*at;
+    return true;
+}
+
+/* The digits of |x| with so many decimals, if they read back as it: the nearest, or, where x has closer neighbours below than
+ * above, perhaps the next. */
+static bool text_digits_of(char *digits, size_t room, int precision, double x) {
+    snprintf(digits, room, "%.*e", precision, x);
+    return strtod(digits, NULL) == x || (text_increment(digits) && strtod(digits, NULL) == x);
+}
+
 /* repr(x): the fewest digits that read back as x. Whatever 15 digits say reads back as they say it, unless x is so small
  * that it has fewer. */
 SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
-    char digits[40], out[64];
+    char digits[40], out[40];
+    bool negative = signbit(x);
     if (!isfinite(x)) {
         const char *name = isnan(x) ? "nan" : x < 0 ? "-inf" : "inf";
         sc_utf8_add(t, name, strlen(name));
         return;
     }
-    int precision = fabs(x) < 1e-290 ? 0 : 14;
-    do snprintf(digits, sizeof digits, "%.*e", precision, x);
-    while (strtod(digits, NULL) != x && ++precision < 17);
+    if (negative) sc_utf8_add(t, "-", 1);
+    x = fabs(x);
+    int precision = x < 1e-290 ? 0 : 14;
+    while (!text_digits_of(digits, sizeof digits, precision, x)) precision++; /* 16 decimals always do */
     char *mark = strchr(digits, 'e');
     int exponent = atoi(mark + 1);
     while (precision > 0 && mark[-1] == '0') memmove(mark - 1, mark, strlen(mark) + 1), mark--, precision--;
@@ -54,9 +75,13 @@ SC_KERNEL void sc_utf8_float(sc_utf8 *t, double x) {
         sc_utf8_add(t, digits, strlen(digits));
         return;
     }
-    int decimals = precision > exponent ? precision - exponent : 1;
-    snprintf(out, sizeof out, "%.*f", decimals, x);
-    sc_utf8_add(t, out, strlen(out));
+    char *to = out; /* the same digits, the point elsewhere */
+    for (int i = exponent < 0 ? exponent : 0; i <= precision || i <= exponent + 1; i++) { /* from the first place written */
+        int at = i == 0 ? 0 : i + 1; /* behind the point of digits */
+        *to++ = i < 0 || i > precision ? '0' : digits[at];
+        if (i == exponent) *to++ = '.';
+    }
+    sc_utf8_add(t, out, (size_t)(to - out));
 }
 
 /* Puts values into a format as ir/text.py describes it. */
