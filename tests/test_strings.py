@@ -17,7 +17,10 @@ import scriptc
 from scriptc.runtime.bridge import live_objects
 
 # Letters whose cases are several characters, or depend on what stands beside them; spaces, digits and line ends of all kinds.
-ODD = "ßŉǰΐև\ufb01ΣςσİıǅǆᾳᾼῼΆά\u0345\u0301'’·ªⅷⓐ\u2160\u00b5ÿĀÅ\u1c88\u10d0\U00010428\U0001f34e\u2028\x85\x1c\u3000\t\r\n٣۹²½一日\xad\ud800\uffff"
+ODD = (
+    "ßŉǰΐև\ufb01ΣςσİıǅǆᾳᾼῼΆά\u0345\u0301'’·ªⅷⓐ\u2160\u00b5ÿĀÅ\u1c88\u10d0\U00010428\U0001f34e\u2028\x85\x1c\u3000\t\r\n"
+    "٣۹²½一日\xad\ud800\uffff"
+)
 TEXTS = st.text(st.one_of(st.sampled_from(ODD + "abAB1 ._-,"), st.characters(exclude_categories=())), max_size=12)
 SPECS = st.from_regex(r"([*ß0]?[<>=^])?[-+ ]?#?0?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[bcdeEfFgGnosxX%]?", fullmatch=True)
 
