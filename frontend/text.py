@@ -15,9 +15,9 @@ from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
-_CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s"}
+_CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
 _FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?([a-zA-Z%])")
 
@@ -197,6 +197,12 @@ class Texts(Context):
                 yield Known(repr(obj) if quoted else str(obj))
             case Dyn() if value.type == STR:
                 yield self.op("str.repr", value) if quoted else value
+            case Dyn() if value.type == EXC and not quoted:
+                yield value
+            case ObjectV(cls) if issubclass(cls, BaseException):
+                if quoted:
+                    self.fail("the repr of an exception is not supported in compiled code", "use str() of it")
+                yield from self.message_parts(value)
             case Dyn() if value.type in (INT, FLOAT, BOOL):
                 yield value
             case Tup(items, cls) if cls is torch.Size:
@@ -228,6 +234,16 @@ class Texts(Context):
             if (found := self.special(value, name, [])) is not None:
                 return found
         return None
+
+    def message_parts(self, made: ObjectV) -> list[AV]:
+        """What str() of an exception made here consists of."""
+        args = made.items["args"]
+        if isinstance(args, Known):
+            args = Tup([Known(a) for a in args.obj])
+        assert isinstance(args, Tup)
+        if len(args.items) == 1:
+            return [*self.text_parts(args.items[0], quoted=issubclass(made.cls, KeyError))]
+        return [*self.text_parts(args)] if args.items else []
 
     def listed(self, left: str, items: list[AV], right: str) -> Iterator[AV]:
         yield Known(left)

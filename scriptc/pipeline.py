@@ -40,11 +40,13 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
 
 def translate(
     target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
-    varied: Collection[int] = (),
+    varied: Collection[int] = (), *, ahead: bool = False,
 ) -> Translated:  # fmt: skip
-    """Python source to C text, specialised on one call. changing, varied: see `frontend.entry.read`."""
+    """Python source to C text, specialised on one call. changing, varied, ahead: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied)
+    entry = read(
+        target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied, ahead=ahead
+    )
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from language import (  # noqa: F401  (they list their programs)
+    exceptions,
     expressions,
     known_lengths,
     lists,
@@ -14,8 +15,10 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    recursion,
     statements,
     strings,
+    unrolled,
 )
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted

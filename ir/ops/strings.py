@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import Infer, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands
-from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, list_of
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type, list_of
 
 _PURE = frozenset({"PURE"})
 _GUARDED = frozenset({"PURE", "GUARDED"})
@@ -25,7 +25,7 @@ def _rule(result: Type, *operands: Type) -> Infer:
 
 def _text(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     for v in operands:
-        if v.type not in (INT, FLOAT, BOOL, STR):
+        if v.type not in (INT, FLOAT, BOOL, STR, EXC):
             raise TypeRuleError(f"a text cannot hold {v.type}")
     return (STR,)
 
@@ -91,6 +91,6 @@ ROWS = [
     _row("format.int", STR, "value spec", "builtins.format", INT, STR, kernel="sc_int_format", raises=True),
     _row("format.float", STR, "value spec", "builtins.format", FLOAT, STR, kernel="sc_float_format", raises=True),
     _row("format.str", STR, "value spec", "builtins.format", STR, STR, kernel="sc_str_format", raises=True),
-    # numbers and strings put into a format as ir/text.py describes it
+    # numbers, strings and exceptions put into a format as ir/text.py describes it
     OpDef("text", "(Value[] values, *, str format) -> Value", _text, _PURE, emit="text"),
 ]  # fmt: skip

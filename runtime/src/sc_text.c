@@ -105,6 +105,13 @@ static sc_utf8 text_format(const char *format, va_list *values) {
         }
         case 'r': sc_utf8_float(&t, va_arg(*values, double)); break;
         case 's': text_str(&t, va_arg(*values, const sc_str *)); break;
+        case 'm':
+        case 'n': {
+            const sc_error *e = &va_arg(*values, const sc_exc *)->error;
+            const char *piece = format[1] == 'm' ? e->message : e->type;
+            sc_utf8_add(&t, piece, strlen(piece));
+            break;
+        }
         default: sc_utf8_add(&t, "%", 1);
         }
         format += 2;
