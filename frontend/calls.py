@@ -132,6 +132,9 @@ class Calls(Objects, Lookup):
         if isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
             self.change_outside(func.owner.obj)
             return Known(None)
+        if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
+            return self.call_evaluated(getattr(func.owner.obj, func.name), [self.known_whole(a) for a in args],
+                                       {k: self.known_whole(v) for k, v in kwargs.items()})  # fmt: skip
         handler = METHODS.get((kind, func.name))
         if handler is not None:
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
@@ -143,6 +146,9 @@ class Calls(Objects, Lookup):
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
             return self.call_inplace(func, args, kwargs)
         self.fail(f"{kind}.{func.name} is not supported yet")
+
+    def known_whole(self, av: AV) -> AV:
+        return Known(self.known(av, "an argument"))
 
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""

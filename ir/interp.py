@@ -32,12 +32,12 @@ class _Leave(BaseException):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x` and `list.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `str.x` are methods called with the object first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
+    if head in ("Tensor", "list", "str"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "str": str}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -135,6 +135,17 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {
+        "str:code": lambda s, i: ord(s[i]), "str:slice": lambda s, *bounds: s[slice(*bounds)],
+        "str:escaped": lambda s: s.encode("ascii", "backslashreplace").decode(),
+        "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
+        "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
+    }  # fmt: skip
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
+    def of_code(name: str) -> Callable[..., Any]:
+        return lambda code: getattr(chr(code), name)()
+
+    own |= {f"code:{n}": of_code(n) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
@@ -382,6 +393,9 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (formatted(op.attrs["format"], operands),)
+
     def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         self.state.append((op.attrs["target"], op.attrs["form"], operands))
         return ()
@@ -400,5 +414,5 @@ class Interpreter:
         return (operands[0],)
 
     def do_warn(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        self.warnings.append((op.attrs["category"], op.attrs["message"]))
+        self.warnings.append((op.attrs["category"], formatted(op.attrs["message"], operands)))
         return ()

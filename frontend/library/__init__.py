@@ -54,7 +54,7 @@ def decomposes(*names: str) -> Callable[[Any], Any]:
 
     def register(func: Any) -> Any:
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list"):
+            if name.partition(".")[0] in ("Tensor", "aten", "list", "str"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func

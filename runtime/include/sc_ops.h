@@ -116,9 +116,10 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
 /* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
 SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 
-/* ---- texts with numbers (sc_text.c): formats as ir/text.py describes them ---- */
+/* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
+SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
 
 /* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */

@@ -57,6 +57,21 @@ static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
     return -1;
 }
 
+/* A bound of a slice, as Python reads it: counted from either end, then cut to low..high. */
+static inline int64_t sc_slice_bound(int64_t i, int64_t len, int64_t low, int64_t high) {
+    if (i < 0) i += len;
+    return i < low ? low : i > high ? high : i;
+}
+
+/* How many of len items x[start:stop:step] takes, step != 0; start and stop become offsets. */
+static inline int64_t sc_slice_length(int64_t len, int64_t *start, int64_t *stop, int64_t step) {
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? len - 1 : len;
+    *start = sc_slice_bound(*start, len, low, high);
+    *stop = sc_slice_bound(*stop, len, low, high);
+    if (step > 0) return *start < *stop ? (*stop - *start - 1) / step + 1 : 0;
+    return *start > *stop ? (int64_t)((uint64_t)(*start - *stop - 1) / (0 - (uint64_t)step)) + 1 : 0;
+}
+
 /* ---- layouts (sc_layout.c) ---- */
 SC_KERNEL bool sc_is_dense(const sc_tensor *t); /* no gaps and no overlap, in whatever order of dimensions */
 SC_KERNEL bool sc_is_channels_last(const sc_tensor *t); /* rank 4, and exactly contiguous in NHWC order */

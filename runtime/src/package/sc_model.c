@@ -72,10 +72,10 @@ void sc_model_free(sc_model *m) {
 
 /* ---- contexts ---- */
 
-static void on_print(void *user, const char *text) {
+static void on_print(void *user, const char *text, size_t nbytes) {
     const scriptc_output *to = &((sc_caller *)user)->output;
     if (to->print) to->print(to->user, text);
-    else fputs(text, stdout);
+    else fwrite(text, 1, nbytes, stdout);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where) {

@@ -3,6 +3,7 @@
 #ifndef SC_PACKAGE_H
 #define SC_PACKAGE_H
 #include "sc.h"
+#include "sc_str.h"
 #include "scriptc_api.h"
 
 typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
@@ -114,11 +115,15 @@ int sc_take_tensors(sc_caller *caller, const sc_param *param, const DLTensor *co
 int sc_take_i64s(sc_caller *caller, const char *name, const int64_t *from, int64_t n, sc_value *out);
 int sc_take_f64s(sc_caller *caller, const char *name, const double *from, int64_t n, sc_value *out);
 int sc_take_bools(sc_caller *caller, const char *name, const bool *from, int64_t n, sc_value *out);
+int sc_take_str(sc_caller *caller, const char *name, scriptc_string from, sc_value *out);
+int sc_take_strs(sc_caller *caller, const char *name, const scriptc_string *from, int64_t n, sc_value *out);
 int sc_give_tensor(sc_caller *caller, sc_value from, DLManagedTensorVersioned **out);
 int sc_give_tensors(sc_caller *caller, sc_value from, DLManagedTensorVersioned ***out, int64_t *n);
 int sc_give_i64s(sc_caller *caller, sc_value from, int64_t **out, int64_t *n);
 int sc_give_f64s(sc_caller *caller, sc_value from, double **out, int64_t *n);
 int sc_give_bools(sc_caller *caller, sc_value from, bool **out, int64_t *n);
+int sc_give_str(sc_caller *caller, sc_value from, scriptc_string *out);
+int sc_give_strs(sc_caller *caller, sc_value from, scriptc_string **out, int64_t *n); /* one block */
 void sc_drop_tensor(DLManagedTensorVersioned **tensor);                 /* and sets it to NULL */
 void sc_drop_tensors(DLManagedTensorVersioned ***tensors, int64_t *n);  /* and sets them to NULL and 0 */
 
