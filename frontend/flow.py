@@ -72,7 +72,7 @@ class Flow(Context):
 
     def meet(
         self, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
-        keys: set[Hashable], altered: set[Hashable], mark: float,
+        keys: Iterable[Hashable], altered: set[Hashable], mark: float,
     ) -> bool:  # fmt: skip
         """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
         their ends; of what else they altered, nothing was there before. Whether any reaches its end."""

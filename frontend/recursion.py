@@ -21,6 +21,7 @@ from scriptc.frontend.frame import Frame
 from scriptc.frontend.joins import Plan, kind_of
 from scriptc.frontend.scope import captured_names
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
+from scriptc.frontend.state import State
 from scriptc.frontend.statements import Statements
 from scriptc.frontend.values import (
     AV,
@@ -61,7 +62,7 @@ class Recursive:
     objects: list[ObjectV | DictV] = field(default_factory=list)  # as the body sees those among the arguments
 
 
-class Recursion(Statements):
+class Recursion(Statements, State):
     """Mixin: calls of functions that are being read."""
 
     def signature(self, avs: Sequence[AV]) -> _Signature:
@@ -197,7 +198,7 @@ class Recursion(Statements):
             frame.first_arg = next(iter(frame.locals.values()))
         self.frames = [frame]
         self.node = outline.source.node
-        mark, before = Ident().serial, {**self.heap}
+        mark, before = Ident().serial, dict[Any, AV](self.heap)
         with self.builder.at(block):
             self.enter(frame)
             if self.reached(lambda: self.run(body)):
@@ -205,10 +206,9 @@ class Recursion(Statements):
         if not frame.returns:
             return None
         envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
-        keys = {k for env in envs for k in changed(before, env, mark) if k != _RESULT}
-        keys |= {k for k in self.result_keys(function) if k in before or isinstance(k, Ident)}
-        plans = {_RESULT: self.plans([_RESULT], envs, fresh=True, mark=mark)[_RESULT]}
-        plans |= self.plans(keys, envs, fresh=True, mark=mark)
+        keys = {_RESULT, *self.result_keys(function)}
+        keys |= {k for env in envs for k in changed(before, env, mark)}
+        plans = self.plans(keys, envs, fresh=True, mark=mark)
         self.fill([(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
         numbers = {o.ident: i for i, o in enumerate(function.objects)}
         return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}
@@ -233,8 +233,13 @@ class Recursion(Statements):
         objects = [o for av in settled.values() for o in objects_in(av)]
         own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
         found: AV = Known(None)
+
+        def ours_for_theirs(part: AV) -> AV:
+            ident = identity_of(part)
+            return part if ident is None else own.get(ident, part)
+
         for key, plan in results.items():
-            av = replaced(plan.rebuild(values, ""), lambda part: own.get(identity_of(part), part))
+            av = replaced(plan.rebuild(values, ""), ours_for_theirs)
             if key == _RESULT:
                 found = av
             elif isinstance(key, int) and isinstance(av, Content):
