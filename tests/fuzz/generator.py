@@ -231,19 +231,32 @@ class Generator:
         return True
 
     def handled(self, env: dict[str, str], depth: int) -> bool:
+        """A `try`; its handlers and its `finally` read what the body has made of names that were there before."""
         self.emit(depth, "try:")
         inner = dict(env)
         self.block(inner, depth + 1)
+        if self.chance(0.3):
+            self.emit(depth + 1, self.rng.choice([
+                f"raise {self.rng.choice(['KeyError', 'ValueError', 'RuntimeError'])}({self.expr(INT, env)})",
+                f"assert {self.expr(BOOL, env)}", f"{self.expr(INTS, env)}[{self.small(env)}]",
+            ]))  # fmt: skip
+        kept = {n: k for n, k in env.items() if inner.get(n) == k}  # of the same kind wherever the body is left
         ends = [inner]
-        caught = self.rng.choice(["IndexError", "ZeroDivisionError", "(ValueError, RuntimeError)", "Exception", "LookupError"])
-        self.emit(depth, f"except {caught}:")
-        inner = dict(env)
-        self.block(inner, depth + 1)
-        ends.append(inner)
-        if self.chance(0.2):
+        for _ in range(self.rng.choice([0, 1, 1, 2])):
+            caught = self.rng.choice(["IndexError", "ZeroDivisionError", "(ValueError, RuntimeError)", "Exception", "LookupError"])
+            self.emit(depth, f"except {caught} as e:")
+            handler = dict(kept)
+            self.block(handler, depth + 1)
+            if self.chance(0.2):
+                self.emit(depth + 1, self.rng.choice(["raise", "raise e", 'raise RuntimeError(f"again: {e}") from e']))
+            else:
+                ends.append(handler)
+        if len(ends) > 1 and self.chance(0.2):
+            self.emit(depth, "else:")
+            self.block(inner, depth + 1)
+        if len(ends) == 1 or self.chance(0.3):
             self.emit(depth, "finally:")
-            last = dict(env)
-            self.block(last, depth + 1)
+            self.block(dict(kept), depth + 1)
         self.meet(env, ends)
         return True
 
