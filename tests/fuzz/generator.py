@@ -243,7 +243,8 @@ class Generator:
         kept = {n: k for n, k in env.items() if inner.get(n) == k}  # of the same kind wherever the body is left
         ends = [inner]
         for _ in range(self.rng.choice([0, 1, 1, 2])):
-            caught = self.rng.choice(["IndexError", "ZeroDivisionError", "(ValueError, RuntimeError)", "Exception", "LookupError"])
+            several = self.rng.choice(["(ValueError, RuntimeError)", "(LookupError, AssertionError)"])
+            caught = self.rng.choice(["IndexError", "ZeroDivisionError", "Exception", several])
             self.emit(depth, f"except {caught} as e:")
             handler = dict(kept)
             self.block(handler, depth + 1)
