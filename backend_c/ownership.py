@@ -179,12 +179,12 @@ class _Function:
                     block.append(Op(release, [value], (), {}, op.loc))
 
 
-def _may_fail(op: Op) -> bool:
-    return op.defn.raises and op.attrs.get("fails") != "never"
-
-
 def _is_quiet(op: Op) -> bool:
     return op.name in _QUIET or (op.name == "c.call" and op.attrs["fn"] in _QUIET_CALLS)
+
+
+def _may_fail(op: Op) -> bool:
+    return op.defn.raises and op.attrs.get("fails") != "never"
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:

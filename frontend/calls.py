@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend import aten
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
 from scriptc.frontend.lookup import Lookup
@@ -33,6 +34,7 @@ from scriptc.frontend.values import (
     Tup,
     describe,
     is_tensor,
+    tensor_type,
 )
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
@@ -161,6 +163,9 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if "out" in kwargs and (handler or decomposition):
+            rest = {name: av for name, av in kwargs.items() if name != "out"}
+            return self.into(kwargs["out"], self.call_known(obj, args, rest))
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)
         if decomposition is not None:
@@ -219,24 +224,53 @@ class Calls(Objects, Lookup):
                 )
         self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
 
+    def into(self, out: AV, result: AV) -> AV:
+        """What a call with `out` returns: `out`, behind the writes."""
+        if isinstance(out, Known) and out.obj is None:
+            return result
+        if not is_tensor(out):
+            for target, part in zip(self.iterate(out), self.iterate(result), strict=True):
+                self.into(target, part)
+            return out
+        if tensor_type(out).rank != tensor_type(result).rank:
+            self.fail("out= of another rank than the result is not supported", "give a tensor of the result's shape")
+        for dim in range(tensor_type(out).rank):
+            self.check_that(
+                self.compare("Eq", self.size_av(out, dim), self.size_av(result, dim)), "RuntimeError",
+                "scriptc: out= has another shape than the result, and is not resized",
+            )  # fmt: skip
+        return self.write(out, result)
+
     def spelled(self, name: str) -> str:
         """A callable as the program spells it, so that it can be found there."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """torch.ops.aten.name.overload: what torch calls by that name."""
-        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
+        schema = (
+            op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
+        )
         name = schema.name.removeprefix("aten::")
-        for target in (f"aten.{name}", f"Tensor.{name}"):
-            if target in DECOMPOSITIONS:
-                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
-        if ("Tensor", name) in METHODS:
-            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        args, kwargs = aten.by_schema(schema, args, kwargs)
+        if "out" in kwargs:
+            rest = {key: av for key, av in kwargs.items() if key != "out"}
+            return self.into(kwargs["out"], self.call_aten(op, args, rest))
+        for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
+            kind, _, method = target.partition(".")
+            if (function := DECOMPOSITIONS.get(target)) is not None:
+                return self.call_known(function, *aten.by_name(function, 0, schema, args, kwargs))
+            if (handler := METHODS.get((kind, method))) is not None:
+                return self.handle(handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
         for home in (torch, torch._C._nn, torch.nn.functional):
             if (found := getattr(home, name, None)) is not None:
+                function = DECOMPOSITIONS.get(found)
+                if function is not None:
+                    args, kwargs = aten.by_name(function, 0, schema, args, kwargs)
                 return self.call_known(found, args, kwargs)
-        self.fail(f"torch.ops.{schema.name} is not supported yet")
+        if name.endswith("_"):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        self.fail(f"torch.ops.{schema.name.replace('::', '.')} is not supported yet")
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""

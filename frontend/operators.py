@@ -66,6 +66,17 @@ _METHODS = {
     "Invert": "invert",
 }  # fmt: skip
 _DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
+_NOT_OF_BOOLS = {
+    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    "relu": "Boolean inputs not supported for relu",
+}
+_ATEN_NAMES = {
+    "f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short",
+    "i8": "Char", "u8": "Byte", "bool": "Bool",
+}  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
@@ -214,20 +225,14 @@ class Operators(Alternatives, Texts):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
-        if (
-            len(operands) == 2
-            and name in ("bitwise_and", "bitwise_or", "bitwise_xor")
-            and self.result_dtype(*operands) in FLOATING
-        ):
-            self.raises_at_run_time("RuntimeError", f"\"{name}_cpu\" not implemented for 'Float'")
         common = dtype or self.result_dtype(*operands)
         if "FLOATING" in OPS[name].traits and common not in FLOATING:
             common = self.default_dtype
-        if name == "sub" and common == "bool":
+        if common not in OPS[name].takes:
+            if common == "bool" and name in _NOT_OF_BOOLS:
+                self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
             self.raises_at_run_time(
-                "RuntimeError",
-                "Subtraction, the `-` operator, with two bool tensors is not supported. "
-                "Use the `^` or `logical_xor()` operator instead.",
+                "NotImplementedError", f"\"{name}_cpu\" not implemented for '{_ATEN_NAMES[common]}'"
             )
         if name in _DIVIDES and common not in FLOATING:
             self.check_divisor(operands[1])
@@ -463,12 +468,6 @@ class Operators(Alternatives, Texts):
         if is_tensor(av):
             if name == "UAdd":
                 return av
-            if name == "USub" and tensor_type(av).dtype == "bool":
-                self.raises_at_run_time(
-                    "RuntimeError",
-                    "Negation, the `-` operator, on a bool tensor is not supported. "
-                    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-                )
             return self.elementwise("neg" if name == "USub" else "bitwise_not", av)
         value = self.number(av, name, av, av)
         if value.type == FLOAT:
@@ -505,10 +504,9 @@ class Operators(Alternatives, Texts):
         if is_tensor(src):
             to, found = tensor_type(dst).dtype, tensor_type(src).dtype
             if category(found) > category(to):
-                names = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int",
-                         "i16": "Short", "i8": "Char", "u8": "Byte", "bool": "Bool"}  # fmt: skip
                 self.raises_at_run_time(
-                    "RuntimeError", f"result type {names[found]} can't be cast to the desired output type {names[to]}"
+                    "RuntimeError",
+                    f"result type {_ATEN_NAMES[found]} can't be cast to the desired output type {_ATEN_NAMES[to]}",
                 )
             if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
                 self.effect("check.store", [self.value(dst), self.value(src)])

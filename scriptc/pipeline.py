@@ -39,11 +39,11 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
 
 
 def translate(
-    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (), *, ahead: bool = False
 ) -> Translated:
-    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
+    """Python source to C text, specialised on one call. changing, ahead: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, ahead=ahead)
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:
