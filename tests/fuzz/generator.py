@@ -222,7 +222,13 @@ class Generator:
         self.emit(depth, f"def {name}({', '.join(f'a{i}' for i in range(len(kinds)))}):")
         loops, self.loops, counters = self.loops, [], set(self.counters)
         self.counters |= {n for n in inner if not n.startswith("a")}  # variables outside are read alone
-        if self.chance(0.5):
+        if kinds[0] == INT and self.chance(0.5):  # calls itself, a few times
+            self.emit(depth + 1, "if a0 <= 0 or a0 > 5:")
+            self.emit(depth + 2, f"return {self.expr(result, inner)}")
+            rest = "".join(f", {self.expr(k, inner)}" for k in kinds[1:])
+            self.emit(depth + 1, f"r = {name}(a0 - 1{rest})")
+            inner["r"] = result
+        elif self.chance(0.5):
             self.emit(depth + 1, f"if {self.expr(BOOL, inner)}:")
             self.emit(depth + 2, f"return {self.expr(result, inner)}")
         self.emit(depth + 1, f"return {self.expr(result, inner)}")
