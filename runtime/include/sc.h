@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 4
+#define SC_ABI_VERSION 5
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -152,6 +152,8 @@ typedef struct sc_ctx {
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
+    uintptr_t stack;          /* where the first of them stands, */
+    size_t stack_room;        /* and the bytes that all may take */
     int num_threads;          /* at most this many threads; >= 1 */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
@@ -184,6 +186,7 @@ int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the f
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* takes the error out of cx; depth: that of the frame that catches it */
 int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; it arose where it arose first */
 bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is one of these, each followed by a NUL */
+size_t sc_stack_room(void); /* bytes of a thread's stack that compiled code may take */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */

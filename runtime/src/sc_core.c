@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "sc_internal.h"
 
@@ -342,6 +343,13 @@ int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
 int sc_fail_at(sc_ctx *cx, int loc) {
     if (cx->error.loc < 0) cx->error.loc = loc;
     return -1;
+}
+
+size_t sc_stack_room(void) {
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
+    return whole / 4 * 3; /* callers have taken some */
 }
 
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
