@@ -57,6 +57,15 @@ def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(x.dtype, (*dims[:-2], *sizes)),)
 
 
+def _resample(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, index = tensor(operands[0]), tensor(operands[1])
+    if not x.dims or index.dims is None or len(index.dims) != 2:
+        raise TypeRuleError("resampling needs indices of two dims and a tensor of at least one")
+    dims = list(x.dims)
+    dims[attrs["dim"]] = index.dims[1]
+    return (TensorType(x.dtype, tuple(dims)),)
+
+
 _IMAGES = (((2, 3, 9, 8),), ((3, 7, 7),))
 ROWS = [
     OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
@@ -79,4 +88,9 @@ ROWS = [
           _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
           tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
                                                            ((3, 2), (2, 1), (1, 1), True, False, None)))),
+    # Along a dim: the sum over t of weight[t, i] times the element at index[t, i], for each i.
+    OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, ref="resample",
+          reads=_TENSOR, raises=True, kernel="sc_resample", tolerance_ulp=16,
+          samples=Samples((((3, 4), (2, 5), (2, 5)), ((3, 3, 3), (4, 2), (4, 2))), 0.0, 2.9, dtypes=("f32", "f64"),
+                          kinds=("", "i64", ""), extra=((0,), (1,)))),
 ]  # fmt: skip

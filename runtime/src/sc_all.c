@@ -27,4 +27,5 @@
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_conv.c"
 #include "sc_pool.c"
+#include "sc_resample.c"
 #endif
