@@ -109,9 +109,6 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
-    def conv_transpose2d(x: Any, w: Any, bias: Any, groups: int, **how: Any) -> Any:
-        return torch.conv_transpose2d(x, w, bias, groups=groups, **how)
-
     def concat(*tensors: Any, slot: int = 0) -> Any:
         return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
 
@@ -122,7 +119,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
-        "conv_transpose2d": conv_transpose2d, "topk": topk, "resample": resample,
+        "topk": topk, "resample": resample,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
