@@ -15,6 +15,7 @@ from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unf
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.errors import InternalError
+from scriptc.ir.layouts import Layouts
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import SchemaArg
 from scriptc.ir.types import NONE, Type, is_counted
@@ -30,6 +31,7 @@ class Lowerer:
         self.body = Block()
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
+        self.layouts = Layouts(func.body)
 
     def run(self) -> Func:
         for arg in self.func.body.args:
@@ -153,7 +155,9 @@ class Lowerer:
 
 def lower(module: Module) -> Module:
     """The module in the loop IR, in which objects are not yet retained and released."""
-    lowered = Module(module.name, params=dict(module.params), entries=list(module.entries))
+    lowered = Module(
+        module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions)
+    )
     recursive = frozenset(name for name in module.funcs if name in _reachable(module, name))
     for name, func in module.funcs.items():
         lowered.funcs[name] = Lowerer(module, func, recursive).run()

@@ -9,33 +9,36 @@ from typing import Any
 import torch
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.kept import KeptState
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
-from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
+    Formatted,
     Known,
     ObjectV,
     OneOf,
     SuperV,
+    Text,
     Tup,
     describe,
     is_tensor,
     tensor_type,
 )
 from scriptc.ir.core import Param
-from scriptc.ir.types import ListType, TensorType
+from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
 
 
-class Lookup(State):
+class Lookup(KeptState):
     """Mixin: reads Python objects around the compiled function."""
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
@@ -56,6 +59,11 @@ class Lookup(State):
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
             self.fail(f"the tensor {name} cannot be used in compiled code: {reason}")
+        if id(tensor) in self.assume.written:
+            self.fail(
+                f"'{name}' is written, and is no attribute, or has two names: a build ahead of time cannot keep it",
+                "make it one attribute, or pass it as an argument",
+            )
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
@@ -130,6 +138,10 @@ class Lookup(State):
                 return self.object_attribute(owner, name)
             case SuperV():
                 return self.super_value(owner, name)
+            case ClassOf(exception) if name in ("__name__", "__qualname__"):
+                return Text([Formatted(exception, "n")])
+            case Dyn(value) if value.type == EXC:
+                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

@@ -15,7 +15,7 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
 
 _CLASS = {"tensor": TensorType, "list": ListType}  # the classes of memory that belong to values
 
@@ -24,7 +24,7 @@ def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
     if isinstance(t, ListType):
         return memory == "list" or holds(t.elem, memory)
-    if isinstance(t, OptionalType):
+    if isinstance(t, (OptionalType, CellType)):
         return holds(t.item, memory)
     if isinstance(t, TupleType):
         return any(holds(item, memory) for item in t.items)
@@ -65,6 +65,24 @@ class Origin:
 
     fresh: set[Value] = field(default_factory=set)
     unknown: bool = False
+
+
+def roots(value: Value) -> set[Value]:
+    """Where an object may come from: values that make it, and arguments that are or hold it."""
+    found, seen, todo = set[Value](), set[Value](), [value]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        sources = _sources(v)
+        if sources is None and v.op is not None and v.op.has("FETCHES") and v.op.operands:
+            sources = [v.op.operands[0]]
+        if sources is None:
+            found.add(v)
+        else:
+            todo += sources
+    return found
 
 
 def is_fresh(value: Value) -> bool:
@@ -134,14 +152,14 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Whether an operand may be found again through a list or another function."""
-    made_list = op.has("ALLOCATES") and any(isinstance(r.type, ListType) for r in op.results)
-    return calls(op) or made_list or "state" in op.defn.writes or ("list" in op.defn.writes and index > 0)
+    """Whether an operand may be found again through a list, a cell or another function."""
+    made = op.has("ALLOCATES") and any(isinstance(r.type, (ListType, CellType)) for r in op.results)
+    return calls(op) or made or "state" in op.defn.writes or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
 
 
 def captured(value: Value) -> bool:
     """Whether the object may be reached by other ways than through values derived from it."""
-    held = (TupleType, ListType)
+    held = (TupleType, ListType, CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
         for op, i in references(value, through_regions=True)
@@ -200,6 +218,15 @@ def interferes(writer: Op, reader: Op) -> bool:
 def is_written(value: Value, where: Block | Op) -> bool:
     """Whether any op in `where` may write memory that `value` leads to."""
     return any(may_write(writer, value) for writer in writers(where))
+
+
+def writes_to(value: Value) -> list[Op]:
+    """The ops that write a tensor through a value or what is derived from it; calls aside."""
+    return [
+        op
+        for op, i in references(value, through_regions=True)
+        if i == 0 and "tensor" in op.defn.writes and not calls(op)
+    ]
 
 
 def may_stand_for(new: Value, old: Value) -> bool:

@@ -33,8 +33,10 @@ class _Size(NamedTuple):
 
 
 def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
-    """At least five calls with different sizes, where eager accepts such; the example first."""
-    return _Recorder(target, arguments, entry, index).run()
+    """At least five calls with different sizes, where eager accepts such; the example first. Where calls keep state, they
+    are a sequence, and in the sizes of the example."""
+    recorder = _Recorder(target, arguments, entry, index)
+    return recorder.sequence() if entry.kept else recorder.run()
 
 
 class _Recorder:
@@ -61,6 +63,15 @@ class _Recorder:
         while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example
             pairs.append(self.call(self.varied({})))
         return pairs
+
+    def sequence(self) -> list[Pair]:
+        """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
+        saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
+        try:
+            return [self.call(self.varied({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
+        finally:
+            for place in saved:
+                place.put_back()
 
     def late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -148,9 +159,9 @@ class _Recorder:
 
     def call(self, arguments: dict[str, Any]) -> Pair:
         # Before the call, which may write to its arguments.
-        given = [_recorded(leaf) for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, arguments[arg.name])]
         wide = _wide(arguments)
-        expected = list(_leaves(self.eager(self.receiver, arguments), self.entry.result))
+        expected = list(specs.values_of(self.entry.result, self.eager(self.receiver, arguments)))
         return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
@@ -164,17 +175,44 @@ class _Recorder:
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
         """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
-        if not any(map(_wants_reference, expected)):
+        alone = self.receiver is None and self.entry.kept  # there is one state, which goes on with each call
+        if alone or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = list(_leaves(self.eager(self.wide, arguments), self.entry.result))
+            wide = list(specs.values_of(self.entry.result, self.eager(self.wide, arguments)))
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:
             torch.set_default_dtype(default)
         return [_reference(w, e) for w, e in zip(wide, expected, strict=True)]
+
+
+class _Saved:
+    """What a place outside holds, to be put back there."""
+
+    def __init__(self, place: specs.Kept):
+        self.place = place
+        held = place.container
+        self.there = place.key in held if isinstance(held, dict) else True
+        self.value = held[place.key] if self.there else None
+        self.content = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
+
+    def put_back(self) -> None:
+        container, key = self.place.container, self.place.key
+        if not self.there:
+            container.pop(key, None)
+            return
+        if isinstance(self.value, torch.Tensor):
+            with torch.no_grad():
+                self.value.copy_(self.content)
+        elif isinstance(self.value, list):
+            self.value[:] = self.content
+        elif isinstance(self.value, dict):
+            self.value.clear()
+            self.value.update(self.content)
+        container[key] = self.value
 
 
 def _sizes(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
@@ -201,18 +239,6 @@ def _elements(value: Any) -> int:
         return value.numel()
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return sum(map(_elements, items))
-
-
-def _leaves(value: Any, spec: specs.Spec) -> Iterator[Any]:
-    match spec:
-        case specs.TensorSpec() | specs.ScalarSpec() | specs.ListSpec():
-            yield value
-        case specs.TupleSpec(items):
-            for item, s in zip(value, items, strict=True):
-                yield from _leaves(item, s)
-        case specs.DictSpec(keys, items):
-            for key, s in zip(keys, items, strict=True):
-                yield from _leaves(value[key], s)
 
 
 def _recorded(value: Any) -> Any:

@@ -51,6 +51,11 @@ def join(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_stacked_join", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
+
+
+@emitter
 def reduce(low: Lowerer, op: Op) -> Sequence[Shape]:
     x, *rest = op.defn.args
     args = low.schema_args(op, Args("cx"), [x]).add(f"SC_{op.name.upper()}")

@@ -74,8 +74,8 @@ ROWS = [
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
-          "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE, ref="torch.conv_transpose2d",
-          reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
+          "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
+          ref="torch.conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
                           extra=(((1, 1), (0, 0), (0, 0), 1, (1, 1)), ((2, 3), (1, 0), (1, 2), 1, (2, 1))))),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "

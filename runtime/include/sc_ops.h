@@ -31,6 +31,8 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
 /* Views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
 SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index);
 SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
+SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim);
+SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
 SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
 SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
@@ -47,10 +49,17 @@ SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop,
 SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x);      /* preserve_format */
 SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x);       /* x itself, retained, when it is contiguous */
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x);            /* the same, when it has the strides of a new one or no elements */
+/* x itself, retained, when it is contiguous and has these sizes, to which it broadcasts */
+SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank);
 SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+/* what a loop appends `total` times, joined as it comes (sc_stacked.c) */
+SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx);
+SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
+SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
 /* along the first dim; tensors of one dtype, whose other sizes fit */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
