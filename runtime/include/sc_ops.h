@@ -146,10 +146,12 @@ SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *x
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
+/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
+SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
 /* w [channels, filters of a group, kernel] */
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
                                          const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         const int64_t *dilation, int64_t groups);
+                                         int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

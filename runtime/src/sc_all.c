@@ -7,6 +7,7 @@
 #include "sc_stage.c"
 #include "sc_iter.c"
 #include "sc_check.c"
+#include "sc_move.c"
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
@@ -32,4 +33,5 @@
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_conv.c"
 #include "sc_pool.c"
+#include "sc_resample.c"
 #endif
