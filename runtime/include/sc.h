@@ -49,7 +49,8 @@ typedef struct sc_obj {
 
 enum { SC_EXTERNAL = 1, /* data belongs to `owner`; we neither free nor resize it */
        SC_WRITTEN = 2,  /* some op wrote it during this call: the caller bumps the version of its owner */
-       SC_READONLY = 4  /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */ };
+       SC_READONLY = 4, /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */
+       SC_PARTIAL = 8   /* external: the caller's storage begins before `data` */ };
 
 typedef struct sc_storage {
     sc_obj obj;

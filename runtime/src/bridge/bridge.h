@@ -119,6 +119,7 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    Py_ssize_t offset_at;           /* where the implementation keeps its offset in the storage; 0: not known */
     PyObject *why_refused;
 } host;
 
