@@ -79,8 +79,8 @@ def load() -> None:
 
     rows.register()
     for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "iterators", "memory", "numbers",
-                   "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
+                   "pointwise", "random", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
-                   "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
+                   "random", "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.decompositions.{module}")

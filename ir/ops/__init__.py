@@ -13,6 +13,7 @@ from scriptc.ir.ops import (
     loops,
     memory,
     pointwise,
+    random,
     reductions,
     scalars,
     scans,
@@ -25,7 +26,7 @@ OPS: dict[str, OpDef] = {}
 for _family in (
     structure, scalars, containers, checks, memory, creation, pointwise,
     special, reductions, scans, indexing, views, contractions, images,
-    loops,
+    loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:
