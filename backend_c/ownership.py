@@ -2,7 +2,8 @@
 
 Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block
 that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
-loop. An object that a c.read took out of a list is retained on the spot. Then, for a value owned by a block:
+loop. An object that a c.read took out of a list is retained on the spot, unless it is only looked at (`_QUIET`) and the
+list keeps it until then. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.
@@ -11,7 +12,8 @@ loop. An object that a c.read took out of a list is retained on the spot. Then, 
 - A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
   out. What it carries out but does not own there is retained first.
 
-Errors release nothing: the caller unwinds the context.
+A cell owns what it holds. Errors that leave the entry release nothing: the caller unwinds the context. Where an error is
+caught, in a `try` or by a caller, `c.unwind` in front of what may fail lists what the blocks that it leaves still own.
 """
 
 from __future__ import annotations
@@ -20,25 +22,42 @@ from collections.abc import Iterator
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
+from scriptc.ir.regions import try_around
 from scriptc.ir.types import is_counted
 
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
+_QUIET = frozenset({"c.expr", "c.read", "c.load", "const"})  # ops that change nothing and keep nothing
+_QUIET_CALLS = frozenset({"sc_list_index"})
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
 def run(module: Module) -> None:
-    for func in module.funcs.values():
-        _Function(func).run()
+    caught = _called_in_try(module)
+    for name, func in module.funcs.items():
+        _Function(func, errors_are_caught=name in caught).run()
+
+
+def _called_in_try(module: Module) -> set[str]:
+    """The functions whose errors a caller may catch."""
+    found: set[str] = set()
+    while True:
+        calls = [(name, op) for name, f in module.funcs.items() for op in f.body.walk() if op.name == "call"]
+        new = {op.attrs["func"] for name, op in calls if name in found or try_around(op) is not None} - found
+        if not new:
+            return found
+        found |= new
 
 
 class _Function:
-    def __init__(self, func: Func):
+    def __init__(self, func: Func, *, errors_are_caught: bool):
         self.func = func
+        self.errors_are_caught = errors_are_caught
         self.position: dict[Op, int] = {}
         self.owned: dict[Block, list[Value]] = {}
+        self.looked_at: set[Value] = set()  # objects that a list keeps as long as they are used
         self.last: dict[Value, int] = {}  # position of the last use; that of the definition (-1: argument) without one
         self.moved: dict[Value, int] = {}  # position of the loop that takes the value
-        self.before: dict[Op, list[tuple[str, Value]]] = {}
+        self.before: dict[Op, list[tuple[str, list[Value]]]] = {}
         self.after: dict[tuple[Block, int], list[Value]] = {}
 
     def run(self) -> None:
@@ -57,6 +76,8 @@ class _Function:
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+            if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
+                self.unwind(op)
         for (block, at), values in self.after.items():
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
@@ -66,10 +87,26 @@ class _Function:
         in_loop = block.parent is not None and block.parent.name == "loop"
         values = [a for a in block.args if in_loop and is_counted(a.type)]
         values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
-        self.owned[block] = values
         for value in values:
             uses = [self.position[_ancestor(user, block)] for user in _users(value)]
             self.last[value] = max(uses, default=self.defined(value))
+        for value in reversed(values):
+            if self.is_looked_at(value):
+                self.looked_at.add(value)
+                del self.last[value]
+        self.owned[block] = [value for value in values if value not in self.looked_at]
+
+    def is_looked_at(self, value: Value) -> bool:
+        """Whether a value comes out of a list that keeps it until its last use: nothing in between changes anything, and
+        the list lives on."""
+        op = value.op
+        if op is None or op.name != "c.read":
+            return False
+        block, first, last = value.block, self.position[op], self.last[value]
+        if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
+            return False
+        container = op.operands[0]
+        return container.block is not block or self.last.get(container, last) >= last
 
     def defined(self, value: Value) -> int:
         return -1 if value.op is None else self.position[value.op]
@@ -85,7 +122,7 @@ class _Function:
             if ends and not any(user is not loop and _ancestor(user, block) is loop for user in _users(value)):
                 self.moved[value] = at
             else:
-                self.before.setdefault(loop, []).append(("c.retain", value))
+                self.before.setdefault(loop, []).append(("c.retain", [value]))
 
     def leave(self, op: Op) -> None:
         live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(value, at)]
@@ -94,8 +131,19 @@ class _Function:
             if value in live:
                 live.remove(value)
             elif _is_counted(value):
-                changes.append(("c.retain", value))
-        changes += [("c.release", value) for value in live]
+                changes.append(("c.retain", [value]))
+        changes += [("c.release", [value]) for value in live]
+
+    def unwind(self, op: Op) -> None:
+        """What an error that `op` raises leaves behind, up to the `try` that catches it."""
+        holder = try_around(op)
+        block, at, objects = op.parent, op, list[Value]()
+        while block is not None:
+            objects += [value for value in self.owned[block] if self.is_live(value, self.position[at])]
+            if block.parent is None or (holder is not None and block is holder.regions[0]):
+                break
+            at, block = block.parent, block.parent.parent
+        self.before.setdefault(op, []).append(("c.unwind", objects))
 
     def left(self, op: Op) -> Iterator[tuple[Block, int]]:
         """The blocks that a terminator leaves, innermost first, each with the position in it that is left."""
@@ -122,13 +170,21 @@ class _Function:
             for value in self.after.get((block, -1), ()):
                 block.append(Op(release, [value], (), {}, ops[0].loc))
             for i, op in enumerate(ops):
-                for name, value in self.before.get(op, ()):
-                    block.append(Op(OPS[name], [value], (), {}, op.loc))
+                for name, values in self.before.get(op, ()):
+                    block.append(Op(OPS[name], values, (), {}, op.loc))
                 block.append(op)
-                if op.name == "c.read" and is_counted(op.result.type):
+                if op.name in ("c.read", "c.get") and is_counted(op.result.type) and op.result not in self.looked_at:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
+
+
+def _is_quiet(op: Op) -> bool:
+    return op.name in _QUIET or (op.name == "c.call" and op.attrs["fn"] in _QUIET_CALLS)
+
+
+def _may_fail(op: Op) -> bool:
+    return op.defn.raises and op.attrs.get("fails") != "never"
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:

@@ -88,6 +88,7 @@ class Dispatcher:
             random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
+            exceptions=entry.exceptions,
             grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
         )
 

@@ -204,6 +204,10 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         sc_list *l = (sc_list *)o;
         if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
+    if (o->kind == SC_EXC) {
+        system_free(cx, o, sizeof(sc_exc));
+        return;
+    }
     give_struct(cx, o);
 }
 
@@ -314,19 +318,38 @@ int sc_fail_at(sc_ctx *cx, int loc) {
     return -1;
 }
 
+sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
+    cx->depth = depth;
+    sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
+    if (!e) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    link_live(cx, &e->obj, SC_EXC);
+    e->error = cx->error;
+    cx->error.type[0] = cx->error.message[0] = 0;
+    cx->error.loc = -1;
+    return e;
+}
+
+int sc_reraise(sc_ctx *cx, const sc_exc *e) {
+    cx->error = e->error;
+    return -1;
+}
+
+bool sc_exc_is(const sc_exc *e, const char *types) {
+    for (; *types; types += strlen(types) + 1)
+        if (!strcmp(e->error.type, types)) return true;
+    return false;
+}
+
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
     if (cx->warn) cx->warn(cx->user, category, message, loc >= 0 && cx->locs ? &cx->locs[loc] : NULL);
 }
 
 /* ---- counts ---- */
 
-void sc_retain(void *obj) {
-    if (obj) ((sc_obj *)obj)->refs++;
-}
-
-void sc_release(sc_ctx *cx, void *obj) {
-    sc_obj *o = obj;
-    if (!o || --o->refs > 0) return;
+void sc_free(sc_ctx *cx, sc_obj *o) {
     if (!o->prev) return; /* detached: its new owner frees it */
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
@@ -517,30 +540,6 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     return l;
 }
 
-int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) {
-    if (l->len == l->cap && list_reserve(cx, l, l->cap ? 2 * l->cap : 8)) return -1;
-    if (l->counted) sc_retain(v.o);
-    l->items[l->len++] = v;
-    l->written = true;
-    return 0;
-}
-
-static inline bool list_wrap(const sc_list *l, int64_t i, int64_t *at) {
-    *at = i < 0 ? i + l->len : i;
-    return *at >= 0 && *at < l->len;
-}
-
-int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) {
-    return list_wrap(l, i, at) ? 0 : sc_raise(cx, "IndexError", "list index out of range");
-}
-
-int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
-    int64_t at;
-    if (!list_wrap(l, i, &at)) return sc_raise(cx, "IndexError", "list assignment index out of range");
-    sc_value old = l->items[at];
-    if (l->counted) sc_retain(v.o);
-    l->items[at] = v;
-    l->written = true;
-    if (l->counted) sc_release(cx, old.o);
-    return 0;
+int sc_list_grow(sc_ctx *cx, sc_list *l) {
+    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
 }
