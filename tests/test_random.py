@@ -57,7 +57,8 @@ def permuted(x: Tensor) -> Any:
 
 
 def bernoullis(p: Tensor) -> Any:
-    return torch.bernoulli(p), p.bernoulli(), torch.empty_like(p).bernoulli_(p[0]), torch.bernoulli(p, 0.9), torch.bernoulli(p.double())
+    a = torch.bernoulli(p), p.bernoulli(), torch.empty_like(p).bernoulli_(p[0])
+    return a, torch.bernoulli(p, 0.9), torch.bernoulli(p.double())
 
 
 def dropouts(x: Tensor, p: float) -> Any:
