@@ -256,6 +256,9 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
  * a result, which is then the same object, counted twice. */
 SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
                            unsigned last);
+/* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
+ * it up next, and nobody else has it. */
+SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size);
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);
