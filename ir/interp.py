@@ -117,6 +117,16 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def concat(*tensors: Any, slot: int = 0) -> Any:
         return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
 
+    def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
+        getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))
+
+    def random_slopes(dst: Any, x: Any, lower: float, upper: float) -> None:
+        torch.ops.aten.rrelu_with_noise(x, dst, lower, upper, True)
+
+    def random_places(dst: Any, sums: Any) -> None:
+        weights = torch.diff(sums, dim=-1, prepend=torch.zeros_like(sums[..., :1]))
+        dst.copy_(torch.multinomial(weights, dst.size(-1), replacement=True))
+
     def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
         stacked.append(item)
 
@@ -124,6 +134,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
     own: dict[str, Callable[..., Any]] = {
+        "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
+        "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,

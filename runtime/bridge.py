@@ -171,6 +171,7 @@ class VariantSpec:
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
     exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+    random: bool = False  # it draws random numbers
 
 
 # ---- lowering ----
@@ -262,7 +263,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
     head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
-    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions)
+    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random
 
 
 # ---- calling ----

@@ -13,6 +13,7 @@ from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
 from scriptc.frontend import specs
 from scriptc.frontend.specs import Guard, describe
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
@@ -94,6 +95,7 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
+            random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions,

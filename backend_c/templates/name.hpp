@@ -182,6 +182,7 @@ public:
         if (!context_) throw std::bad_alloc();
     }
     @{name}_context *get() const { return context_.get(); }
+    void seed(uint64_t seed) { @{name}_context_seed(context_.get(), seed); } // as torch.manual_seed
 
 @{entries}
 private:

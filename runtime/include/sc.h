@@ -133,6 +133,17 @@ typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; N
     void *user;
 } sc_allocator;
 
+/* The generator of random numbers, in the layout of torch.get_rng_state(). */
+typedef struct sc_rng {
+    uint64_t seed;
+    int32_t left, seeded; /* left: words until the state is made anew, plus one */
+    uint64_t next, state[624];
+    double normal_x, normal_y, normal_rho; /* normal_y: the second of a pair of normal numbers, if valid */
+    int32_t normal_is_valid;
+    float next_float;
+    bool next_float_is_valid;
+} sc_rng;
+
 enum { SC_UNSET = -2, SC_DELETED = -1 };
 typedef struct sc_target { /* a place outside the call, and what it was set to last */
     int form;              /* which form the value has, SC_UNSET or SC_DELETED */
@@ -165,6 +176,7 @@ typedef struct sc_ctx {
     int n_kept;
     sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
     int n_targets, n_set;
+    sc_rng *rng;              /* of programs that draw random numbers, else NULL */
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */

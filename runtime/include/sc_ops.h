@@ -157,4 +157,13 @@ SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
 
+/* ---- random numbers (sc_random.c): fill dst; 0 or -1 ---- */
+enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL };
+SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b);
+SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high);
+SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
+SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
+SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
+SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
+
 #endif

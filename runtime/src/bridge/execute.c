@@ -147,10 +147,34 @@ static int bump_versions(const frame *f)
     return done ? 0 : -1;
 }
 
+/* Lends the entry torch's generator: a tensor with its state, in which the entry goes on. */
+static PyObject *lend_generator(frame *f)
+{
+    PyObject *pair = PyObject_CallNoArgs(f->owner->host.random_begin), *state = NULL;
+    unsigned long long address;
+    if (pair && PyArg_ParseTuple(pair, "OK", &state, &address))
+        Py_INCREF(state), f->cx->rng = (sc_rng *)(uintptr_t)address;
+    Py_XDECREF(pair);
+    return state;
+}
+
+static int take_generator_back(frame *f, PyObject *state)
+{
+    f->cx->rng = NULL;
+    PyObject *done = PyObject_CallOneArg(f->owner->host.random_end, state);
+    Py_DECREF(state);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 PyObject *execute(frame *f, variant *v)
 {
-    PyObject *result = NULL, *failed = NULL;
+    PyObject *result = NULL, *failed = NULL, *generator = NULL;
+    if (v->random && !(generator = lend_generator(f)))
+        return NULL;
     int r = run_entry(f, v);
+    if (generator && take_generator_back(f, generator) < 0)
+        return NULL;
     if (f->raised)
         failed = f->raised, f->raised = NULL;
     else if (r < 0)
