@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 2
+#define SC_ABI_VERSION 3
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -122,6 +122,9 @@ typedef struct sc_ctx {
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     int num_threads;          /* at most this many threads; >= 1 */
+    struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
+    double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
+    struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
     uint32_t rng_reserved;    /* keeps the layout; random state comes with the random ops */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text);

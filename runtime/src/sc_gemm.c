@@ -2,6 +2,11 @@
  * once at the end; integers go through wrapping 64-bit sums. */
 #include "sc_gemm.h"
 
+/* Named here, because which files need sc_team.c is read off the .c files, not off templates. */
+static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, void *arg) {
+    sc_parallel(cx, pieces, 1, ns, work, arg);
+}
+
 #define T float
 #define I int32_t
 #define N(name) gemm_##name##_f32

@@ -1,5 +1,7 @@
 /* execute.c - runs a matched entry: lets go of the GIL when that pays, turns errors into exceptions, hands out results. */
 #include "bridge.h"
+#include "sc_fp.h"
+#include "sc_profile.h"
 
 #include <time.h>
 
@@ -42,6 +44,8 @@ static void tell(frame *f, PyObject *function, const char *format, const char *a
     bool released = f->saved != NULL;
     if (f->raised)
         return;
+    uint64_t mode = sc_fp_mode();
+    sc_fp_set(f->fp_mode);
     if (released)
         PyEval_RestoreThread(f->saved);
     PyObject *done = PyObject_CallFunction(function, format, a, b, c, line);
@@ -50,6 +54,7 @@ static void tell(frame *f, PyObject *function, const char *format, const char *a
     Py_XDECREF(done);
     if (released)
         f->saved = PyEval_SaveThread();
+    sc_fp_set(mode);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
@@ -76,12 +81,17 @@ static int run_entry(frame *f, variant *v)
     cx->depth = 0;
     cx->warn = on_warn, cx->print = on_print, cx->user = f;
     cx->locs = v->program->locs;
+    cx->team = f->owner->team, cx->unhelped = 0;
+    cx->profile = f->owner->profile;
+    f->fp_mode = sc_fp_mode();
     bool release = v->seconds > WORTH_RELEASING;
     if (release)
         f->saved = PyEval_SaveThread();
     double start = seconds_now();
     int r = v->entry->call(cx, f->args, f->results);
     double seconds = seconds_now() - start;
+    if (cx->profile)
+        sc_profile_at(cx, -1);
     if (release) {
         PyEval_RestoreThread(f->saved);
         f->saved = NULL;
