@@ -11,6 +11,8 @@ class Options:
     """optimize: 0 (no passes, -O0) to 3 (all passes, -O3 for this machine).
     dynamic: False makes the sizes of tensor arguments part of the signature.
     freeze: weights may be taken not to change between calls.
+    flush_denormals: denormal numbers count as zero inside compiled calls.
+    profile: instrumented code, as `compiled.profile` uses it.
     debug: #line directives and -g, so that a debugger steps through the Python source.
     """
 
@@ -18,6 +20,8 @@ class Options:
     dynamic: bool = True
     freeze: bool = False
     debug: bool = False
+    flush_denormals: bool = False
+    profile: bool = False
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Options:

@@ -18,9 +18,7 @@ from scriptc.options import Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = (
-    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
-)
+_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
@@ -53,7 +51,9 @@ def translate(
         # tensor IR to better tensor IR
         optimise(entry.module, options)
         # tensor IR to loop IR to C
-        program = emit_program(entry.module, debug=options.debug)
+        program = emit_program(
+            entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
+        )
     except InternalError:
         raise
     except Exception as e:

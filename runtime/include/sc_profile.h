@@ -59,4 +59,7 @@ static inline void sc_profile_tensors(const sc_ctx *cx, int n, const sc_tensor *
     sc_profile_work(cx, 0, bytes);
 }
 
+/* The most that the context's threads reach here: float operations and bytes a second (sc_peaks.c). -1: no memory. */
+SC_KERNEL int sc_measure_peaks(sc_ctx *cx, double *flops, double *bytes);
+
 #endif

@@ -17,6 +17,7 @@
 #include "sc_index.c"
 #include "sc_scan.c"
 #include "sc_special.c"
+#include "sc_peaks.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

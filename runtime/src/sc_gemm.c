@@ -1,6 +1,7 @@
 /* sc_gemm.c - matmul and linear. float and double have kernels (sc_gemm_tile.inc); halves go through float and round
  * once at the end; integers go through wrapping 64-bit sums. */
 #include "sc_gemm.h"
+#include "../include/sc_profile.h"
 
 /* Named here, because which files need sc_team.c is read off the .c files, not off templates. */
 static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, void *arg) {
@@ -28,6 +29,12 @@ typedef struct gemm_operand {
     int64_t row, col;
 } gemm_operand;
 
+/* for profiles */
+static void gemm_note(const sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k) {
+    double items = (double)m * (double)k + (double)k * (double)n + (double)m * (double)n;
+    sc_profile_work(cx, 2.0 * (double)m * (double)n * (double)k, items * (double)sc_dtype_size(dtype));
+}
+
 /* the dtype that products of `dtype` are computed in */
 static int gemm_dtype(int dtype) {
     return dtype == SC_F64 || dtype == SC_F32 ? dtype : dtype == SC_F16 || dtype == SC_BF16 ? SC_F32 : SC_I64;
@@ -49,6 +56,7 @@ static void gemm_product_i64(int64_t m, int64_t n, int64_t k, gemm_operand a, ge
 static int gemm_product(sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k, gemm_operand a, gemm_operand b, const void *init,
                         int64_t ldi, void *c) {
     if (m == 0 || n == 0) return 0;
+    gemm_note(cx, dtype, m, n, k);
     if (dtype == SC_F32) return gemm_product_f32(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
     if (dtype == SC_F64) return gemm_product_f64(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
     gemm_product_i64(m, n, k, a, b, init, ldi, c);
@@ -171,6 +179,7 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool pac
         bias = full, ldi = n;
     }
     const void *init = bias ? bias->data : NULL;
+    if (packed) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
         status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
@@ -316,6 +325,7 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (!gemm_flatten(x, &rows, &step) || (x->stride[x->rank - 1] != 1 && k > 1)) return NULL;
     sc_tensor *out = sc_empty(cx, x->dtype, addend->rank, addend->size);
     if (!out || out->numel == 0) return out;
+    gemm_note(cx, x->dtype, rows, n, k);
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
     int status = x->dtype == SC_F32
