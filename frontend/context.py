@@ -20,6 +20,7 @@ from scriptc.frontend.values import (
     Ident,
     Kinds,
     Known,
+    KnownLengthListV,
     ListV,
     Maybe,
     Moved,
@@ -107,6 +108,7 @@ class Assumptions:
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
+    known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
@@ -291,20 +293,31 @@ class Context:
         raise NotImplementedError
 
     # ---- objects and dicts ----
-    def items_of(self, av: DictV | ObjectV) -> dict[Any, AV]:
-        """What an object or dict holds now."""
+    def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
+        """What an object, dict or list of known length holds now."""
         content = self.heap.get(av.ident)
         if isinstance(content, OneOf):
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
         if isinstance(content, Moved):
             self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")
-        return content.items if isinstance(content, Content) else av.items
+        made = av.first if isinstance(av, KnownLengthListV) else av.items
+        return content.items if isinstance(content, Content) else made
 
-    def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
+    def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
         if isinstance(av, DictV) and av.is_argument:
             self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
         self.items_of(av)
-        self.heap[av.ident] = Content(items, av.items)
+        self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
+
+    def edit(self, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
+        """Changes a list of known length as `change` changes its items; the value is what that returns."""
+        items = av.items
+        try:
+            result = change(items)
+        except (IndexError, ValueError) as e:
+            self.raises_at_run_time(type(e).__name__, str(e))
+        self.set_items(av, dict(enumerate(items)))
+        return result
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -397,6 +410,13 @@ class Context:
                 f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
             )
         return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+
+    def stored(self, target: ListV, item: AV) -> Value:
+        """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
+        try:
+            return self.list_item(item)
+        except UserError as e:
+            self.keep_length(target, e.message)
 
     def type_of(self, av: AV) -> Type | None:
         """The type of a number or tensor, without building anything; None for all else."""
@@ -498,7 +518,7 @@ class Context:
     def mutate(self, av: ListV) -> Value:
         """The run-time list, which is about to change."""
         if av.value is None:
-            self.fail("a list whose items have no common type cannot be changed", "use one type of items, or a tuple")
+            self.keep_length(av, "a list whose items have no common type cannot be changed here")
         if av.items is not None or av.observed:
             if av.site is not None and (av.observed or av.site not in self.assume.mutated):
                 self.assume.mutated.add(av.site)
@@ -507,8 +527,20 @@ class Context:
             av.items = None
         return av.value
 
+    def keep_length(self, av: ListV, reason: str) -> NoReturn:
+        """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
+        cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+        sites = {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
+        sites -= {None, *self.assume.known_length}
+        if not sites or (cell is not None and cell.fixed):
+            self.fail(reason, "use one type of items in a list, or one list for each")
+        self.assume.known_length |= sites
+        raise Restart
+
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
+        if site in self.assume.known_length:
+            return KnownLengthListV(dict(enumerate(items)), self)
         elem: Type = self.assume.elements.get(site, NEVER)
         value: Value | None = None
         try:
@@ -529,14 +561,16 @@ class Context:
 
     def widen(self, target: ListV, item: Type) -> None:
         """A value of a type goes into a list; its element type grows if need be."""
-        assert target.value is not None and isinstance(target.value.type, ListType)
+        if target.value is None:
+            self.keep_length(target, "a list whose items have no common type cannot be changed here")
+        assert isinstance(target.value.type, ListType)
         cell = target.value.type.cell.find()
         try:
             joined = join(cell.type, item)
         except JoinError:
-            self.fail(f"a list of {cell.type} cannot hold {item} as well", "use one type of items in a list")
+            self.keep_length(target, f"a list of {cell.type} cannot hold {item} as well")
         if not _is_storable(item):
-            self.fail(f"a list of {item} cannot grow in compiled code", "keep one list for each part")
+            self.keep_length(target, f"a list of {item} cannot grow here")
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
@@ -546,7 +580,7 @@ class Context:
         if cell.fixed:
             self.fail(f"an argument list of {cell.type} cannot hold {item}")
         if isinstance(joined, TensorType) and joined.dims is None:
-            self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
+            self.keep_length(target, "a list that grows here cannot hold tensors of different ranks")
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -201,7 +202,8 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     reader.frames.append(frame)
     body = reader.body = reader.builder.block
     reader.node = source.node
-    if receiver is not None:
+    wrapper = inspect.unwrap(func) is not func
+    if receiver is not None and not wrapper:
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
@@ -209,7 +211,11 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         if found is not None:  # an empty list that is appended to
             specs[i] = arg = ArgSpec(arg.name, ListSpec(_spec_of_type(found)))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
-    if receiver is None and specs:
+    if wrapper:
+        given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
+        positional, named = _as_given(reader, inspect.signature(func), receiver, given)
+        reader.bind(frame, source.node.args, positional, named, [], [None] * len(source.node.args.kwonlyargs), func.__name__)
+    elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
     reader.enter(frame)
     try:
@@ -230,6 +236,26 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     return Entry(
         reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
     )
+
+
+def _as_given(
+    reader: EntryReader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
+) -> tuple[list[AV], dict[str, AV]]:
+    """Arguments of what a decorator wraps, as its wrapper gets them: by position, and by name."""
+    kinds = inspect.Parameter
+    positional: list[AV] = [] if receiver is None else [Known(receiver)]
+    named: dict[str, AV] = {}
+    for name, av in arguments.items():
+        match signature.parameters[name].kind:
+            case kinds.VAR_POSITIONAL:
+                positional += reader.iterate(av)
+            case kinds.VAR_KEYWORD:
+                named |= reader.items_of(av) if isinstance(av, DictV) else {}
+            case kinds.KEYWORD_ONLY:
+                named[name] = av
+            case _:
+                positional.append(av)
+    return positional, named
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    KnownLengthListV,
     ListV,
     Maybe,
     ObjectV,
@@ -237,6 +239,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             if isinstance(owner, ListV):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
+        if isinstance(owner, ListV) and owner.value is None:
+            return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
                 self.raises_at_run_time("IndexError", "list index out of range")
@@ -246,7 +250,7 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
         if isinstance(owner, ListV):
             return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
-            return self.pick(owner, list(owner.items), self.known(index, "an index into a tuple of different types"))
+            return self.pick(owner, list(owner.items), self.known_index(index))
         self.fail(f"this subscript of {describe(owner)} is not supported yet")
 
     def wrap(self, value: Any) -> AV:
@@ -274,6 +278,12 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def known_index(self, index: AV) -> int | slice:
+        what = "an index into values of different types"
+        if not self.is_slice(index):
+            return operator.index(self.known(index, what))
+        return slice(*(self.known(part, what) for part in shape_of_slice(index)))
 
     def pick(self, owner: AV, items: list[AV], index: int | slice) -> AV:
         if isinstance(index, slice):
@@ -321,13 +331,19 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
             self.copy_into(view, source)
+        elif isinstance(owner, KnownLengthListV):
+            place = self.known_index(index)
+            if isinstance(place, slice):
+                self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
+            else:
+                self.edit(owner, lambda items: items.__setitem__(place, value))
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
                 self.fail("assignment to a slice with a step is not supported", "assign item by item")
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
-            item = self.list_item(value)
+            item = self.stored(owner, value)
             self.widen(owner, item.type)
             self.effect("list.set", [self.mutate(owner), self.integer(index), item])
         elif isinstance(owner, ObjectV):
@@ -337,6 +353,11 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
 
     def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
         """owner[start:stop] = value"""
+        if isinstance(owner, KnownLengthListV):
+            first, last = (self.known(Dyn(bound), "a bound of a list of different types") for bound in (start, stop))
+            new = self.iterate(value)
+            self.edit(owner, lambda items: items.__setitem__(slice(first, last), new))
+            return
         other = value if isinstance(value, ListV) else self.call(Known(list), [value], {})
         added = self.value(other)
         assert isinstance(added.type, ListType)
@@ -351,6 +372,9 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
                 self.raises_at_run_time("KeyError", repr(key))
             del items[key]
             self.set_items(owner, items)
+        elif isinstance(owner, KnownLengthListV):
+            place = self.known_index(index)
+            self.edit(owner, lambda items: items.__delitem__(place))
         elif isinstance(owner, ListV) and self.is_slice(index):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):

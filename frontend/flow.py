@@ -8,7 +8,20 @@ from typing import Any
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
-from scriptc.frontend.values import AV, Content, DictV, Ident, Known, Maybe, Moved, ObjectV, OneOf, Poison, Unbound
+from scriptc.frontend.values import (
+    AV,
+    Content,
+    DictV,
+    Ident,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    Unbound,
+)
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
@@ -112,15 +125,18 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, ObjectV)):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
                 return part
             content = env.get(part.ident)
             if isinstance(content, Moved):
                 return part
-            items = content.items if isinstance(content, Content) else part.items
+            made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+            items = content.items if isinstance(content, Content) else made
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
                 return DictV(held, part.ident, part.is_argument)
+            if isinstance(part, KnownLengthListV):
+                return KnownLengthListV(held, part.reader, part.ident)
             return ObjectV(part.cls, held, part.ident)
 
         return replaced(av, swap)

@@ -149,7 +149,7 @@ class OneOfPlan(Plan):
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
-        elif isinstance(av, Unbound):
+        elif isinstance(av, (Unbound, Poison)):
             yield ctx.const(0)
             held = {}
         else:

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Dyn,
     Kinds,
     Known,
+    KnownLengthListV,
     ListV,
     ObjectV,
     OneOf,
@@ -484,7 +485,10 @@ class Operators(Alternatives, Texts):
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
-        value = self.list_item(item)
+        if isinstance(target, KnownLengthListV):
+            self.edit(target, lambda items: items.append(item))
+            return
+        value = self.stored(target, item)
         self.widen(target, value.type)
         self.effect("list.append", [self.mutate(target), value])
 

@@ -14,6 +14,7 @@ from scriptc.frontend.values import (
     Formatted,
     Ident,
     Known,
+    KnownLengthListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -44,6 +45,8 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(type(items), [Known(i) for i in items])
         case DictV(items, is_argument=is_argument):
             return _keyed(("dict", is_argument), items, lambda held: DictV(held, is_argument=is_argument))
+        case KnownLengthListV(first=items, reader=reader):
+            return _keyed(("list",), items, lambda held: KnownLengthListV(held, reader))
         case ObjectV(cls, items):
             return _keyed(("object", cls), items, lambda held: ObjectV(cls, held))
         case Content(items, first):
@@ -83,7 +86,7 @@ def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict
 
 
 def identity_of(av: AV) -> Ident | None:
-    return av.ident if isinstance(av, (DictV, ObjectV)) else None
+    return av.ident if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
 
 
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:

@@ -16,6 +16,7 @@ from scriptc.ir.core import Value
 from scriptc.ir.types import ListType, NeverType, TensorType, Type
 
 if TYPE_CHECKING:
+    from scriptc.frontend.context import Context
     from scriptc.frontend.frame import Frame
 
 
@@ -111,6 +112,23 @@ class SuperV(AV):
 
     after: type
     obj: AV
+
+
+class KnownLengthListV(ListV):
+    """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
+    like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
+    (`reader` is None for one that will not change any more)."""
+
+    __slots__ = ("first", "ident", "reader")
+
+    def __init__(self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None):
+        self.value, self.site, self.observed = None, None, False
+        self.first, self.reader, self.ident = first, reader, ident or Ident()
+
+    @property
+    def items(self) -> list[AV]:  # type: ignore[override]
+        held = self.first if self.reader is None else self.reader.items_of(self)
+        return list(held.values())
 
 
 @dataclass(eq=False, slots=True)

@@ -25,8 +25,8 @@ class Target:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """As callers see it: without the receiver."""
-        signature = inspect.signature(self.func, follow_wrapped=False)
+        """As callers see it: without the receiver, and that of the innermost function where decorators wrap it."""
+        signature = inspect.signature(self.func)
         parameters = list(signature.parameters.values())
         return signature.replace(parameters=parameters[1:] if self.receiver is not None else parameters)
 

@@ -161,6 +161,8 @@ def _same(a: Any, b: Any, at: str) -> None:
         torch.testing.assert_close(
             torch.tensor(b, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), equal_nan=True
         )
+    elif hasattr(a, "__dict__") and type(a).__eq__ is object.__eq__ and not isinstance(a, type):
+        _same(vars(a), vars(b), at)
     else:
         assert a == b, f"{at}: {b!r}, but eager: {a!r}"
 

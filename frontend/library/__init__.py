@@ -78,7 +78,7 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "numbers",
+    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "iterators", "memory", "numbers",
                    "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",

@@ -7,7 +7,7 @@ from typing import Any
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list, is_run_time
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, DictV, Known, ListV, ObjectV, Tup
+from scriptc.frontend.values import AV, DictV, Known, KnownLengthListV, ListV, ObjectV, Tup
 
 
 @serves("list.append")
@@ -29,7 +29,11 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
 
 @serves("list.insert")
 def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
-    value = r.list_item(item)
+    if isinstance(target, KnownLengthListV):
+        place = r.known(index, "an index into a list of different types")
+        r.edit(target, lambda items: items.insert(place, item))
+        return Known(None)
+    value = r.stored(target, item)
     r.widen(target, value.type)
     r.effect("list.insert", [r.mutate(target), r.integer(index), value])
     return Known(None)
@@ -37,6 +41,9 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
 
 @serves("list.pop")
 def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B008
+    if isinstance(target, KnownLengthListV):
+        found: AV = r.edit(target, lambda items: items.pop(r.known(index, "an index into a list of different types")))
+        return found
     list_value = r.mutate(target)
     item = r.subscript(target, index)
     r.effect("list.delete", [list_value, r.integer(index)])
