@@ -269,8 +269,13 @@ class Callable:
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes of tensors alive at once in the last call."""
+        """Most bytes of blocks in use at once in the last call, weights kept from call to call included."""
         return self._bridge.peak_bytes
+
+    @property
+    def asked_bytes(self) -> int:
+        """The same without what blocks have beyond the tensors in them."""
+        return self._bridge.asked_bytes
 
     def profile_start(self, sites: int, room: int) -> None:
         """From now on calls of instrumented code are counted by site, and their first `room` events are kept."""

@@ -18,6 +18,7 @@ from scriptc.pipeline import optimise
 from scriptc.target import original, target_of
 
 if TYPE_CHECKING:
+    from scriptc.memory import Memory
     from scriptc.profile import Profile
 
 T = TypeVar("T")
@@ -56,6 +57,18 @@ class Inspection:
         from scriptc.profile import profile
 
         return profile(self._dispatcher, args, kwargs)
+
+    def memory(self, /, *args: Any, **kwargs: Any) -> Memory:
+        """The peak memory of such a call, as a formula of the sizes; without arguments, what was found last. See
+        `scriptc.memory`."""
+        from scriptc.memory import memory
+
+        found = self._dispatcher.memory
+        if args or kwargs or (found is None and not self._dispatcher.target.signature.parameters):
+            found = self._dispatcher.memory = memory(self._dispatcher, args, kwargs)
+        if found is None:
+            raise RuntimeError("no call is known yet: give the arguments of one")
+        return found
 
     def _variant(self, signature: int) -> Variant:
         if not self._dispatcher.variants:
@@ -151,7 +164,7 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "__doc__": cls.__doc__,
         "_dispatcher": dispatcher,
         "ir": Inspection.ir, "c_source": Inspection.c_source, "signatures": Inspection.signatures,
-        "profile": Inspection.profile, "_variant": Inspection._variant,
+        "profile": Inspection.profile, "memory": Inspection.memory, "_variant": Inspection._variant,
     }  # fmt: skip
     made: torch.nn.Module = object.__new__(type(cls.__name__, (cls,), members))
     made.__dict__ = module.__dict__
@@ -173,7 +186,7 @@ def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.n
 
     cls.__call__ = call
     cls._dispatcher = property(dispatcher_of)
-    for name in ("ir", "c_source", "signatures", "profile", "_variant"):
+    for name in ("ir", "c_source", "signatures", "profile", "memory", "_variant"):
         if not hasattr(cls, name):
             setattr(cls, name, getattr(Inspection, name))
     return cls

@@ -90,6 +90,7 @@ typedef struct sc_list {
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
+    sc_storage *storage; /* counted: where the items stand, NULL while there is no room for any */
     sc_value *items;
 } sc_list;
 
@@ -105,7 +106,7 @@ typedef struct sc_error {
     int loc;            /* row of the program's location table, -1 unknown */
 } sc_error;
 
-#define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
+#define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
     void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
@@ -118,7 +119,8 @@ typedef struct sc_ctx {
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     sc_allocator alloc;
     sc_error error;
-    size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
+    size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
+    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     int num_threads;          /* at most this many threads; >= 1 */

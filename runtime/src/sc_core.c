@@ -52,16 +52,19 @@ static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
     cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
 }
 
-/* Size class k holds blocks of (4 + k % 4) << k / 4 sixteens of bytes: 64, 80, 96, 112, 128, 160, ... */
+/* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
+ * than was asked for. A free block of the next few classes does too, so that sizes may change from call to call. */
+enum { NEAR_BINS = 4 };
+
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
     size_t last = nbytes - 1;
     int log2 = 63 - __builtin_clzll(last);
-    return (log2 - 6) * 4 + (int)((last >> (log2 - 2)) & 3) + 1;
+    return (log2 - 6) * 16 + (int)((last >> (log2 - 4)) & 15) + 1;
 }
 
 static inline size_t bin_bytes(int bin) {
-    return (size_t)(4 + (bin & 3)) << (bin >> 2) << 4;
+    return (size_t)(16 + (bin & 15)) << (bin >> 4) << 2;
 }
 
 static inline void link_live(sc_ctx *cx, sc_obj *o, int kind) {
@@ -98,12 +101,13 @@ static inline void give_struct(sc_ctx *cx, sc_obj *o) {
 }
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
-    int bin = bin_of(nbytes);
+    int bin = bin_of(nbytes), free_bin = bin;
+    while (free_bin + 1 < SC_BINS && free_bin < bin + NEAR_BINS && !cx->bin[free_bin]) free_bin++;
     sc_storage *s;
-    if (bin < SC_BINS && (s = cx->bin[bin])) {
+    if (bin < SC_BINS && (s = cx->bin[free_bin])) {
         UNPOISON(s, sizeof *s);
         UNPOISON(s->data, nbytes);
-        cx->bin[bin] = (sc_storage *)s->obj.next;
+        cx->bin[free_bin] = (sc_storage *)s->obj.next;
         cx->bytes_cached -= s->capacity;
     } else {
         size_t capacity = bin < SC_BINS ? bin_bytes(bin) : nbytes;
@@ -126,6 +130,8 @@ static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
     link_live(cx, &s->obj, SC_STORAGE);
     cx->bytes_live += s->capacity;
     if (cx->bytes_live > cx->bytes_peak) cx->bytes_peak = cx->bytes_live;
+    cx->asked_live += nbytes;
+    if (cx->asked_live > cx->asked_peak) cx->asked_peak = cx->asked_live;
     return s;
 }
 
@@ -136,6 +142,7 @@ static void storage_recycle(sc_ctx *cx, sc_storage *s) {
     }
     int bin = bin_of(s->capacity);
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
     if (bin >= SC_BINS) {
         system_free(cx, s, s->capacity + BLOCK_OVERHEAD);
         return;
@@ -196,10 +203,6 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
         storage_recycle(cx, (sc_storage *)o);
         return;
-    }
-    if (o->kind == SC_LIST) {
-        sc_list *l = (sc_list *)o;
-        if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
     give_struct(cx, o);
 }
@@ -294,6 +297,7 @@ void sc_release(sc_ctx *cx, void *obj) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+        sc_release(cx, l->storage);
     }
     recycle(cx, o);
 }
@@ -302,6 +306,7 @@ void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
     unlink_live(&s->obj);
     s->obj.prev = s->obj.next = NULL;
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
 }
 
 void sc_storage_free_detached(sc_storage *s) {
@@ -449,13 +454,16 @@ bool sc_is_contiguous(const sc_tensor *t) {
 
 /* ---- lists ---- */
 
+/* Items stand in recycled blocks, as tensors do: a list made in every iteration costs no allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    sc_value *items = NULL;
-    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
-        items = system_realloc(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
-    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
-    l->items = items;
+    bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
+    sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    if (l->len) memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    sc_release(cx, l->storage);
+    l->storage = larger;
+    l->items = larger->data;
     l->cap = cap;
     return 0;
 }
@@ -468,6 +476,7 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->written = false;
     l->owner = NULL;
     l->len = l->cap = 0;
+    l->storage = NULL;
     l->items = NULL;
     if (capacity > 0 && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);

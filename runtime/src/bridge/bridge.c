@@ -172,6 +172,11 @@ static PyObject *get_peak(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromSize_t(((bridge *)self)->peak);
 }
 
+static PyObject *get_asked(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((bridge *)self)->asked);
+}
+
 /* ---- the type ---- */
 
 static PyObject *bridge_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
@@ -241,7 +246,8 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef getset[] = {
     {"last_call_seconds", get_seconds, NULL, "Time inside the C of the last call.", NULL},
-    {"peak_bytes", get_peak, NULL, "Most bytes of tensors alive at once in the last call.", NULL},
+    {"peak_bytes", get_peak, NULL, "Most bytes of blocks in use at once in the last call.", NULL},
+    {"asked_bytes", get_asked, NULL, "Most bytes that tensors needed at once in the last call.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 __extension__ static PyType_Slot slots[] = { /* functions as void *: Python's way */
     {Py_tp_new, bridge_new},           {Py_tp_dealloc, bridge_dealloc}, {Py_tp_traverse, bridge_traverse},

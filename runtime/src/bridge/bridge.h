@@ -121,7 +121,7 @@ typedef struct bridge {
     frame *idle;
     counters *counters;
     double seconds;
-    size_t peak;
+    size_t peak, asked;         /* of the last call: see sc_ctx */
     sc_team *team;              /* the process's */
     struct sc_profile *profile; /* what calls are counted in, or NULL (profile.c) */
 } bridge;

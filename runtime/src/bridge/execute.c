@@ -77,7 +77,7 @@ static int run_entry(frame *f, variant *v)
     Py_XDECREF(threads);
     PyErr_Clear();
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
-    cx->bytes_peak = cx->bytes_live;
+    cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;
     cx->warn = on_warn, cx->print = on_print, cx->user = f;
     cx->locs = v->program->locs;
@@ -97,7 +97,7 @@ static int run_entry(frame *f, variant *v)
         f->saved = NULL;
     }
     v->seconds = f->owner->seconds = seconds;
-    f->owner->peak = cx->bytes_peak;
+    f->owner->peak = cx->bytes_peak, f->owner->asked = cx->asked_peak;
     return r;
 }
 
