@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from scriptc.frontend.assumptions import Assumptions, Outside
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Guard, ScalarSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -36,7 +37,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
+from scriptc.ir.core import Attr, Block, Module, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
@@ -99,30 +100,6 @@ class Walk:
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
-
-
-@dataclass
-class Assumptions:
-    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
-
-    elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
-    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
-    mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
-    known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
-    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
-    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
-
-
-@dataclass
-class Outside:
-    """What the entry depends on outside its arguments."""
-
-    guards: dict[Any, Guard] = field(default_factory=dict)
-    live: list[Live] = field(default_factory=list)
-    numbers: list[LiveNumber] = field(default_factory=list)
-    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
-    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
 
 class Context:
@@ -227,6 +204,18 @@ class Context:
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
         raise NotImplementedError
 
+    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+        raise NotImplementedError
+
+    def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        raise NotImplementedError
+
+    def change_outside(self, obj: Any) -> None:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
@@ -306,8 +295,9 @@ class Context:
     def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
         if isinstance(av, DictV) and av.is_argument:
             self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
-        self.items_of(av)
+        old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
+        self.items_changed(av, old, items)
 
     def edit(self, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
         """Changes a list of known length as `change` changes its items; the value is what that returns."""
@@ -335,6 +325,9 @@ class Context:
         if isinstance(node, Loc):
             return node
         return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
+
+    def fetched(self, list_value: Value, index: Value) -> AV:
+        raise NotImplementedError
 
     def fail(self, message: str, hint: str | None = None, node: ast.AST | None = None) -> NoReturn:
         raise UserError(self.loc_of(node), message, hint)
@@ -591,25 +584,6 @@ class Context:
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
-
-    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
-        """A tensor that lives outside the call, read at each call."""
-        param = self.outside.param_of.get(id(tensor))
-        if param is None:
-            count = self.names_of_params.get(name, 0)
-            self.names_of_params[name] = count + 1
-            unique = f"{name}_{count}" if count else name
-            param = Param(unique, TensorType(spec.dtype, spec.sizes))
-            self.module.params[unique] = param
-            self.outside.param_of[id(tensor)] = param
-            self.outside.live.append(Live(unique, container, key, spec))
-            self.outside.keep.append(tensor)
-        elif not any(g.container is container and g.key == key for g in self.outside.live):
-            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
-            first = next(g for g in self.outside.live if g.name == param.name)
-            self.guard("DICT_IS", first.container, first.key, tensor)
-        hint = param.name.rpartition(".")[2]
-        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
 
 
 def _is_storable(elem: Type) -> bool:

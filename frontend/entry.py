@@ -12,14 +12,15 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
+from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
-from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
-from scriptc.frontend.lookup import dtype_name
-from scriptc.frontend.objects import Chooser, Maker
+from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.results import result_of, spec_of_type
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
@@ -29,18 +30,19 @@ from scriptc.frontend.specs import (
     KnownSpec,
     ListSpec,
     Live,
-    LiveNumber,
+    LiveValue,
     ScalarSpec,
     Spec,
+    Store,
     TensorSpec,
     TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Home, Known, ListV, Tup, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
 
 _MAX_READINGS = 100
 
@@ -54,7 +56,8 @@ class Entry:
     result: Spec
     live: list[Live]
     guards: list[Guard]
-    numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
+    values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
+    stores: list[Store]  # by the number that `state.set` ops name
 
 
 class EntryReader(Calls, Reader):
@@ -62,10 +65,13 @@ class EntryReader(Calls, Reader):
 
     body: Block
 
-    def argument(self, spec: Spec, name: str) -> AV:
-        """The abstract value of an argument; dynamic leaves become parameters of the function."""
+    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
+        """The abstract value of an argument, or of what lives at `home`; dynamic leaves become parameters."""
         match spec:
             case KnownSpec(obj):
+                self.places += type(obj) in (int, float)
+                if home is not None and isinstance(obj, (list, dict)):
+                    self.found[id(obj)] = home.owner, home.path[-1]
                 return Known(obj)
             case ScalarSpec(kind):
                 value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
@@ -83,17 +89,19 @@ class EntryReader(Calls, Reader):
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
-                pairs = enumerate(zip(keys, items, strict=True))
-                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in pairs}, is_argument=True)
+                inner = [None if home is None else Home(home.owner, (*home.path, k)) for k in keys]
+                held = [self.argument(s, f"{name}_{i}", h) for i, (s, h) in enumerate(zip(items, inner, strict=True))]
+                return DictV(dict(zip(keys, held, strict=True)), is_argument=home is None, home=home)
         raise AssertionError(spec)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        for number, value in zip(self.outside.numbers, self.number_args, strict=True):
-            if number.container is container and number.key == key:
+        at = (id(container), key)
+        for value, known in self.number_args.items():
+            if known == at:
                 return Dyn(value)
         value = self.parameter({"i64": INT, "f64": FLOAT}[spec.kind], name)
-        self.number_args[value] = (id(container), key)
-        self.outside.numbers.append(LiveNumber(container, key, spec))
+        self.number_args[value] = at
+        self.outside.values.append(LiveValue(container, key, spec))
         return Dyn(value)
 
     places = 0
@@ -115,47 +123,6 @@ def _list_type(spec: Spec | None) -> Type:
     raise AssertionError(spec)
 
 
-def _result(av: AV) -> tuple[Spec, list[AV]]:
-    """The tree of a returned value, and its dynamic leaves in order."""
-    match av:
-        case Known(obj):
-            return KnownSpec(obj), []
-        case Dyn():
-            if isinstance(av.type, TensorType):
-                assert av.type.dims is not None
-                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
-            return ScalarSpec(str(av.type)), [av]
-        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
-            return _spec_of_type(value.type), [av]
-        case ListV(items=list() as items):
-            return _tree([*items], lambda specs: TupleSpec(specs, list))
-        case Tup(items, cls):
-            return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictV(items):
-            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case ObjectV(cls, items):
-            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
-        case OneOf(tag, alternatives):
-            chooser = Chooser(tuple(alternatives))
-            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
-    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
-
-
-def _tree(items: list[AV], make: Any) -> tuple[Spec, list[AV]]:
-    parts = [_result(i) for i in items]
-    return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
-
-
-def _spec_of_type(t: Type) -> Spec:
-    if isinstance(t, ListType):
-        return ListSpec(None if t.elem == NEVER else _spec_of_type(t.elem))
-    if isinstance(t, TensorType):
-        return TensorSpec(t.dtype, (None,) * t.rank)
-    if isinstance(t, TupleType):
-        return TupleSpec(tuple(map(_spec_of_type, t.items)))
-    return ScalarSpec(str(t))
-
-
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
     changing: Collection[Any] = (),
@@ -171,18 +138,21 @@ def read(
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
-        specs = Signature(frozenset(assume.known_args), dynamic).of(arguments)
+        signature = Signature(frozenset(assume.known_args), dynamic)
+        specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
-            return _read_once(reader, func, receiver, specs)
+            return _read_once(reader, func, receiver, specs, signature)
         except Restart:
             continue
         except (CompileError, TypeError, RecursionError):
             raise
         except Exception as e:
+            if reader.stale:
+                continue
             loc = reader.loc if reader.frames else None
             raise InternalError(f"{type(e).__name__}: {e}", loc) from e
     raise InternalError(f"{func.__qualname__} was read {_MAX_READINGS} times without settling")
@@ -192,7 +162,9 @@ def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec]) -> Entry:
+def _read_once(
+    reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature
+) -> Entry:
     try:
         source = source_of(func)
     except SourceError as e:
@@ -209,7 +181,7 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     for i, arg in enumerate(specs):
         found = reader.assume.elements.get(("argument", arg.name))
         if found is not None:  # an empty list that is appended to
-            specs[i] = arg = ArgSpec(arg.name, ListSpec(_spec_of_type(found)))
+            specs[i] = arg = ArgSpec(arg.name, ListSpec(spec_of_type(found)))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if wrapper:
         given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
@@ -218,14 +190,17 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
     reader.enter(frame)
+    reader.open_slots(signature)
     try:
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
-        if not reader.errors:
+        if not reader.errors and not reader.stale:
             result, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
+    if reader.stale:
+        raise Restart
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     if reader.poisoned:
@@ -233,9 +208,8 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    return Entry(
-        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
-    )
+    outside, stores = reader.outside, [t.store() for t in reader.targets.values()]
+    return Entry(reader.module, specs, result, outside.live, list(outside.guards.values()), outside.values, stores)
 
 
 def _as_given(
@@ -280,6 +254,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         return KnownSpec(None), []
     try:
         for site in sites:
+            reader.check_returned(site.av, site.heap)
             site.av = reader.settled(site.av, site.heap)
             idents = list(identities(site.av))
             if len(set(idents)) < len(idents):
@@ -290,7 +265,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             reader.builder = Builder.before(site.op)
             av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
-            spec, leaf_avs = _result(av)
+            spec, leaf_avs = result_of(av)
             values = [reader.value(leaf) for leaf in leaf_avs]
             if found is not None and spec != found:
                 raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")

@@ -134,7 +134,7 @@ class Flow(Context):
             items = content.items if isinstance(content, Content) else made
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
-                return DictV(held, part.ident, part.is_argument)
+                return DictV(held, part.ident, part.is_argument, part.home)
             if isinstance(part, KnownLengthListV):
                 return KnownLengthListV(held, part.reader, part.ident)
             return ObjectV(part.cls, held, part.ident)
@@ -174,7 +174,7 @@ class Flow(Context):
         for env in envs:
             seen: set[Ident] = set()
             for key in plans:
-                if plans[key].key() == "Poison" or not isinstance(key, str):
+                if plans[key].key() == "Poison" or isinstance(env.get(key), (Content, Moved)):
                     continue
                 for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context, Terminated, Walk
+from scriptc.frontend.context import Context, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
@@ -27,7 +27,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import NEVER, ListType
+from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
 
@@ -142,11 +142,7 @@ class Iteration(Context):
         length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
 
         def item(i: Dyn) -> AV:
-            found = self.build("list.get", [value, i.value])
-            if found.type == NEVER:  # the list is empty
-                self.effect("unreachable", ())
-                raise Terminated
-            return self.wrap(found)
+            return self.fetched(value, i.value)
 
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 

@@ -474,7 +474,8 @@ class Operators(Alternatives, Texts):
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
-            self.fail(f"a {self.type_name(a)} from outside cannot be changed in compiled code", "make a new one")
+            self.change_outside(a.obj)
+            return a
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if isinstance(a, ListV) and op == "Add":

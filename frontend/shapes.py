@@ -43,8 +43,9 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
-        case DictV(items, is_argument=is_argument):
-            return _keyed(("dict", is_argument), items, lambda held: DictV(held, is_argument=is_argument))
+        case DictV(items, is_argument=is_argument, home=home):
+            key = ("dict", is_argument, home and (id(home.owner), home.path))
+            return _keyed(key, items, lambda held: DictV(held, is_argument=is_argument, home=home))
         case KnownLengthListV(first=items, reader=reader):
             return _keyed(("list",), items, lambda held: KnownLengthListV(held, reader))
         case ObjectV(cls, items):

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.lookup import dtype_name, refuse_tensor
+from scriptc.frontend.outside import dtype_name, refuse_tensor
 from scriptc.frontend.specs import (
     ArgSpec,
     DictSpec,
@@ -51,7 +51,7 @@ class Signature:
             return self.list(value, name)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
-        if type(value) is dict and all(isinstance(k, str) for k in value):
+        if type(value) is dict and all(type(k) in (str, int) for k in value):
             return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
         return KnownSpec(value)
 

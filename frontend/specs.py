@@ -122,12 +122,26 @@ class Live:
 
 
 @dataclass(frozen=True)
-class LiveNumber:
-    """An int or float that is read at each call from where it lives, because it changes between calls."""
+class LiveValue:
+    """A value that is read at each call from where it lives, `container[key]`, because it changes between calls."""
 
-    container: dict[Any, Any]
+    container: Any
     key: Any
-    spec: ScalarSpec
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class Store:
+    """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
+    path of keys leads to from it. A `state.set` says by number which of the forms a value has. `direct` is the dict that
+    held the attribute at entry, into which values may go without asking the owner's class."""
+
+    name: str
+    owner: Any
+    key: Any
+    path: tuple[Any, ...] | None
+    direct: dict[Any, Any] | None
+    forms: tuple[Spec, ...]
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,14 @@ class Moved(AV):
     """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a dict of the caller lives: keys that lead to it from a dict or list outside."""
+
+    owner: Any
+    path: tuple[Any, ...]
+
+
 @dataclass(eq=False, slots=True)
 class DictV(AV):
     """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
@@ -95,6 +103,7 @@ class DictV(AV):
     items: dict[Any, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
     is_argument: bool = False  # the caller would see changes
+    home: Home | None = None  # one that lives outside, whose changes are state
 
 
 @dataclass(eq=False, slots=True)

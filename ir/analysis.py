@@ -136,7 +136,7 @@ def _passes_on(op: Op) -> bool:
 def _keeps(op: Op, index: int) -> bool:
     """Whether an operand may be found again through a list or another function."""
     made_list = op.has("ALLOCATES") and any(isinstance(r.type, ListType) for r in op.results)
-    return calls(op) or made_list or ("list" in op.defn.writes and index > 0)
+    return calls(op) or made_list or "state" in op.defn.writes or ("list" in op.defn.writes and index > 0)
 
 
 def captured(value: Value) -> bool:
@@ -151,8 +151,7 @@ def captured(value: Value) -> bool:
 def escapes(value: Value) -> bool:
     """Whether the object, or a view of it, is returned, yielded, carried, stored in a list or passed to a call."""
     return any(
-        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i)
-        for op, i in references(value, through_regions=False)
+        op.has("TERMINATOR") or op.has("CONTROL") or _keeps(op, i) for op, i in references(value, through_regions=False)
     )
 
 

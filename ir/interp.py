@@ -134,7 +134,8 @@ def reference(op_name: str) -> Callable[..., Any]:
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran.
+    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran. state: what was set,
+    in order: (target, form, values).
     """
 
     def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
@@ -144,6 +145,7 @@ class Interpreter:
         self.module = module
         self.params = dict(params or {})
         self.warnings: list[tuple[str, str]] = []
+        self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
@@ -313,6 +315,10 @@ class Interpreter:
     def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+
+    def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.state.append((op.attrs["target"], op.attrs["form"], operands))
+        return ()
 
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
-from scriptc.gradients import Inputs
+from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, Store, TensorSpec, TupleSpec
+from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
 
@@ -47,15 +47,37 @@ def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, list):
-        for v in value:
+    elif isinstance(value, (list, tuple, dict)):
+        for v in value.values() if isinstance(value, dict) else value:
             yield from _tensors(v)
+
+
+def _container(store: Store) -> Any:
+    container = store.owner
+    for key in store.path or ():
+        container = container[key]
+    return container
+
+
+def _held(store: Store) -> Any:
+    """What a place that the call may have set holds now, None for nothing."""
+    if store.path is None:
+        return getattr(store.owner, store.key, None)
+    container = _container(store)
+    return container.get(store.key) if isinstance(container, dict) else container[store.key]
+
+
+def _hold(store: Store, value: Any) -> None:
+    if store.path is None:
+        setattr(store.owner, store.key, value)
+    else:
+        _container(store)[store.key] = value
 
 
 class GradCall:
     """Runs a call that autograd must see: once through the compiled code, inside an autograd.Function."""
 
-    def __init__(self, target: Target, entry: Entry, gradients: list[Inputs]):
+    def __init__(self, target: Target, entry: Entry, gradients: Dependencies):
         self.target = target
         self.entry = entry
         self.gradients = gradients
@@ -63,26 +85,42 @@ class GradCall:
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
         inputs: list[Any] = [leaf for a in self.entry.args for leaf in _leaves(a.spec, arguments[a.name])]
-        inputs += [None] * len(self.entry.numbers)
+        inputs += [leaf for v in self.entry.values for leaf in _leaves(v.spec, v.container[v.key])]
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
-        differentiable = [bool(g & requires) for g in self.gradients]
-        if not any(differentiable):
+        differentiable = [bool(g & requires) for g in self.gradients.results]
+        stores = [self.entry.stores[i] for i, g in self.gradients.targets.items() if g & requires]
+        lists = [inputs[i] for i, g in self.gradients.lists.items() if g & requires]
+        if not any(differentiable) and not stores and not lists:
             return run(*args, **kwargs)
         given = {id(t) for value in inputs for t in _tensors(value)}
         box: list[Any] = []
+        raised: list[BaseException] = []
         flags = iter(differentiable)
         marked: list[torch.Tensor] = []
 
         def once() -> list[torch.Tensor]:
-            with torch.no_grad():
-                box.append(run(*args, **kwargs))
-            self._collect(self.entry.result, box[0], flags, given, marked)
+            try:
+                with torch.no_grad():
+                    box.append(run(*args, **kwargs))
+                self._collect(self.entry.result, box[0], flags, given, marked)
+            except Exception as e:  # what was set before it was raised requires grad all the same
+                raised.append(e)
+            for value in [*map(_held, stores), *lists]:
+                _mark(value, given, marked)
             return marked
 
         sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
         outputs = _Compiled.apply(self.target.name, once, *sources)
         replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
+        for store in stores:
+            held = _held(store)
+            if any(id(t) in replaced for t in _tensors(held)):
+                _hold(store, _rebuild(held, replaced))
+        for value in lists:
+            _rebuild(value, replaced)
+        if raised:
+            raise raised[0]
         return _rebuild(box[0], replaced)
 
     def _collect(self, spec: Spec, value: Any, flags: Iterator[bool], given: set[int], out: list[torch.Tensor]) -> None:
@@ -90,14 +128,22 @@ class GradCall:
         match spec:
             case TensorSpec() | ScalarSpec() | ListSpec():
                 if next(flags):
-                    seen = {id(t) for t in out}
-                    out += [t for t in _tensors(value) if id(t) not in given and id(t) not in seen]
+                    _mark(value, given, out)
             case TupleSpec(items):
                 for item, v in zip(items, value, strict=True):
                     self._collect(item, v, flags, given, out)
             case DictSpec(keys, items):
                 for key, item in zip(keys, items, strict=True):
                     self._collect(item, value[key], flags, given, out)
+
+
+def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
+    """Adds new floating tensors of a value, once each, to those that are to require grad."""
+    seen = {id(t) for t in out}
+    for t in _tensors(value):
+        if id(t) not in given and id(t) not in seen and t.is_floating_point():
+            seen.add(id(t))
+            out.append(t)
 
 
 def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:

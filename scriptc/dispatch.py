@@ -80,7 +80,7 @@ class Dispatcher:
     def spec(self, variant: Variant) -> VariantSpec:
         """How the bridge calls a variant."""
         entry, gradients = variant.translated.entry, variant.translated.gradients
-        live: list[specs.Live | specs.LiveNumber] = [*entry.numbers, *entry.live]
+        live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
             library=variant.library,
             entry=0,
@@ -88,10 +88,15 @@ class Dispatcher:
             result=to_bridge(entry.result),
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
+            stores=tuple(_store(s) for s in entry.stores),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
-            grad_call=GradCall(self.target, entry, gradients) if any(gradients) else None,
+            grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
         )
+
+
+def _store(store: specs.Store) -> bridge.Store:
+    return bridge.Store(store.owner, store.key, store.path, store.direct, tuple(map(to_bridge, store.forms)))
 
 
 def _guard(guard: Guard) -> GuardSpec:

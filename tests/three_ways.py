@@ -7,6 +7,7 @@ what its arguments hold afterwards; or the type of what it raises.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -16,7 +17,7 @@ import torch
 
 import scriptc
 from scriptc.frontend.entry import read
-from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, TupleSpec
+from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, Store, TupleSpec
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
 from scriptc.target import target_of
@@ -88,8 +89,30 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
     inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
-    results = Interpreter(entry.module, params).run(entry.module.entries[0], *inputs)
+    inputs += [v for value in entry.values for v in _leaves(value.spec, value.container[value.key])]
+    interpreter = Interpreter(entry.module, params)
+    try:
+        results = interpreter.run(entry.module.entries[0], *inputs)
+    finally:
+        _apply(entry.stores, interpreter.state)
     return _rebuilt(entry.result, iter(results))
+
+
+def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]]) -> None:
+    """Sets what a call has set outside of itself, one after the other."""
+    containers = [functools.reduce(lambda c, k: c[k], s.path or (), s.owner) for s in stores]
+    for number, form, leaves in state:
+        store, container = stores[number], containers[number]
+        value = _rebuilt(store.forms[form], iter(leaves)) if form >= 0 else None
+        match store.path is None, form >= 0:
+            case True, True:
+                setattr(container, store.key, value)
+            case True, False:
+                delattr(container, store.key)
+            case False, True:
+                container[store.key] = value
+            case False, False:
+                del container[store.key]
 
 
 def _leaves(spec: Spec, value: Any) -> Iterator[Any]:

@@ -38,11 +38,13 @@ ROWS = [
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
         reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}),
     ),
+    # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
+    # has, are the front end's numbers. Form -1: the place is deleted.
+    OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=frozenset({"state"}),
+          raises=True, emit="state_set"),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
     OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip
-
-

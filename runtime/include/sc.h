@@ -113,6 +113,16 @@ typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; N
     void *user;
 } sc_allocator;
 
+enum { SC_UNSET = -2, SC_DELETED = -1 };
+typedef struct sc_target { /* a place outside the call, and what it was set to last */
+    int form;              /* which form the value has, SC_UNSET or SC_DELETED */
+    int order;             /* counts the places in the order in which they came to hold something */
+    bool was_deleted;      /* some time in this call */
+    int n, cap;
+    const char *kinds;     /* one letter per leaf: o where it is counted */
+    sc_value *leaves;
+} sc_target;
+
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
@@ -127,7 +137,6 @@ typedef struct sc_ctx {
     struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
     double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
     struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
-    uint32_t rng_reserved;    /* keeps the layout; random state comes with the random ops */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text);
     void *user;
@@ -135,6 +144,8 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
+    sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
+    int n_targets, n_set;
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
@@ -150,6 +161,8 @@ int64_t sc_ctx_count_live(const sc_ctx *cx);
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
+/* Sets a target, which holds its leaves until the call's objects are freed. */
+int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
 int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);

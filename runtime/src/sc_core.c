@@ -187,6 +187,9 @@ void sc_ctx_free(sc_ctx *cx) {
     if (!cx) return;
     sc_ctx_unwind(cx);
     unwind_list(cx, &cx->kept);
+    for (int i = 0; i < cx->n_targets; i++)
+        if (cx->targets[i].leaves) system_free(cx, cx->targets[i].leaves, (size_t)cx->targets[i].cap * sizeof(sc_value));
+    if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
@@ -219,6 +222,44 @@ void sc_ctx_unwind(sc_ctx *cx) {
     unwind_list(cx, &cx->live);
     for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1; /* the failed call's references are gone */
     cx->depth = 0;
+    if (cx->n_set)
+        for (int i = 0; i < cx->n_targets; i++) cx->targets[i].form = SC_UNSET, cx->targets[i].was_deleted = false;
+    cx->n_set = 0;
+}
+
+/* ---- state ---- */
+
+static sc_target *target_at(sc_ctx *cx, int target) {
+    if (target >= cx->n_targets) {
+        int n = cx->n_targets ? 2 * cx->n_targets : 8;
+        n = n > target ? n : target + 1;
+        sc_target *grown = cx->alloc.realloc(cx->alloc.user, cx->targets, (size_t)cx->n_targets * sizeof *grown, (size_t)n * sizeof *grown);
+        if (!grown) return NULL;
+        for (int i = cx->n_targets; i < n; i++) grown[i] = (sc_target){.form = SC_UNSET};
+        cx->targets = grown;
+        cx->n_targets = n;
+    }
+    return &cx->targets[target];
+}
+
+int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds) {
+    sc_target *t = target_at(cx, target);
+    if (t && n > t->cap) {
+        sc_value *grown = cx->alloc.realloc(cx->alloc.user, t->leaves, (size_t)t->cap * sizeof *grown, (size_t)n * sizeof *grown);
+        if (grown) t->leaves = grown, t->cap = n;
+    }
+    if (!t || n > t->cap) return sc_raise(cx, "MemoryError", "out of memory");
+    for (int i = 0; i < n; i++)
+        if (kinds[i] == 'o') sc_retain(leaves[i].o);
+    for (int i = 0; t->form >= 0 && i < t->n; i++)
+        if (t->kinds[i] == 'o') sc_release(cx, t->leaves[i].o);
+    if (t->form < 0) t->order = cx->n_set++;
+    for (int i = 0; i < n; i++) t->leaves[i] = leaves[i];
+    t->form = form;
+    t->n = n;
+    t->kinds = kinds;
+    t->was_deleted |= form == SC_DELETED;
+    return 0;
 }
 
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {

@@ -473,10 +473,12 @@ class StackRNN(nn.Module):
         return torch.stack(logits, 1), (hidden, stack)
 
 
+@public
 def awd_weight_drop():
     return AWDLanguageModel(11, 3, 4), lengths(lambda n: (torch.randint(0, 11, (n, 2)),), 5, 1, 7, 2)
 
 
+@public
 def awd_weight_drop_hidden():
     model = AWDLanguageModel(11, 3, 4)
     return model, lengths(lambda n: (torch.randint(0, 11, (n, 2)), [torch.randn(2, 4)] * 2, n % 2 == 0), 5, 1, 4)

@@ -28,7 +28,7 @@ static void note(const node *n, sc_value v)
             note(n->child, v.l->items[i]);
 }
 
-static void note_tree(const node *n, const sc_value **next)
+void note_tree(const node *n, const sc_value **next)
 {
     if (n->kind <= N_BOOL || n->kind == N_LIST)
         note(n, *(*next)++);
@@ -94,8 +94,6 @@ static PyObject *argument_at(const frame *f, PyObject *path)
     return at;
 }
 
-static PyObject *give_tree(frame *f, const node *n, const sc_value **next);
-
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next)
 {
     PyObject *tuple = PyTuple_New(n->n);
@@ -109,7 +107,7 @@ static PyObject *give_tuple(frame *f, const node *n, const sc_value **next)
     return tuple;
 }
 
-static PyObject *give_tree(frame *f, const node *n, const sc_value **next)
+PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 {
     PyObject *items, *object = NULL;
     switch ((enum node_kind)n->kind) {
@@ -136,13 +134,14 @@ static PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     }
 }
 
-int lists_write_back(frame *f, bool with_results, const variant *v)
+int changes_write_back(frame *f, bool with_results, const variant *v)
 {
     const sc_value *next = f->results;
     for (int i = 0; i < f->n_lists; i++)
         if (f->lists[i].list->written)
             for (int64_t k = 0; k < f->lists[i].list->len; k++)
                 note(f->lists[i].spec, f->lists[i].list->items[k]);
+    stores_note(f, v);
     if (with_results)
         note_tree(&v->result, &next);
     for (int i = 0; i < f->n_lists; i++) {
@@ -154,7 +153,7 @@ int lists_write_back(frame *f, bool with_results, const variant *v)
             return Py_XDECREF(items), -1;
         Py_DECREF(items);
     }
-    return 0;
+    return stores_apply(f, v);
 }
 
 PyObject *result_build(frame *f, const variant *v)
