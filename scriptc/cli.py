@@ -111,6 +111,9 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
     command.add_argument("--static", action="store_true", help="sizes of arguments are those of --args, and no others")
     command.add_argument("--freeze", action="store_true", help="weights never change between calls")
+    command.add_argument("--weights", choices=("float32", "bfloat16", "float16"), default="float32",
+                         help="what frozen weights of linears are kept in (default: float32)")  # fmt: skip
+    command.add_argument("--flush-denormals", action="store_true", help="denormal numbers count as zero")
     command.add_argument("--debug", action="store_true", help="a debugger steps through the Python source")
 
 
@@ -128,6 +131,8 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
         "optimize": options.optimize,
         "dynamic": not options.static,
         "freeze": options.freeze,
+        "weights": options.weights,
+        "flush_denormals": options.flush_denormals,
         "debug": options.debug,
     }
 

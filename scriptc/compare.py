@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
 
@@ -15,6 +15,7 @@ from scriptc.copies import copied, identical, kept, leaves_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
+from scriptc.rounding import Rounded, rounded, rounded_weights
 from scriptc.target import original, target_of
 
 _Leaves = dict[str, Any]
@@ -26,7 +27,8 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
     model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors are changed.
     locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
-    against a float64 run is within twice eager's own.
+    against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
+    with eager on such weights; the errors shown are those against eager on the weights as they are.
     """
     eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)
@@ -36,11 +38,34 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
         actual = _run(compiled, args, kwargs, receiver)
     if isinstance(actual.error, (CompileError, InternalError)):
         raise actual.error
-    precise = _Precise(eager, receiver, args, kwargs)
-    rows = [*_compare_results(actual, expected, precise), *_compare_writes(actual, expected, before)]
+    written = list(_compare_writes(actual, expected, before))
+    if weights := _rounded_weights(compiled):
+        with rounded(weights), torch.no_grad(), kept(receiver):
+            alike = _run(eager, args, kwargs, receiver)
+            judged = list(_compare_results(actual, alike, _Precise(eager, receiver, args, kwargs)))
+        rows = [*_with_errors(judged, _compare_results(actual, expected, None)), *written]
+    else:
+        rows = [*_compare_results(actual, expected, _Precise(eager, receiver, args, kwargs)), *written]
     if not locate or expected.error or actual.error:
         return Report(tuple(rows))
     return Report(tuple(rows), _locate(compiled, args, kwargs, receiver))
+
+
+def _rounded_weights(compiled: Any) -> Rounded:
+    variants = compiled._dispatcher.variants if hasattr(compiled, "_dispatcher") else []
+    return rounded_weights(variants[-1].translated.entry) if variants else []
+
+
+def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:
+    """The verdicts of one comparison with the numbers of another."""
+    numbers = {row.path: row for row in against_exact}
+    for row in judged:
+        other = numbers.get(row.path)
+        if row.max_abs is None or other is None:
+            yield row
+        else:
+            verdict = f"{row.verdict} with the rounded weights; the error of rounding is shown"
+            yield replace(other, verdict=verdict, ok=row.ok)
 
 
 def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
@@ -154,7 +179,7 @@ def _memory(tensor: torch.Tensor) -> int:
 # ---- rows ----
 
 
-def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise) -> Iterator[Row]:
+def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise | None) -> Iterator[Row]:
     if actual.error or expected.error:
         yield _compare_errors(actual.error, expected.error)
         return

@@ -14,11 +14,11 @@ from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from scriptc.options import Options
+from scriptc.options import WEIGHTS, Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
+_FULL = "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
@@ -35,7 +35,8 @@ class Translated:
 
 def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Runs the passes of a level in place; `after` sees the module behind each."""
-    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
+    store = WEIGHTS.index(options.weights)
+    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
 
 
 def translate(

@@ -11,6 +11,9 @@ With `frozen=1` weights do not change between calls, so those that are params ar
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
 
+With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
+{slot = 0, store = "bf16"}.
+
 A `matmul` in a loop by a matrix that the loop does not change is a linear by its transpose.
 """
 
@@ -20,11 +23,13 @@ from collections.abc import Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import TensorType
 
 NAME = "prepare_weights"
+STORES = ("", "bf16", "f16")  # by the pass's option
 
 
 def _place_of_packing(op: Op) -> Op | None:
@@ -77,7 +82,7 @@ def pack_matrix(op: Op, rw: Rewriter) -> bool:
     return True
 
 
-def keep_packed(module: Module) -> Rule:
+def keep_packed(module: Module, store: str) -> Rule:
     """The rule for frozen weights; a weight that the module writes is none."""
     slots: dict[str, int] = {}
     written = any("tensor" in op.defn.writes for op in module.walk())
@@ -89,12 +94,13 @@ def keep_packed(module: Module) -> Rule:
         if made is None or made.name != "param":
             return False
         slot = slots.setdefault(made.attrs["name"], len(slots))
-        packed = rw.insert_before(op, "pack_linear.kept", [op.operands[1]], hint="packed", slot=slot)
+        stored = store if tensor(op.operands[1]).dtype == "f32" else ""
+        packed = rw.insert_before(op, "pack_linear.kept", [op.operands[1]], hint="packed", slot=slot, store=stored)
         return _use_packed(op, packed, rw)
 
     return keep_packed_weight
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    rules = [keep_packed(module)] if options.get("frozen") else []
+    rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
     return rewrite(module, [*rules, pack_weight, pack_matrix])

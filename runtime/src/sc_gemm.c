@@ -8,6 +8,10 @@ static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, voi
     sc_parallel(cx, pieces, 1, ns, work, arg);
 }
 
+static void gemm_widen(gemm_form form, int64_t n, const uint16_t *from, void *to) {
+    sc_convert_row(to, SC_F32, 1, from, form == GEMM_PANELS_F16 ? SC_F16 : SC_BF16, 1, n);
+}
+
 #define T float
 #define I int32_t
 #define N(name) gemm_##name##_f32
@@ -160,8 +164,8 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 
 /* ---- linear ---- */
 
-/* out [..., n] = bias + x w^T; the weight is `packed` panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
-static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool packed, int64_t n, sc_tensor *bias) {
+/* out [..., n] = bias + x w^T; the weight is in panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
+static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, int64_t n, sc_tensor *bias) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
     int rank = x->rank;
     memcpy(size, x->size, sizeof size);
@@ -169,6 +173,7 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool pac
     sc_tensor *out = sc_empty(cx, x->dtype, rank, size), *whole = NULL, *wide = NULL, *full = NULL;
     if (!out) return NULL;
     int status = -1;
+    bool packed = form != GEMM_PLAIN;
     if (!gemm_flatten(x, &rows, &step) || (packed && x->stride[rank - 1] != 1 && k > 1)) {
         if (!(whole = sc_contiguous(cx, x))) goto done;
         x = whole;
@@ -182,9 +187,9 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool pac
     if (packed) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
-        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
     else if (packed && x->dtype == SC_F64)
-        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
     else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
 done:
     sc_release(cx, whole);
@@ -196,13 +201,13 @@ done:
 }
 
 /* the same for any dtype of x and bias */
-static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, bool packed, int64_t n,
+static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, int64_t n,
                                    const sc_tensor *bias) {
     int dtype = gemm_dtype(x->dtype);
-    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, packed, n, (sc_tensor *)bias);
+    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, n, (sc_tensor *)bias);
     sc_tensor *wide_x = sc_to_dtype(cx, (sc_tensor *)x, dtype), *wide_bias = NULL, *wide = NULL, *out = NULL;
     if (wide_x && (!bias || (wide_bias = sc_to_dtype(cx, (sc_tensor *)bias, dtype))))
-        wide = gemm_linear(cx, wide_x, w, packed, n, wide_bias);
+        wide = gemm_linear(cx, wide_x, w, form, n, wide_bias);
     if (wide) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, wide_x);
     sc_release(cx, wide_bias);
@@ -227,7 +232,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, gemm_dtype(w->dtype));
     if (!wide) return NULL;
     gemm_operand operand = {wide->data, wide->stride[1], wide->stride[0]};
-    sc_tensor *out = gemm_linear_cast(cx, x, operand, false, w->size[0], bias);
+    sc_tensor *out = gemm_linear_cast(cx, x, operand, GEMM_PLAIN, w->size[0], bias);
     sc_release(cx, wide);
     return out;
 }
@@ -236,10 +241,15 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
     sc_obj head = panels->obj;
     sc_storage *storage = panels->storage;
+    uint8_t panels_dtype = panels->dtype;
     head.kind = SC_PACKED;
     sc_packed *packed = (sc_packed *)(void *)panels;
-    *packed = (sc_packed){head, storage, (uint8_t)dtype, n, k};
+    *packed = (sc_packed){head, storage, (uint8_t)dtype, panels_dtype, n, k};
     return packed;
+}
+
+static gemm_form gemm_form_of(const sc_packed *w) {
+    return w->panels == SC_F16 ? GEMM_PANELS_F16 : w->panels == SC_BF16 ? GEMM_PANELS_BF16 : GEMM_PANELS;
 }
 
 static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
@@ -277,10 +287,18 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) 
     return gemm_packed_from(panels, from, n, k);
 }
 
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot) {
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot, int store) {
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
     packed = sc_pack_linear(cx, w, count);
+    if (packed && store != packed->panels) { /* panels in fewer bits */
+        sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
+        if (!narrow) return NULL;
+        sc_convert_row(narrow->data, store, 1, packed->storage->data, packed->panels, 1, narrow->numel);
+        sc_packed *kept = gemm_packed_from(narrow, packed->dtype, packed->n, packed->k);
+        sc_release(cx, packed);
+        packed = kept;
+    }
     if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
     return packed;
 }
@@ -294,8 +312,8 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
-    bool panels = gemm_dtype(w->dtype) != SC_I64;
-    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
+    gemm_form form = gemm_dtype(w->dtype) == SC_I64 ? GEMM_PLAIN : gemm_form_of(w);
+    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, w->n, bias);
 }
 
 /* out = addend + bias, row by row */
@@ -329,8 +347,8 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
     int status = x->dtype == SC_F32
-                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n)
-                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n);
+                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n)
+                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n);
     if (status == 0) return out;
     sc_release(cx, out);
     return NULL;
