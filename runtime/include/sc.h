@@ -163,15 +163,22 @@ sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
 /* Sets a target, which holds its leaves until the call's objects are freed. */
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
-int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
-int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
+int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((cold, format(printf, 3, 4))); /* -1 */
+int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the first caller wins; returns -1 */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */
 size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
-void sc_retain(void *obj);            /* NULL is allowed, as in release */
-void sc_release(sc_ctx *cx, void *obj);
+void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
+
+static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
+    if (obj) ((sc_obj *)obj)->refs++;
+}
+
+static inline void sc_release(sc_ctx *cx, void *obj) {
+    if (obj && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
+}
 /* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
  * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
@@ -187,9 +194,31 @@ void sc_storage_detach(sc_ctx *cx, sc_storage *s);
 void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
-int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v);             /* retains counted elements */
-int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at); /* Python index -> 0..len-1; IndexError */
-int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);     /* IndexError: "list assignment index out of range" */
+int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
+
+static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
+    *at = i < 0 ? i + l->len : i;
+    return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
+}
+
+static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */
+    if (l->len == l->cap && sc_list_grow(cx, l) < 0) return -1;
+    if (l->counted) sc_retain(v.o);
+    l->items[l->len++] = v;
+    l->written = true;
+    return 0;
+}
+
+static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
+    if (i < 0) i += l->len;
+    if ((uint64_t)i >= (uint64_t)l->len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
+    sc_value old = l->items[i];
+    if (l->counted) sc_retain(v.o);
+    l->items[i] = v;
+    l->written = true;
+    if (l->counted) sc_release(cx, old.o);
+    return 0;
+}
 
 /* ---- pointwise iteration (sc_iter.c) ----
  * Broadcasts the inputs, allocates the results in the strides that eager's TensorIterator gives, and coalesces

@@ -323,13 +323,7 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 
 /* ---- counts ---- */
 
-void sc_retain(void *obj) {
-    if (obj) ((sc_obj *)obj)->refs++;
-}
-
-void sc_release(sc_ctx *cx, void *obj) {
-    sc_obj *o = obj;
-    if (!o || --o->refs > 0) return;
+void sc_free(sc_ctx *cx, sc_obj *o) {
     if (!o->prev) return; /* detached: its new owner frees it */
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
@@ -526,30 +520,6 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     return l;
 }
 
-int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) {
-    if (l->len == l->cap && list_reserve(cx, l, l->cap ? 2 * l->cap : 8)) return -1;
-    if (l->counted) sc_retain(v.o);
-    l->items[l->len++] = v;
-    l->written = true;
-    return 0;
-}
-
-static inline bool list_wrap(const sc_list *l, int64_t i, int64_t *at) {
-    *at = i < 0 ? i + l->len : i;
-    return *at >= 0 && *at < l->len;
-}
-
-int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) {
-    return list_wrap(l, i, at) ? 0 : sc_raise(cx, "IndexError", "list index out of range");
-}
-
-int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
-    int64_t at;
-    if (!list_wrap(l, i, &at)) return sc_raise(cx, "IndexError", "list assignment index out of range");
-    sc_value old = l->items[at];
-    if (l->counted) sc_retain(v.o);
-    l->items[at] = v;
-    l->written = true;
-    if (l->counted) sc_release(cx, old.o);
-    return 0;
+int sc_list_grow(sc_ctx *cx, sc_list *l) {
+    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
 }
