@@ -157,6 +157,7 @@ public:
         if (!context_) throw std::bad_alloc();
     }
     @{name}_context *get() const { return context_.get(); }
+    void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; 1 at first
 
 @{entries}
 private:

@@ -357,6 +357,7 @@ class Entry:
         """That of this thread."""
         if not hasattr(self._contexts, "mine"):
             self._contexts.mine = _Context(self._loaded)
+            self._loaded.c("context_set_threads")(self._contexts.mine.handle, c.c_int(self._loaded.threads))
         return self._contexts.mine.handle
 
 
@@ -378,9 +379,10 @@ def _exception(error):
 class Model:
     """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called."""
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, threads=1):
         manifest = json.loads((FOLDER / "manifest.json").read_text())
         loaded, contexts = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors"), threading.local()
+        loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()
         self.entries = {row["name"]: Entry(loaded, contexts, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
@@ -391,6 +393,7 @@ class Model:
         return next(iter(self.entries.values()))(*args, **kwargs)
 
 
-def load(weights=None):
-    """Loads the model; `weights` is a file beside the one in this directory. Builds the library if need be."""
-    return Model(weights)
+def load(weights=None, threads=1):
+    """Loads the model; `weights` is a file beside the one in this directory. A call uses at most so many threads. Builds the
+    library if need be."""
+    return Model(weights, threads)
