@@ -29,6 +29,7 @@ class Assumptions:
     known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
@@ -43,3 +44,4 @@ class Outside:
     values: list[LiveValue] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside
-from scriptc.frontend.frame import Frame
+from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, ScalarSpec
 from scriptc.frontend.values import (
@@ -124,6 +125,12 @@ class Context:
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+        self.watches: list[Watch] = []  # bodies of `try` around what is read
+        self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
+        self.named_functions = 0
+        self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
+        self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
+        self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     # ---- supplied by the parts ----
     def eval(self, node: ast.expr) -> AV:
@@ -260,6 +267,36 @@ class Context:
     def raise_with(self, type: str, message: AV) -> NoReturn:
         raise NotImplementedError
 
+    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+        raise NotImplementedError
+
+    def joined(self, parts: list[AV]) -> AV:
+        raise NotImplementedError
+
+    def message_parts(self, made: ObjectV) -> list[AV]:
+        raise NotImplementedError
+
+    def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+        raise NotImplementedError
+
+    def calls_itself(self, frame: Frame) -> bool:
+        raise NotImplementedError
+
+    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+        raise NotImplementedError
+
+    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+        raise NotImplementedError
+
+    def return_value(self, av: AV) -> None:
+        raise NotImplementedError
+
+    def leave_loop(self, way: str) -> None:
+        raise NotImplementedError
+
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
         raise NotImplementedError
 
@@ -298,6 +335,7 @@ class Context:
         old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
         self.items_changed(av, old, items)
+        self.note_change(av.ident)
 
     def edit(self, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
         """Changes a list of known length as `change` changes its items; the value is what that returns."""
@@ -308,6 +346,20 @@ class Context:
             self.raises_at_run_time(type(e).__name__, str(e))
         self.set_items(av, dict(enumerate(items)))
         return result
+
+    # ---- what exceptions find ----
+    def note_change(self, key: str | Ident) -> None:
+        """A name of the function being read, or an object, has changed: a `try` around must know."""
+        for watch in self.watches:
+            if isinstance(key, Ident) or (watch.frame is self.frame and key in watch.names):
+                place = self.effect("cell.set", ())  # what it writes is known when the body has been read
+                watch.sites.append(Site(place, key, {**watch.frame.locals, **self.heap}))
+
+    def leavings(self) -> list[list[Any]]:
+        """The lists in which statements around note who leaves them and what changes in them."""
+        finals = [final for frame in self.frames for final in frame.finals]
+        exits = [noted for final in finals for _, noted in final.ways.values()]
+        return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -333,7 +385,9 @@ class Context:
         raise UserError(self.loc_of(node), message, hint)
 
     def report(self, error: UserError) -> None:
-        self.errors.append(Diagnostic(self.loc_of(error.node), error.message, error.hint))
+        found = Diagnostic(self.loc_of(error.node), error.message, error.hint)
+        if found not in self.errors:  # a `finally` is read once for each way through it
+            self.errors.append(found)
 
     def fresh_label(self) -> str:
         self.labels += 1

@@ -8,7 +8,7 @@ from typing import Any
 from scriptc.frontend.joins import Conflict
 from scriptc.frontend.specs import DictSpec, KnownSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
 from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
-from scriptc.ir.types import NEVER, ListType, TensorType, TupleType, Type
+from scriptc.ir.types import EXC, NEVER, ListType, TensorType, TupleType, Type
 
 
 class Maker:
@@ -56,7 +56,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
     match av:
         case Known(obj):
             return KnownSpec(obj), []
-        case Dyn():
+        case Dyn() if av.type != EXC:
             if isinstance(av.type, TensorType):
                 assert av.type.dims is not None
                 return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
@@ -69,7 +69,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items, home=None):
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case ObjectV(cls, items):
+        case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))

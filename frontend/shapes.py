@@ -9,6 +9,7 @@ from typing import Any
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Content,
     DictV,
     Formatted,
@@ -60,6 +61,8 @@ def shape_of(av: AV) -> Shape | None:
                 ("partial", n, *kwargs), [func, *args, *kwargs.values()],
                 lambda parts: PartialV(parts[0], parts[1:n], dict(zip(kwargs, parts[n:], strict=True))),
             )  # fmt: skip
+        case ClassOf(exception):
+            return Shape("class of", [exception], lambda parts: ClassOf(parts[0]))
         case RangeV(start, stop, step):
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):

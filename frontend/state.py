@@ -330,6 +330,7 @@ class State(Context):
         target.direct = slot.container if isinstance(slot.container, dict) else None
         self.set_target(target, value)
         self.heap[slot.ident] = value
+        self.note_change(slot.ident)
 
     def check_alone(self, slot: Slot, value: AV) -> None:
         """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""

@@ -15,7 +15,7 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
 
 _CLASS = {"tensor": TensorType, "list": ListType}  # the classes of memory that belong to values
 
@@ -24,7 +24,7 @@ def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
     if isinstance(t, ListType):
         return memory == "list" or holds(t.elem, memory)
-    if isinstance(t, OptionalType):
+    if isinstance(t, (OptionalType, CellType)):
         return holds(t.item, memory)
     if isinstance(t, TupleType):
         return any(holds(item, memory) for item in t.items)
@@ -134,14 +134,14 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Whether an operand may be found again through a list or another function."""
-    made_list = op.has("ALLOCATES") and any(isinstance(r.type, ListType) for r in op.results)
-    return calls(op) or made_list or "state" in op.defn.writes or ("list" in op.defn.writes and index > 0)
+    """Whether an operand may be found again through a list, a cell or another function."""
+    made = op.has("ALLOCATES") and any(isinstance(r.type, (ListType, CellType)) for r in op.results)
+    return calls(op) or made or "state" in op.defn.writes or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
 
 
 def captured(value: Value) -> bool:
     """Whether the object may be reached by other ways than through values derived from it."""
-    held = (TupleType, ListType)
+    held = (TupleType, ListType, CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
         for op, i in references(value, through_regions=True)

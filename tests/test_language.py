@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from language import (  # noqa: F401  (they list their programs)
+    exceptions,
     expressions,
     known_lengths,
     lists,
@@ -14,7 +15,9 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    recursion,
     statements,
+    unrolled,
 )
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
@@ -43,7 +46,8 @@ def test_compiled_equals_python(program: Program) -> None:
 def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    named = set(re.findall(r"`((?:expressions|known_lengths|lists|modules|objects|optional|pairs|statements)\.\w+)`", table))
+    homes = "exceptions|expressions|known_lengths|lists|modules|objects|optional|pairs|recursion|statements|unrolled"
+    named = set(re.findall(rf"`((?:{homes})\.\w+)`", table))
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED

@@ -90,7 +90,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     params = {live.name: live.container[live.key] for live in entry.live}
     inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
     inputs += [v for value in entry.values for v in _leaves(value.spec, value.container[value.key])]
-    interpreter = Interpreter(entry.module, params)
+    interpreter = Interpreter(entry.module, params, entry.exceptions)
     try:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:

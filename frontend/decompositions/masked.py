@@ -57,6 +57,8 @@ def prod(
     mask: Tensor | None = None,
 ) -> Tensor:
     dims = all_dims(input, dim)
+    if dtype is None and not input.is_floating_point():
+        dtype = torch.int64
     result = kept(input, mask, 1, dtype)
     listed = (dims,) if isinstance(dims, int) else dims or ()
     for d in sorted(tuple(d % max(input.dim(), 1) for d in listed))[::-1]:
@@ -93,7 +95,9 @@ def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    return torch.argmax(kept(input, mask, lowest(input), dtype), dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return torch.argmax(kept(input, mask, lowest(input), dtype), dim, keepdim).to(
+        input.dtype if dtype is None else dtype
+    )
 
 
 @decomposes("torch.masked.argmin")
@@ -101,7 +105,9 @@ def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    return torch.argmin(kept(input, mask, highest(input), dtype), dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return torch.argmin(kept(input, mask, highest(input), dtype), dim, keepdim).to(
+        input.dtype if dtype is None else dtype
+    )
 
 
 @decomposes("torch.masked.mean")
@@ -166,7 +172,8 @@ def logsumexp(
     dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    return torch.logsumexp(kept(input, mask, -math.inf, dtype), all_dims(input, dim), keepdim)
+    result = torch.logsumexp(kept(input, mask, -math.inf, dtype), all_dims(input, dim), keepdim)
+    return result.to(input.dtype if dtype is None else dtype)
 
 
 @decomposes("torch.masked.logaddexp")
