@@ -10,6 +10,7 @@ BENCHMARKS = {
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
     "memory": "resident memory over many calls, and over one call of many iterations",
+    "threads": "the same calls on one thread and on more",
     "ulp": "error of the transcendental functions over all float32 inputs",
 }
 

@@ -8,9 +8,7 @@ static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, voi
     sc_parallel(cx, pieces, 1, ns, work, arg);
 }
 
-static void gemm_widen(gemm_form form, int64_t n, const uint16_t *from, void *to) {
-    sc_convert_row(to, SC_F32, 1, from, form == GEMM_PANELS_F16 ? SC_F16 : SC_BF16, 1, n);
-}
+#include "sc_gemm_half.inc"
 
 #define T float
 #define I int32_t

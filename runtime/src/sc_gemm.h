@@ -11,7 +11,6 @@ enum {
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
-    GEMM_WIDEN_K = 64,    /* rows of a 16-bit panel that are widened at a time for few rows of a: they stay in the first cache */
     GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
     GEMM_CHUNK = 96,      /* ... in chunks of about so many */
 };
