@@ -33,6 +33,8 @@ class Assumptions:
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
+    kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
+    written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
 
 
 @dataclass

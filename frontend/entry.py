@@ -29,6 +29,7 @@ from scriptc.frontend.specs import (
     ArgSpec,
     DictSpec,
     Guard,
+    Kept,
     KnownSpec,
     ListSpec,
     Live,
@@ -62,6 +63,7 @@ class Entry:
     values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
     stores: list[Store]  # by the number that `state.set` ops name
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
+    kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
 
 
 class EntryReader(Calls, Recursion, Reader):
@@ -69,8 +71,9 @@ class EntryReader(Calls, Recursion, Reader):
 
     body: Block
 
-    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
-        """The abstract value of an argument, or of what lives at `home`; dynamic leaves become parameters."""
+    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+        """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+        parameters."""
         match spec:
             case KnownSpec(obj):
                 self.places += type(obj) in (int, float)
@@ -79,8 +82,9 @@ class EntryReader(Calls, Recursion, Reader):
                 return Known(obj)
             case ScalarSpec(kind):
                 value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
-                self.int_args[value] = self.places
-                self.places += 1
+                if not kept:
+                    self.int_args[value] = self.places
+                    self.places += 1
                 return Dyn(value)
             case TensorSpec(dtype, sizes):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
@@ -91,11 +95,12 @@ class EntryReader(Calls, Recursion, Reader):
                 self.cells.append((("argument", name), value.type.cell))
                 return ListV(value)
             case TupleSpec(items, cls):
-                return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
+                return Tup([self.argument(s, f"{name}_{i}", kept=kept) for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
                 inner = [None if home is None else Home(home.owner, (*home.path, k)) for k in keys]
-                held = [self.argument(s, f"{name}_{i}", h) for i, (s, h) in enumerate(zip(items, inner, strict=True))]
-                return DictV(dict(zip(keys, held, strict=True)), is_argument=home is None, home=home)
+                pairs = enumerate(zip(items, inner, strict=True))
+                held = [self.argument(s, f"{name}_{i}", h, kept=kept) for i, (s, h) in pairs]
+                return DictV(dict(zip(keys, held, strict=True)), is_argument=home is None and not kept, home=home)
         raise AssertionError(spec)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
@@ -129,26 +134,28 @@ def _list_type(spec: Spec | None) -> Type:
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (),
+    changing: Collection[Any] = (), ahead: bool = False,
 ) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
-    their dict, key), that are not to be baked in because they change between calls. Raises CompileError with every error
+    their dict, key), that are not to be baked in because they change between calls. ahead: for a build ahead of time, where
+    one specialisation serves all kinds that a state may have. Raises CompileError with every error
     found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
     """
     library.load()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
     try:
-        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing)
+        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing, ahead=ahead)
     finally:
         sys.setrecursionlimit(limit)
 
 
 def _read(
-    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any]
-) -> Entry:
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any],
+    ahead: bool,
+) -> Entry:  # fmt: skip
     assume = Assumptions(changing=set(changing))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
@@ -157,6 +164,7 @@ def _read(
         specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
+        reader.ahead = ahead
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
@@ -206,8 +214,8 @@ def _read_once(
         frame.first_arg = frame.locals[specs[0].name]
     frame.signature = reader.signature([*frame.locals.values()])
     reader.enter(frame)
-    reader.open_slots(signature)
     try:
+        reader.open_slots(signature)
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
@@ -224,9 +232,13 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    outside, stores = reader.outside, [t.store() for t in reader.targets.values()]
-    guards = list(outside.guards.values())
-    return Entry(reader.module, specs, result, outside.live, guards, outside.values, stores, outside.exceptions)
+    if reader.ahead and reader.find_written():
+        raise Restart
+    outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
+    guards, kept = list(outside.guards.values()), reader.kept_places()
+    return Entry(
+        reader.module, specs, result, outside.live, guards, outside.values, stores, outside.exceptions, kept
+    )
 
 
 def _as_given(

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.kept import KeptState
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
-from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -38,7 +38,7 @@ _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
 
 
-class Lookup(State):
+class Lookup(KeptState):
     """Mixin: reads Python objects around the compiled function."""
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
@@ -59,6 +59,11 @@ class Lookup(State):
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
             self.fail(f"the tensor {name} cannot be used in compiled code: {reason}")
+        if id(tensor) in self.assume.written:
+            self.fail(
+                f"'{name}' is written, and is no attribute, or has two names: a build ahead of time cannot keep it",
+                "make it one attribute, or pass it as an argument",
+            )
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))

@@ -103,6 +103,19 @@ def leaves(spec: Spec) -> Iterator[Spec]:
                 yield from leaves(item)
 
 
+def values_of(spec: Spec, value: Any) -> Iterator[Any]:
+    """The values of the dynamic leaves in order."""
+    match spec:
+        case TensorSpec() | ScalarSpec() | ListSpec():
+            yield value
+        case TupleSpec(items):
+            for item, v in zip(items, value, strict=True):
+                yield from values_of(item, v)
+        case DictSpec(keys, items):
+            for key, item in zip(keys, items, strict=True):
+                yield from values_of(item, value[key])
+
+
 @dataclass(frozen=True)
 class ArgSpec:
     """One parameter of the user's function."""
@@ -142,6 +155,20 @@ class Store:
     path: tuple[Any, ...] | None
     direct: dict[Any, Any] | None
     forms: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A place whose value a build ahead of time keeps from call to call. Its leaves are parameters of the entry function,
+    and what the `state.set` ops of its target set. `initial`: their values at build time, None for what is absent.
+    `container[key]` holds the value, if there is one."""
+
+    name: str
+    container: Any
+    key: Any
+    types: tuple[Any, ...]
+    initial: tuple[Any, ...]
+    target: int | None
 
 
 @dataclass(frozen=True)

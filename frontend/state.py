@@ -21,11 +21,17 @@ import torch
 from scriptc.frontend.assumptions import Assumptions, Place
 from scriptc.frontend.context import Context, Poisoned
 from scriptc.frontend.flow import identities
-from scriptc.frontend.joins import Conflict
+from scriptc.frontend.joins import Conflict, Plan
 from scriptc.frontend.results import result_of, spec_of_type
 from scriptc.frontend.shapes import shape_of
 from scriptc.frontend.signature import Signature
-from scriptc.frontend.specs import KnownSpec, ListSpec, LiveValue, Spec, Store
+from scriptc.frontend.specs import (
+    KnownSpec,
+    ListSpec,
+    LiveValue,
+    Spec,
+    Store,
+)
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -43,9 +49,10 @@ from scriptc.frontend.values import (
     describe,
     is_tensor,
 )
-from scriptc.ir.core import Module
+from scriptc.ir.core import Block, Module, Value
+from scriptc.ir.types import Type
 
-_ABSENT = object()
+ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 
@@ -77,12 +84,16 @@ class Slot:
     name: str
     container: Any
     ident: Ident
+    plan: Plan | None = None  # ahead of time: how its leaves make it up
+    initial: tuple[Any, ...] = ()
+    target: int | None = None
 
 
 class State(Context):
     """Mixin: slots and targets."""
 
     stale = False  # a slot was found on the way: this reading is of no use
+    ahead = False  # for a build ahead of time
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
         super().__init__(module, assumptions, default_dtype)
@@ -92,7 +103,12 @@ class State(Context):
             int, tuple[Any, Any]
         ] = {}  # where lists and dicts outside were found, by id: container and key
 
-    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
+    body: Block
+
+    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+        raise NotImplementedError
+
+    def parameter(self, type: Type, name: str) -> Value:
         raise NotImplementedError
 
     def path(self, module: torch.nn.Module, name: str) -> str:
@@ -119,7 +135,10 @@ class State(Context):
         if any(slot.name == name for slot in self.slots.values()):
             name = f"{name}_{len(self.slots)}"
         slot = self.slots[at] = Slot(place, name, container, Ident(name))
-        self.heap[slot.ident] = self.absent(slot) if container is None else self.present_value(slot, signature)
+        if self.ahead:
+            self.heap[slot.ident] = self.kept_value(at, slot, signature)
+        else:
+            self.heap[slot.ident] = self.absent(slot) if container is None else self.present_value(slot, signature)
 
     def place_name(self, place: Place) -> str:
         if isinstance(place.owner, torch.nn.Module):
@@ -138,11 +157,15 @@ class State(Context):
         ):
             spec = ListSpec(spec_of_type(found))  # an empty list that is appended to
         self.outside.values.append(LiveValue(container, key, spec))
+        self.open_items(obj, spec)
+        return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
+
+    def open_items(self, obj: Any, spec: Spec) -> None:
+        """The items of a list of several kinds that is changed are slots too."""
         if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in self.assume.changed:
             self.guard("LIST_LENGTH_IS", obj, None, len(obj))
             for i in range(len(obj)):
                 self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
-        return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
 
     def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
         try:
@@ -160,8 +183,14 @@ class State(Context):
             tables += [vars(owner)[t] for t in _TABLES]
         for table in tables:
             self.guard("DICT_MISSING", table, name, None)
-        found = getattr(type(owner), name, _ABSENT)
-        return Unbound() if found is _ABSENT else self.class_attribute(owner, type(owner), found, name)
+        found = getattr(type(owner), name, ABSENT)
+        return Unbound() if found is ABSENT else self.class_attribute(owner, type(owner), found, name)
+
+    def kept_value(self, at: Any, slot: Slot, signature: Signature) -> AV:
+        raise NotImplementedError
+
+    def keep(self, at: Any, slot: Slot, value: AV) -> None:
+        raise NotImplementedError
 
     # ---- reading ----
     def slot_value(self, slot: Slot) -> AV:
@@ -179,8 +208,8 @@ class State(Context):
     def class_value_of(self, slot: Slot) -> AV:
         """What reading an attribute gives that the object itself no longer has."""
         cls, name = type(slot.place.owner), slot.place.key
-        found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), _ABSENT)
-        if found is _ABSENT:
+        found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
+        if found is ABSENT:
             self.raises_at_run_time("AttributeError", self.no_attribute(slot))
         if hasattr(found, "__get__") or isinstance(found, torch.Tensor):
             self.fail(f"the attribute '{name}' of {cls.__name__} is not supported behind del")
@@ -326,6 +355,12 @@ class State(Context):
     def set_slot(self, slot: Slot, value: AV) -> None:
         place = slot.place
         self.check_alone(slot, value)
+        if isinstance(value, Poison):
+            raise Poisoned
+        if self.ahead:
+            self.keep(next(at for at, s in self.slots.items() if s is slot), slot, value)
+            self.heap[slot.ident] = value
+            return
         target = self.target(place.owner, place.key, () if place.is_item else None, slot.name)
         target.direct = slot.container if isinstance(slot.container, dict) else None
         self.set_target(target, value)
@@ -350,13 +385,10 @@ class State(Context):
         return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
 
     def set_target(self, target: Target, value: AV) -> None:
-        match value:
-            case Poison():
-                raise Poisoned
-            case Unbound():
-                self.effect("state.set", (), name=target.name, target=target.number, form=-1)
-                return
-        held = _frozen(self.settled(value, self.heap))
+        if isinstance(value, Unbound):
+            self.effect("state.set", (), name=target.name, target=target.number, form=-1)
+            return
+        held = frozen(self.settled(value, self.heap))
         if any(isinstance(part, ObjectV) for part in _parts(held)):
             self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
         try:
@@ -383,17 +415,17 @@ def _holder(place: Place) -> Any:
     return next((t for t in tables if place.key in t), None)
 
 
-def _frozen(av: AV) -> AV:
+def frozen(av: AV) -> AV:
     """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
     match av:
         case KnownLengthListV(first=items):
-            return KnownLengthListV({k: _frozen(v) for k, v in items.items()}, None, av.ident)
+            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident)
         case DictV(items):
-            return DictV({k: _frozen(v) for k, v in items.items()}, av.ident, av.is_argument, av.home)
+            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.is_argument, av.home)
         case Tup(items, cls):
-            return Tup([_frozen(i) for i in items], cls)
+            return Tup([frozen(i) for i in items], cls)
         case OneOf(tag, alternatives):
-            return OneOf(tag, {t: _frozen(a) for t, a in alternatives.items()})
+            return OneOf(tag, {t: frozen(a) for t, a in alternatives.items()})
     return av
 
 

@@ -67,6 +67,24 @@ class Origin:
     unknown: bool = False
 
 
+def roots(value: Value) -> set[Value]:
+    """Where an object may come from: values that make it, and arguments that are or hold it."""
+    found, seen, todo = set[Value](), set[Value](), [value]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        sources = _sources(v)
+        if sources is None and v.op is not None and v.op.has("FETCHES") and v.op.operands:
+            sources = [v.op.operands[0]]
+        if sources is None:
+            found.add(v)
+        else:
+            todo += sources
+    return found
+
+
 def is_fresh(value: Value) -> bool:
     """Whether the op that makes a value makes a new object with memory of its own."""
     op = value.op
@@ -200,6 +218,15 @@ def interferes(writer: Op, reader: Op) -> bool:
 def is_written(value: Value, where: Block | Op) -> bool:
     """Whether any op in `where` may write memory that `value` leads to."""
     return any(may_write(writer, value) for writer in writers(where))
+
+
+def writes_to(value: Value) -> list[Op]:
+    """The ops that write a tensor through a value or what is derived from it; calls aside."""
+    return [
+        op
+        for op, i in references(value, through_regions=True)
+        if i == 0 and "tensor" in op.defn.writes and not calls(op)
+    ]
 
 
 def may_stand_for(new: Value, old: Value) -> bool:

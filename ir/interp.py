@@ -90,6 +90,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def argsort(x: Any, dim: int, descending: bool) -> Any:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
 
+    def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
+        return argsort(x, dim, largest).narrow(dim, 0, k)
+
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
 
@@ -106,9 +109,18 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
+    def conv_transpose2d(x: Any, w: Any, bias: Any, groups: int, **how: Any) -> Any:
+        return torch.conv_transpose2d(x, w, bias, groups=groups, **how)
+
     def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
         joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
         return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
+
+    def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
+        stacked.append(item)
+
+    def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
+        return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
     own: dict[str, Callable[..., Any]] = {
         "heaviside": heaviside,
@@ -117,6 +129,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
+        "conv_transpose2d": conv_transpose2d, "topk": topk,
+        "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),

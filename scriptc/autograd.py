@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, Store, TensorSpec, TupleSpec
+from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, Store, TensorSpec, TupleSpec, values_of
 from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
@@ -29,19 +29,6 @@ class _Compiled(torch.autograd.Function):
             f"backward through {ctx.name}, which scriptc compiled, is not supported yet; "
             "train the original module, or call the compiled one under torch.no_grad()"
         )
-
-
-def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
-    """The dynamic leaves of an argument, by its spec."""
-    match spec:
-        case TensorSpec() | ScalarSpec() | ListSpec():
-            yield value
-        case TupleSpec(items):
-            for item, v in zip(items, value, strict=True):
-                yield from _leaves(item, v)
-        case DictSpec(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                yield from _leaves(item, value[key])
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -84,8 +71,8 @@ class GradCall:
 
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
-        inputs: list[Any] = [leaf for a in self.entry.args for leaf in _leaves(a.spec, arguments[a.name])]
-        inputs += [leaf for v in self.entry.values for leaf in _leaves(v.spec, v.container[v.key])]
+        inputs: list[Any] = [leaf for a in self.entry.args for leaf in values_of(a.spec, arguments[a.name])]
+        inputs += [leaf for v in self.entry.values for leaf in values_of(v.spec, v.container[v.key])]
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
         differentiable = [bool(g & requires) for g in self.gradients.results]

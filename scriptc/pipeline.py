@@ -20,7 +20,7 @@ from scriptc.target import Target
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
 _FULL = (
     "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,"
-    "clean,fuse,dce"
+    "stack_lists,clean,fuse,straighten,cse,dce"
 )
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
@@ -43,11 +43,11 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
 
 
 def translate(
-    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (), *, ahead: bool = False
 ) -> Translated:
-    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
+    """Python source to C text, specialised on one call. changing, ahead: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
+    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, ahead=ahead)
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import time
 import warnings
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -24,8 +23,10 @@ MAX_ELEMENTS = 1 << 20  # of a variation's arguments together, unless the exampl
 
 
 def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
-    """At least five calls with different sizes, where eager accepts such; the example first."""
-    return _Recorder(target, arguments, entry, index).run()
+    """At least five calls with different sizes, where eager accepts such; the example first. Where calls keep state, they
+    are a sequence, and in the sizes of the example."""
+    recorder = _Recorder(target, arguments, entry, index)
+    return recorder.sequence() if entry.kept else recorder.run()
 
 
 class _Recorder:
@@ -53,6 +54,15 @@ class _Recorder:
             pairs.append(self.call(self.variations.make({})))
         return pairs
 
+    def sequence(self) -> list[Pair]:
+        """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
+        saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
+        try:
+            return [self.call(self.variations.make({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
+        finally:
+            for place in saved:
+                place.put_back()
+
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
@@ -69,9 +79,9 @@ class _Recorder:
 
     def call(self, arguments: dict[str, Any]) -> Pair:
         # Before the call, which may write to its arguments.
-        given = [_recorded(leaf) for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, arguments[arg.name])]
         wide = _wide(arguments)
-        expected = list(_leaves(self.eager(self.receiver, arguments), self.entry.result))
+        expected = list(specs.values_of(self.entry.result, self.eager(self.receiver, arguments)))
         return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
@@ -85,12 +95,13 @@ class _Recorder:
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
         """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
-        if not any(map(_wants_reference, expected)):
+        alone = self.receiver is None and self.entry.kept  # there is one state, which goes on with each call
+        if alone or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = list(_leaves(self.eager(self.wide, arguments), self.entry.result))
+            wide = list(specs.values_of(self.entry.result, self.eager(self.wide, arguments)))
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:
@@ -102,16 +113,30 @@ def _candidates(value: int) -> list[int]:
     return [*_SIZES, value + 1, value // 2]
 
 
-def _leaves(value: Any, spec: specs.Spec) -> Iterator[Any]:
-    match spec:
-        case specs.TensorSpec() | specs.ScalarSpec() | specs.ListSpec():
-            yield value
-        case specs.TupleSpec(items):
-            for item, s in zip(value, items, strict=True):
-                yield from _leaves(item, s)
-        case specs.DictSpec(keys, items):
-            for key, s in zip(keys, items, strict=True):
-                yield from _leaves(value[key], s)
+class _Saved:
+    """What a place outside holds, to be put back there."""
+
+    def __init__(self, place: specs.Kept):
+        self.place = place
+        held = place.container
+        self.there = place.key in held if isinstance(held, dict) else True
+        self.value = held[place.key] if self.there else None
+        self.content = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
+
+    def put_back(self) -> None:
+        container, key = self.place.container, self.place.key
+        if not self.there:
+            container.pop(key, None)
+            return
+        if isinstance(self.value, torch.Tensor):
+            with torch.no_grad():
+                self.value.copy_(self.content)
+        elif isinstance(self.value, list):
+            self.value[:] = self.content
+        elif isinstance(self.value, dict):
+            self.value.clear()
+            self.value.update(self.content)
+        container[key] = self.value
 
 
 def _recorded(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
+from scriptc.ir.core import Value
 from scriptc.ir.dtypes import TORCH_NAMES
 
 Rounded = Sequence[tuple[torch.Tensor, torch.dtype]]
@@ -18,11 +19,10 @@ Rounded = Sequence[tuple[torch.Tensor, torch.dtype]]
 def rounded_weights(entry: Entry) -> Rounded:
     """The tensors that the code of an entry keeps rounded, and to which type."""
     stores = {
-        weight.op.attrs["name"]: op.attrs["store"]
+        _param(weight): op.attrs["store"]
         for op in entry.module.walk()
         if op.name == "pack_linear.kept" and op.attrs["store"]
         for weight in op.operands
-        if weight.op is not None and weight.op.name == "param"
     }
     found = []
     for live in entry.live:
@@ -31,6 +31,15 @@ def rounded_weights(entry: Entry) -> Rounded:
             tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]
             found.append((tensor, getattr(torch, TORCH_NAMES[stores[live.name]])))
     return found
+
+
+def _param(weight: Value) -> str:
+    """The name of what a kept weight is, or is a view of."""
+    made = weight.op
+    while made is not None and made.name != "param":
+        made = made.operands[0].op
+    assert made is not None
+    return str(made.attrs["name"])
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from measure.outcome import Program, compare
 from measure.source import functions, together
 
 import scriptc
-from scriptc.frontend.library import resolve
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS

@@ -17,7 +17,7 @@ import torch
 
 import scriptc
 from scriptc.frontend.entry import read
-from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, Store, TupleSpec
+from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, Store, TupleSpec, values_of
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
 from scriptc.target import target_of
@@ -88,8 +88,8 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     entry = read(target.func, target.receiver, arguments)
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
-    inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
-    inputs += [v for value in entry.values for v in _leaves(value.spec, value.container[value.key])]
+    inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
+    inputs += [v for value in entry.values for v in values_of(value.spec, value.container[value.key])]
     interpreter = Interpreter(entry.module, params, entry.exceptions)
     try:
         results = interpreter.run(entry.module.entries[0], *inputs)
@@ -113,20 +113,6 @@ def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]]) -> None
                 container[store.key] = value
             case False, False:
                 del container[store.key]
-
-
-def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
-    match spec:
-        case KnownSpec():
-            pass
-        case TupleSpec(items):
-            for item, v in zip(items, value, strict=True):
-                yield from _leaves(item, v)
-        case DictSpec(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                yield from _leaves(item, value[key])
-        case _:
-            yield value
 
 
 def _rebuilt(spec: Spec, leaves: Iterator[Any]) -> Any:

@@ -9,7 +9,8 @@ from scriptc.backend_c.writer import wrap
 
 def wrapper(package: Package) -> str:
     entries = "\n".join(_method(package, e) for e in package.entries)
-    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries)
+    state = fill("state.hpp", name=package.name) if package.state else ""
+    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries, state=state)
 
 
 def _parameter(leaf: Leaf) -> str:
@@ -50,9 +51,11 @@ def _method(package: Package, entry: EntryInterface) -> str:
     results = [leaf for leaf in entry.results if leaf.in_c]
     types = [_result_type(leaf) for leaf in results]
     returned = "void" if not types else types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
-    lines = [f"    {returned} {entry.name}({', '.join(map(_parameter, arguments))})", "    {"]
+    stateful = bool(package.state)
+    parameters = [*(["State &state"] if stateful else []), *map(_parameter, arguments)]
+    lines = [f"    {returned} {entry.name}({', '.join(parameters)})", "    {"]
     lines += [f"        {line}" for leaf in results for line in _locals(leaf)]
-    passed = ["context_.get()", *(text for leaf in arguments for text in _passed(leaf))]
+    passed = ["context_.get()", *(["state.get()"] if stateful else []), *(text for leaf in arguments for text in _passed(leaf))]
     for leaf in results:
         passed += [f"&out_{leaf.name}", *([f"&out_{leaf.count}"] if leaf.is_list else [])]
     lines.append(f"        check(::{package.name}_{entry.name}({', '.join(passed)}));")

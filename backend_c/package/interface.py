@@ -84,6 +84,21 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class StateLeaf:
+    """A value that is kept from call to call. `kind` as of `Leaf`; `initial`: a number or a list of numbers, for tensors
+    names of weights, None for what is absent. `target`, `position`: what sets it, see `Kept`. `written`: the code may write
+    to its tensors."""
+
+    name: str
+    kind: str
+    is_list: bool
+    initial: Any
+    target: int | None
+    position: int
+    written: bool
+
+
+@dataclass(frozen=True)
 class Pair:
     """A recorded call. Values are numbers, lists and `Array`s; references are None where there is none."""
 
@@ -108,7 +123,8 @@ class Package:
     name: str
     entries: tuple[EntryInterface, ...]
     program: CProgram
-    weights: tuple[Weight, ...]
+    weights: tuple[Weight, ...]  # those that the program takes, then first values of the state
+    state: tuple[StateLeaf, ...]
     pairs: tuple[Pair, ...]
     versions: dict[str, str]
     optimize: int

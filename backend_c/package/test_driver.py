@@ -13,6 +13,7 @@ def driver(package: Package) -> str:
         name=package.name,
         functions="\n".join(_function(package, e) for e in package.entries),
         table="\n".join(map(_row, package.entries)),
+        has_state=str(int(bool(package.state))),
         has_weights_file=str(int(bool(package.weights) and not package.embed_weights)),
     )
 
@@ -32,8 +33,9 @@ def _argument(leaf: Leaf, i: int) -> list[str]:
 
 def _function(package: Package, entry: EntryInterface) -> str:
     n, results = len(entry.arguments), [(i, leaf) for i, leaf in enumerate(entry.results) if leaf.in_c]
+    state = ["state"] if package.state else []
     lines = [f"static int call_{entry.name}({package.name}_context *context, const pair_value *v, comparison *c)", "{"]
-    passed = ["context", *(text for i, leaf in enumerate(entry.arguments) for text in _argument(leaf, i))]
+    passed = ["context", *state, *(text for i, leaf in enumerate(entry.arguments) for text in _argument(leaf, i))]
     for _, leaf in results:
         item = "DLManagedTensorVersioned *" if leaf.kind == "tensor" else f"{C_NUMBERS[leaf.kind]} "
         lines.append(f"    {item}{'*' if leaf.is_list else ''}{leaf.name};")

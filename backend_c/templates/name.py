@@ -21,6 +21,7 @@ import subprocess
 import tempfile
 import threading
 import warnings
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -113,8 +114,12 @@ def _run(command):
 
 def _open(library):
     lib = c.CDLL(str(library))
-    for function in ("load", "context_new", "last_error", "level", "build_id"):
-        getattr(lib, f"{NAME}_{function}").restype = c.c_void_p
+    for function in ("load", "context_new", "last_error", "level", "build_id", "state_new"):
+        if hasattr(lib, f"{NAME}_{function}"):
+            getattr(lib, f"{NAME}_{function}").restype = c.c_void_p
+    for function in ("state_reset", "state_copy"):
+        if hasattr(lib, f"{NAME}_{function}"):
+            getattr(lib, f"{NAME}_{function}").restype = c.c_bool
     getattr(lib, f"{NAME}_level").restype = getattr(lib, f"{NAME}_build_id").restype = c.c_char_p
     getattr(lib, f"{NAME}_last_error").restype = c.POINTER(Error)
     return lib
@@ -329,10 +334,40 @@ class _Context:
         self.loaded.c("context_free")(self.handle)
 
 
+class State:
+    """What the model keeps from call to call. A model has one; others may be put in its place."""
+
+    def __init__(self, loaded):
+        self._loaded, self._lock = loaded, threading.Lock()
+        self._handle = c.c_void_p(loaded.c("state_new")(loaded.handle))
+        if not self._handle:
+            raise MemoryError
+
+    def reset(self):
+        """Back to what it was when this was built."""
+        with self._lock:
+            if not self._loaded.c("state_reset")(self._handle):
+                raise MemoryError
+
+    def copy(self):
+        made = State(self._loaded)
+        with self._lock:
+            if not self._loaded.c("state_copy")(made._handle, self._handle):
+                raise MemoryError
+        return made
+
+    __copy__ = copy
+
+    def __del__(self):
+        if self._handle:
+            self._loaded.c("state_free")(self._handle)
+
+
 class Entry:
     """One compiled function."""
 
-    def __init__(self, loaded, contexts, row):
+    def __init__(self, model, loaded, contexts, row):
+        self._model = model
         self.__name__ = row["name"]
         self._loaded, self._contexts = loaded, contexts
         self._function = loaded.c(row["name"])
@@ -349,9 +384,16 @@ class Entry:
         context = self._context()
         results = Results(self._result)
         self._loaded.c("context_set_read_only")(context, c.c_bool(arguments.read_only))
-        if self._function(context, *arguments.values, *results.passed):
+        if self._run(context, arguments.values, results.passed):
             raise _exception(self._loaded.c("last_error")(context).contents)
         return results.take(self._result, self._loaded)
+
+    def _run(self, context, arguments, results):
+        state = self._model().state
+        if state is None:
+            return self._function(context, *arguments, *results)
+        with state._lock:
+            return self._function(context, state._handle, *arguments, *results)
 
     def _context(self):
         """That of this thread."""
@@ -377,14 +419,17 @@ def _exception(error):
 
 
 class Model:
-    """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called."""
+    """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called.
+    `state`: what calls keep for the next, None where they keep nothing."""
 
     def __init__(self, weights=None, threads=1):
         manifest = json.loads((FOLDER / "manifest.json").read_text())
         loaded, contexts = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors"), threading.local()
         loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()
-        self.entries = {row["name"]: Entry(loaded, contexts, row) for row in manifest["entries"]}
+        self.state = State(loaded) if manifest["state"] else None
+        me = weakref.ref(self)
+        self.entries = {row["name"]: Entry(me, loaded, contexts, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
 
     def __call__(self, *args, **kwargs):

@@ -8,13 +8,16 @@
 @{levels}
 
 @{weights}
-@{embedded_array}
+@{state}@{embedded_array}
 static const sc_package package = {
     .name = "@{name}",
     .levels = levels,
     .n_levels = sizeof levels / sizeof *levels,
     .weights = @{weights_name},
     .n_weights = @{n_weights},
+    .n_params = @{n_params},
+    .leaves = @{leaves},
+    .n_leaves = @{n_leaves},
     .checksum = @{checksum},
     .embedded = @{embedded},
     .embedded_bytes = @{embedded_bytes},

@@ -39,6 +39,19 @@ def conv2d(
     )  # fmt: skip
 
 
+@serves("torch.conv_transpose2d", "torch.nn.functional.conv_transpose2d")
+def conv_transpose2d(
+    r: Reader, input: AV, weight: AV, bias: AV = _NONE, stride: AV = _ONE, padding: AV = _ZERO, output_padding: AV = _ZERO,
+    groups: AV = _ONE, dilation: AV = _ONE,
+) -> AV:  # fmt: skip
+    _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
+    return r.op(
+        "conv_transpose2d", input, weight, bias, stride=pair(r, stride, "the stride"),
+        padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),
+        dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
+    )  # fmt: skip
+
+
 @serves("torch.max_pool2d")
 def max_pool2d(
     r: Reader,

@@ -39,6 +39,15 @@ def _conv2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(x.dtype, (*dims[:-3], w.dims[0], *sizes)),)
 
 
+def _conv_transpose2d(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, w = tensor(operands[0]), tensor(operands[1])
+    dims = _image(x, "conv_transpose2d")
+    if w.dims is None or len(w.dims) != 4:
+        raise TypeRuleError(f"conv_transpose2d expects a 4-D weight, not {w}")
+    filters = w.dims[1] * attrs["groups"] if isinstance(w.dims[1], int) else None
+    return (TensorType(x.dtype, (*dims[:-3], filters, None, None)),)
+
+
 def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x = tensor(operands[0])
     dims = _image(x, "pooling")
@@ -55,6 +64,11 @@ ROWS = [
           reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
+    OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
+          "int[2] output_padding, int[2] dilation, int groups) -> Tensor", _conv_transpose2d, _PURE, ref="conv_transpose2d",
+          reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
+          samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
+                          extra=(((1, 1), (0, 0), (0, 0), (1, 1), 1), ((2, 3), (1, 0), (1, 2), (2, 1), 1)))),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",

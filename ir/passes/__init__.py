@@ -15,11 +15,13 @@ from scriptc.ir.passes import (
     prepare_weights,
     siblings,
     simplify,
+    stack_lists,
+    straighten,
     sum_contractions,
 )
 
 Run = Callable[[Module, Mapping[str, int]], bool]
 
-_ALL = (fold, simplify, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, fuse)
+_ALL = (fold, simplify, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists, fuse, straighten)
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, cse.NAME, licm.NAME, dce.NAME)

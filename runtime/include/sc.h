@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 5
+#define SC_ABI_VERSION 6
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -90,7 +90,7 @@ typedef struct sc_list {
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
-    sc_storage *storage; /* counted: where the items stand, NULL while there is no room for any */
+    sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     sc_value *items;
 } sc_list;
 
@@ -249,6 +249,9 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
  * a result, which is then the same object, counted twice. */
 SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
                            unsigned last);
+/* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
+ * it up next, and nobody else has it. */
+SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size);
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);

@@ -11,13 +11,16 @@
 #include "sc_copy.c"
 #include "sc_view.c"
 #include "sc_join.c"
+#include "sc_stacked.c"
 #include "sc_reduce.c"
 #include "sc_list.c"
 #include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
+#include "sc_sort.c"
 #include "sc_special.c"
 #include "sc_peaks.c"
+#include "sc_norm.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

@@ -175,6 +175,22 @@ SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x) {
     return x;
 }
 
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x) {
+    int64_t expected = 1;
+    bool plain = true;
+    for (int d = x->rank; d-- > 0; expected *= x->size[d]) plain = plain && x->stride[d] == expected;
+    if (!plain && x->numel) return filled_from(cx, sc_empty(cx, x->dtype, x->rank, x->size), x);
+    sc_retain(x);
+    return x;
+}
+
+SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank) {
+    if (x->rank == rank && sc_same_sizes(x->size, size, rank)) return sc_contiguous(cx, x);
+    sc_tensor *wide = sc_expand(cx, x, size, rank), *out = wide ? sc_contiguous(cx, wide) : NULL;
+    sc_release(cx, wide);
+    return out;
+}
+
 SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype) {
     if (x->dtype != dtype) return filled_from(cx, sc_empty_like(cx, x, dtype), x);
     sc_retain(x);
@@ -202,6 +218,11 @@ SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *re
     }
     sc_tensor *t = sc_empty(cx, x->dtype, rank, size);
     if (!t || t->numel == 0) return t;
+    if (n == 0 || (spread[n - 1] == 1 && (n == 1 || (n == 2 && spread[0] == 0)))) { /* one row, again and again */
+        size_t row = sc_dtype_size(x->dtype) * (size_t)(n ? split[n - 1] : 1), all = sc_dtype_size(x->dtype) * (size_t)t->numel;
+        for (size_t at = 0; at < all; at += row) memcpy((char *)t->data + at, x->data, row);
+        return t;
+    }
     int64_t next = 1;
     for (int d = n; d-- > 0;) {
         own[d] = next;

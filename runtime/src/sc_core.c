@@ -201,6 +201,12 @@ void sc_ctx_free(sc_ctx *cx) {
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
 
+/* The items of a short list stand in its struct. */
+#define LIST_ROOM ((int64_t)((STRUCT_BYTES - sizeof(sc_list)) / sizeof(sc_value)))
+static inline sc_value *list_room(sc_list *l) {
+    return (sc_value *)(void *)(l + 1);
+}
+
 /* Gives back what one object owns by itself; what it refers to stands in the live list too. */
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
@@ -518,13 +524,13 @@ bool sc_is_contiguous(const sc_tensor *t) {
 
 /* ---- lists ---- */
 
-/* Items stand in recycled blocks, as tensors do: a list made in every iteration costs no allocation. */
+/* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
     bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
     sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
-    if (l->len) memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
     sc_release(cx, l->storage);
     l->storage = larger;
     l->items = larger->data;
@@ -539,10 +545,11 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
-    l->len = l->cap = 0;
+    l->len = 0;
     l->storage = NULL;
-    l->items = NULL;
-    if (capacity > 0 && list_reserve(cx, l, capacity)) {
+    l->cap = LIST_ROOM;
+    l->items = list_room(l);
+    if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);
         return NULL;
     }
@@ -550,5 +557,5 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 }
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
-    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
+    return list_reserve(cx, l, 2 * l->cap);
 }

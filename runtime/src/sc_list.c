@@ -92,9 +92,9 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
                 other->items[k] = order->items[second ? b++ : a++];
             }
         }
-        sc_list sorted = *other;
-        other->items = order->items, other->storage = order->storage;
-        order->items = sorted.items, order->storage = sorted.storage;
+        sc_list *sorted = other;
+        other = order;
+        order = sorted;
     }
     sc_release(cx, other);
     return order;

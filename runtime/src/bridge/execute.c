@@ -5,8 +5,6 @@
 
 #include <time.h>
 
-#define WORTH_RELEASING 20e-6 /* seconds; a release and its return cost about 0.1 us, and much more when contended */
-
 static double seconds_now(void)
 {
     struct timespec t;
@@ -84,7 +82,7 @@ static int run_entry(frame *f, variant *v)
     cx->team = f->owner->team, cx->unhelped = 0;
     cx->profile = f->owner->profile;
     f->fp_mode = sc_fp_mode();
-    bool release = v->seconds > WORTH_RELEASING;
+    bool release = v->seconds > WORTH_RELEASING && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
     double start = seconds_now();

@@ -121,7 +121,7 @@ void sc_call_begin(sc_caller *c) {
 
 static int take_weights(sc_caller *c, sc_value *args) {
     const sc_model *m = c->model;
-    for (int i = 0; i < m->weights.n; i++) {
+    for (int i = 0; i < m->package->n_params; i++) {
         const sc_weight *w = &m->package->weights[i];
         int64_t stride[SC_MAX_RANK], count = 1;
         for (int d = w->rank; d-- > 0; count *= w->size[d]) stride[d] = count;
@@ -143,9 +143,23 @@ static int check_lists(sc_ctx *cx) {
     return 0;
 }
 
-int sc_call_run(sc_caller *c, int entry, int n, sc_value *args, sc_value *results) {
-    if (take_weights(c, args + n)) return -1;
-    return c->model->program->entries[entry].call(c->cx, args, results) ? -1 : check_lists(c->cx);
+/* What the call has set, kept also where it failed; the first error stays. */
+static int keep_state(sc_caller *c, int r, const sc_value *args) {
+    sc_error first = c->cx->error;
+    int kept = c->state ? sc_state_keep(c->state, c->cx, args) : 0;
+    if (r) c->cx->error = first;
+    return r || kept ? -1 : 0;
+}
+
+int sc_call_run(sc_caller *c, int entry, int n, sc_state *state, sc_value *args, sc_value *results) {
+    int leaves = state ? c->model->package->n_leaves : 0;
+    c->state = state;
+    if ((state && sc_state_take(state, c->cx, args + n)) || take_weights(c, args + n + leaves)) {
+        c->state = NULL;
+        return -1;
+    }
+    int r = c->model->program->entries[entry].call(c->cx, args, results);
+    return keep_state(c, r, args + n) ? -1 : check_lists(c->cx);
 }
 
 /* All places of the error, outermost first: rows lead from the raising line to its callers. */
@@ -179,6 +193,8 @@ int sc_call_end(sc_caller *c, int code) {
             write_traceback(c, p, at);
         }
     }
+    if (c->state) sc_state_settle(c->state);
+    c->state = NULL;
     size_t peak = cx->bytes_peak;
     sc_ctx_unwind(cx);
     sc_ctx_trim(cx, peak);
