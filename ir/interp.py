@@ -114,8 +114,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
-    def concat(*tensors: Any, slot: int = 0) -> Any:
-        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+    def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
+        joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+        return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
 
     def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
         getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))

@@ -126,9 +126,10 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 /* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
  * of the call. */
-typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
+typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; int64_t n, k; } sc_packed; /* panels: their dtype */
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot); /* once per context: w must not change */
+/* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 /* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
