@@ -408,6 +408,9 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
+
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (formatted(op.attrs["format"], operands),)
 

@@ -94,6 +94,17 @@ failed:
     return NULL;
 }
 
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
+    sc_tensor *made = sc_empty(cx, member == 'f' ? SC_F64 : member == 'b' ? SC_BOOL : SC_I64, 1, &l->len);
+    if (!made) return NULL;
+    if (member == 'b') {
+        for (int64_t i = 0; i < l->len; i++) ((bool *)made->data)[i] = l->items[i].b;
+    } else {
+        for (int64_t i = 0; i < l->len; i++) ((int64_t *)made->data)[i] = l->items[i].i; /* doubles by their bits */
+    }
+    return made;
+}
+
 SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
     sc_list *made = sc_list_new(cx, false, n);
     if (!made) return NULL;
