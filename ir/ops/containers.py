@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, OptionalType, TensorType, TupleType, Type, is_subtype, join, list_of
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    is_subtype,
+    join,
+    list_of,
+)
 
 _PURE = frozenset({"PURE"})
 _FETCHES = frozenset({"PURE", "FETCHES"})
