@@ -96,6 +96,8 @@ class _Function:
         for (block, at), values in self.after.items():
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
+            if at >= 0 and block.ops[at].name == "c.for":
+                _mark_taken(block.ops[at], values)
         self.insert()
 
     def collect(self, block: Block) -> None:
@@ -219,6 +221,19 @@ def _mark_last(rows: Op, released: list[Value]) -> None:
     free = {v for v in released if not any(user.name == "c.view" for user in v.users())}
     slots = rows.attrs["args"].split(", ")
     rows.attrs["last"] = sum(1 << slots.index(f"{{{i}}}") for i, v in enumerate(rows.operands) if v in free)
+
+
+def _mark_taken(loop: Op, released: list[Value]) -> None:
+    """Says which of the objects that end with a loop its results may become."""
+    free = [v for v in released if not any(user.name == "c.view" for user in v.users())]
+    for made in loop.operands:
+        if made.op is None or made.op.name != "c.new":
+            continue
+        for i in made.op.attrs["over"]:
+            if made.op.operands[i] in free:
+                free.remove(made.op.operands[i])
+                made.op.attrs["take"] = i
+                break
 
 
 def _users(value: Value) -> Iterator[Op]:

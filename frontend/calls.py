@@ -6,7 +6,7 @@ import ast
 import contextlib
 import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -56,7 +56,12 @@ _GLOBAL_HOOKS = (
 )
 
 
-_CONTEXT_MANAGER = contextlib.contextmanager(lambda: None).__code__  # type: ignore[arg-type,attr-defined]
+@contextlib.contextmanager
+def _manager() -> Iterator[None]:
+    yield
+
+
+_CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 
 
 class Calls(Objects, Lookup):

@@ -90,6 +90,14 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def argsort(x: Any, dim: int, descending: bool) -> Any:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
 
+    def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
+        return argsort(x, dim, largest).narrow(dim, 0, k).contiguous()
+
+    def resample(x: Any, index: Any, weight: Any, dim: int) -> Any:
+        shape = [-1 if d == dim else 1 for d in range(x.dim())]
+        parts = [x.index_select(dim, i) * w.reshape(shape) for i, w in zip(index, weight, strict=True)]
+        return sum(parts[1:], parts[0])
+
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
 
@@ -109,6 +117,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def concat(*tensors: Any, slot: int = 0) -> Any:
         return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
 
+    def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
+        stacked.append(item)
+
+    def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
+        return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
+
     own: dict[str, Callable[..., Any]] = {
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
@@ -116,6 +130,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
+        "topk": topk, "resample": resample,
+        "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),

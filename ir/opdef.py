@@ -24,10 +24,11 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
+# PLAIN: tensors among the results have the strides of new contiguous ones, whatever those of the operands.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
-    "FLOATING", "WIDE_NUMBER",
+    "FLOATING", "WIDE_NUMBER", "PLAIN",
 })  # fmt: skip
 
 

@@ -42,12 +42,17 @@ def view(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")), op.result.type)
 
 
-EMITTERS |= {name: view for name in ("parts", "conv2d", "max_pool2d", "avg_pool2d")}
+EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
 
 
 @emitter
 def join(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
+
+
+@emitter
+def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_stacked_join", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
 
 
 @emitter

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 4
+#define SC_ABI_VERSION 5
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -157,6 +157,8 @@ typedef struct sc_ctx {
     size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
+    uintptr_t stack;          /* where the first of them stands, */
+    size_t stack_room;        /* and the bytes that all may take */
     int num_threads;          /* at most this many threads; >= 1 */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
@@ -189,6 +191,7 @@ int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the f
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* takes the error out of cx; depth: that of the frame that catches it */
 int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; it arose where it arose first */
 bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is one of these, each followed by a NUL */
+size_t sc_stack_room(void); /* bytes of a thread's stack that compiled code may take */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */
@@ -269,6 +272,9 @@ SC_KERNEL int sc_iter_begin(sc_ctx *cx, sc_iter *it, int n_out, const int *dtype
  * a result, which is then the same object, counted twice. */
 SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes, sc_tensor **out, int n_in, sc_tensor *const *in,
                            unsigned last);
+/* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
+ * it up next, and nobody else has it. */
+SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size);
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);

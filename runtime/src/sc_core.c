@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "sc_internal.h"
 
@@ -207,6 +208,12 @@ void sc_ctx_free(sc_ctx *cx) {
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
 
+/* The items of a short list stand in its struct. */
+#define LIST_ROOM ((int64_t)((STRUCT_BYTES - sizeof(sc_list)) / sizeof(sc_value)))
+static inline sc_value *list_room(sc_list *l) {
+    return (sc_value *)(void *)(l + 1);
+}
+
 /* Gives back what one object owns by itself; what it refers to stands in the live list too. */
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
@@ -219,7 +226,7 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
     }
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
+        if (l->items != list_room(l)) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
     if (o->kind == SC_EXC) {
         system_free(cx, o, sizeof(sc_exc));
@@ -333,6 +340,13 @@ int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
 int sc_fail_at(sc_ctx *cx, int loc) {
     if (cx->error.loc < 0) cx->error.loc = loc;
     return -1;
+}
+
+size_t sc_stack_room(void) {
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
+    return whole / 4 * 3; /* callers have taken some */
 }
 
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
@@ -563,10 +577,11 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
 
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    sc_value *items = NULL;
+    sc_value *items = NULL, *had = l->items == list_room(l) ? NULL : l->items;
     if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
-        items = system_realloc(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
+        items = system_realloc(cx, had, had ? (size_t)l->cap * sizeof *items : 0, bytes);
     if (!items) return sc_raise(cx, "MemoryError", "%s", "");
+    if (!had) memcpy(items, l->items, (size_t)l->len * sizeof *items);
     l->items = items;
     l->cap = cap;
     return 0;
@@ -579,9 +594,10 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
-    l->len = l->cap = 0;
-    l->items = NULL;
-    if (capacity > 0 && list_reserve(cx, l, capacity)) {
+    l->len = 0;
+    l->cap = LIST_ROOM;
+    l->items = list_room(l);
+    if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);
         return NULL;
     }
@@ -589,5 +605,5 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 }
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
-    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
+    return list_reserve(cx, l, 2 * l->cap);
 }

@@ -91,6 +91,12 @@ SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tenso
 /* ---- iteration through buffers (sc_stage.c): makes all steps of `it` 1; -1 when memory ends ---- */
 SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *const *out, sc_tensor *const *in);
 
+/* ---- elements of one size, in bytes, as they are (sc_move.c); steps and pitches count elements ---- */
+SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
+/* to[i * to_pitch + j] = from[j * from_pitch + i] */
+SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
+                                  int64_t columns);
+
 /* ---- element conversion (sc_convert.c): steps count elements and may be 0 or negative ---- */
 SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
                               int64_t n);

@@ -82,9 +82,9 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
                 other->items[k] = order->items[second ? b++ : a++];
             }
         }
-        sc_value *sorted = other->items;
-        other->items = order->items;
-        order->items = sorted;
+        sc_list *sorted = other;
+        other = order;
+        order = sorted;
     }
     sc_release(cx, other);
     return order;

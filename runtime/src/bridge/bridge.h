@@ -76,9 +76,12 @@ typedef struct counters {
     atomic_long blocks, allocations, fail_at; /* blocks that contexts hold; fail_at counts down, 0 = never */
 } counters;
 
+#define WORTH_RELEASING 20e-6 /* seconds; letting the GIL go and taking it back costs 0.1 us, and much more when contended */
+
 typedef struct held { /* a tensor taken from Python for the duration of a call */
     PyObject *object;
-    sc_dl_managed *managed;
+    sc_dl_managed *managed; /* NULL: lent */
+    sc_dl_tensor given;
     sc_tensor *tensor;
 } held;
 
@@ -103,6 +106,7 @@ typedef struct frame {
     int *buckets;                  /* hash table over lists: index + 1 */
     int n_slots, n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;

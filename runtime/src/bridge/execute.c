@@ -3,8 +3,6 @@
 
 #include <time.h>
 
-#define WORTH_RELEASING 20e-6 /* seconds; a release and its return cost about 0.1 us, and much more when contended */
-
 static double seconds_now(void)
 {
     struct timespec t;
@@ -89,7 +87,7 @@ static int run_entry(frame *f, variant *v)
     cx->depth = 0;
     cx->warn = on_warn, cx->print = on_print, cx->user = f;
     cx->locs = v->program->locs;
-    bool release = v->seconds > WORTH_RELEASING;
+    bool release = v->seconds > WORTH_RELEASING && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
     double start = seconds_now();
