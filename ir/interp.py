@@ -114,8 +114,19 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
-    def concat(*tensors: Any, slot: int = 0) -> Any:
-        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+    def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
+        joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+        return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
+
+    def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
+        getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))
+
+    def random_slopes(dst: Any, x: Any, lower: float, upper: float) -> None:
+        torch.ops.aten.rrelu_with_noise(x, dst, lower, upper, True)
+
+    def random_places(dst: Any, sums: Any) -> None:
+        weights = torch.diff(sums, dim=-1, prepend=torch.zeros_like(sums[..., :1]))
+        dst.copy_(torch.multinomial(weights, dst.size(-1), replacement=True))
 
     def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
         stacked.append(item)
@@ -124,6 +135,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
     own: dict[str, Callable[..., Any]] = {
+        "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
+        "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,

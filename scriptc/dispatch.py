@@ -7,12 +7,13 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
 from scriptc.frontend import specs
 from scriptc.frontend.specs import Guard, describe
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
@@ -21,6 +22,9 @@ from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.target import target_of
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
+
+if TYPE_CHECKING:
+    from scriptc.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,7 @@ class Dispatcher:
         self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
+        self.memory: Memory | None = None  # what `compiled.memory` found last
         self._lock = threading.RLock()
         self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
         self.callable = bridge.Callable(self._miss)
@@ -80,10 +85,11 @@ class Dispatcher:
 
     def install(self, variant: Variant) -> None:
         """From now on, calls that the variant fits run it."""
-        self.callable.add_variant(self._spec(variant))
+        self.callable.add_variant(self.spec(variant))
         self.variants.append(variant)
 
-    def _spec(self, variant: Variant) -> VariantSpec:
+    def spec(self, variant: Variant) -> VariantSpec:
+        """How the bridge calls a variant."""
         entry, gradients = variant.translated.entry, variant.translated.gradients
         live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
@@ -94,6 +100,7 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
+            random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions,

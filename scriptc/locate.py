@@ -19,6 +19,7 @@ from scriptc.differences import difference
 from scriptc.dispatch import Dispatcher, Variant
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry, read
+from scriptc.gradients import Dependencies
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.interp import Interpreter
@@ -110,7 +111,7 @@ def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Optio
     records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
     widened = replace(entry, result=specs.TupleSpec((entry.result, *records)))
     dispatcher = Dispatcher(target, options)
-    dispatcher.install(Variant(Translated(widened, "", [], program), library))
+    dispatcher.install(Variant(Translated(widened, "", Dependencies([], {}, {}), program), library))
     return dispatcher.call
 
 

@@ -21,7 +21,6 @@ import subprocess
 import tempfile
 import threading
 import warnings
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -356,6 +355,7 @@ class _Context:
         if not self.handle:
             raise MemoryError
         loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
+        loaded.c("context_set_threads")(self.handle, c.c_int(loaded.threads))
 
     def __del__(self):
         self.loaded.c("context_free")(self.handle)
@@ -390,14 +390,27 @@ class State:
             self._loaded.c("state_free")(self._handle)
 
 
+class _Shared:
+    """What all entries of a model share: the library, a context for each thread, the state."""
+
+    def __init__(self, loaded, stateful):
+        self.loaded, self.contexts = loaded, threading.local()
+        self.state = State(loaded) if stateful else None
+
+    def context(self):
+        """That of this thread."""
+        if not hasattr(self.contexts, "mine"):
+            self.contexts.mine = _Context(self.loaded)
+        return self.contexts.mine.handle
+
+
 class Entry:
     """One compiled function."""
 
-    def __init__(self, model, loaded, contexts, row):
-        self._model = model
+    def __init__(self, shared, row):
+        self._shared, self._loaded = shared, shared.loaded
         self.__name__ = row["name"]
-        self._loaded, self._contexts = loaded, contexts
-        self._function = loaded.c(row["name"])
+        self._function = self._loaded.c(row["name"])
         self._specs = [p["spec"] for p in row["parameters"]]
         self._result = row["result"]
         self.__signature__ = inspect.Signature([_parameter(p) for p in row["parameters"]])
@@ -408,7 +421,7 @@ class Entry:
         arguments = Arguments()
         for (name, value), spec in zip(bound.arguments.items(), self._specs, strict=True):
             arguments.add(value, spec, name)
-        context = self._context()
+        context = self._shared.context()
         results = Results(self._result)
         self._loaded.c("context_set_read_only")(context, c.c_bool(arguments.read_only))
         if self._run(context, arguments.values, results.passed):
@@ -416,17 +429,11 @@ class Entry:
         return results.take(self._result, self._loaded)
 
     def _run(self, context, arguments, results):
-        state = self._model().state
+        state = self._shared.state
         if state is None:
             return self._function(context, *arguments, *results)
         with state._lock:
             return self._function(context, state._handle, *arguments, *results)
-
-    def _context(self):
-        """That of this thread."""
-        if not hasattr(self._contexts, "mine"):
-            self._contexts.mine = _Context(self._loaded)
-        return self._contexts.mine.handle
 
 
 def _parameter(row):
@@ -448,14 +455,26 @@ class Model:
     """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called.
     `state`: what calls keep for the next, None where they keep nothing."""
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, threads=1):
         manifest = json.loads((FOLDER / "manifest.json").read_text())
-        loaded, contexts = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors"), threading.local()
+        loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
+        loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()
-        self.state = State(loaded) if manifest["state"] else None
-        me = weakref.ref(self)
-        self.entries = {row["name"]: Entry(me, loaded, contexts, row) for row in manifest["entries"]}
+        self._shared = _Shared(loaded, bool(manifest["state"]))
+        self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
+
+    @property
+    def state(self):
+        return self._shared.state
+
+    @state.setter
+    def state(self, state):
+        self._shared.state = state
+
+    def seed(self, seed):
+        """What torch.manual_seed does, for the calls of this thread."""
+        self._shared.loaded.c("context_seed")(self._shared.context(), c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):
         if len(self.entries) != 1:
@@ -463,6 +482,7 @@ class Model:
         return next(iter(self.entries.values()))(*args, **kwargs)
 
 
-def load(weights=None):
-    """Loads the model; `weights` is a file beside the one in this directory. Builds the library if need be."""
-    return Model(weights)
+def load(weights=None, threads=1):
+    """Loads the model; `weights` is a file beside the one in this directory. A call uses at most so many threads. Builds the
+    library if need be."""
+    return Model(weights, threads)

@@ -92,7 +92,10 @@ for _rank in (1, 2, 3):
         return _nearest(input, output_size, scale_factors, 0.5)
 
 
-@decomposes("torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d")
+@decomposes(
+    "torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d",
+    widens=True,
+)  # fmt: skip
 def upsample_linear(
     input: Tensor,
     output_size: tuple[int, ...] | None,
@@ -102,7 +105,7 @@ def upsample_linear(
     return _linear(input, output_size, align_corners, scale_factors)
 
 
-@decomposes("torch._C._nn.upsample_bicubic2d")
+@decomposes("torch._C._nn.upsample_bicubic2d", widens=True)
 def upsample_bicubic2d(
     input: Tensor,
     output_size: tuple[int, ...] | None,
@@ -217,7 +220,7 @@ def _inside(at: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tenso
     return at if padding_mode == 0 else torch.clamp(at, 0, n - 1)
 
 
-@decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d")
+@decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d", widens=True)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 5
+#define SC_ABI_VERSION 6
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -49,7 +49,8 @@ typedef struct sc_obj {
 
 enum { SC_EXTERNAL = 1, /* data belongs to `owner`; we neither free nor resize it */
        SC_WRITTEN = 2,  /* some op wrote it during this call: the caller bumps the version of its owner */
-       SC_READONLY = 4  /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */ };
+       SC_READONLY = 4, /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */
+       SC_PARTIAL = 8   /* external: the caller's storage begins before `data` */ };
 
 typedef struct sc_storage {
     sc_obj obj;
@@ -110,6 +111,7 @@ typedef struct sc_list {
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
+    sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     sc_value *items;
 } sc_list;
 
@@ -130,12 +132,23 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
-#define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
+#define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
     void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
     void *user;
 } sc_allocator;
+
+/* The generator of random numbers, in the layout of torch.get_rng_state(). */
+typedef struct sc_rng {
+    uint64_t seed;
+    int32_t left, seeded; /* left: words until the state is made anew, plus one */
+    uint64_t next, state[624];
+    double normal_x, normal_y, normal_rho; /* normal_y: the second of a pair of normal numbers, if valid */
+    int32_t normal_is_valid;
+    float next_float;
+    bool next_float_is_valid;
+} sc_rng;
 
 enum { SC_UNSET = -2, SC_DELETED = -1 };
 typedef struct sc_target { /* a place outside the call, and what it was set to last */
@@ -154,12 +167,16 @@ typedef struct sc_ctx {
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     sc_allocator alloc;
     sc_error error;
-    size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
+    size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
+    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     uintptr_t stack;          /* where the first of them stands, */
     size_t stack_room;        /* and the bytes that all may take */
     int num_threads;          /* at most this many threads; >= 1 */
+    struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
+    double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
+    struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
     void *user;
@@ -169,6 +186,7 @@ typedef struct sc_ctx {
     int n_kept;
     sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
     int n_targets, n_set;
+    sc_rng *rng;              /* of programs that draw random numbers, else NULL */
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */

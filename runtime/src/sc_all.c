@@ -24,7 +24,9 @@
 #include "sc_scan.c"
 #include "sc_sort.c"
 #include "sc_special.c"
+#include "sc_peaks.c"
 #include "sc_norm.c"
+#include "sc_random.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"

@@ -4,6 +4,7 @@
 #define SC_PACKAGE_H
 #include "sc.h"
 #include "sc_str.h"
+#include "sc_team.h"
 #include "scriptc_api.h"
 
 typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
@@ -48,10 +49,11 @@ typedef struct sc_weights {
     size_t map_bytes;
 } sc_weights;
 
-typedef struct sc_model { /* immutable once loaded: threads share it */
+typedef struct sc_model { /* immutable once loaded, but for the team: threads share it */
     const sc_package *package;
     const sc_program *program;
     sc_weights weights;
+    sc_team *team; /* for contexts that are set to more than one thread */
 } sc_model;
 
 typedef struct sc_state sc_state;
@@ -63,6 +65,7 @@ typedef struct sc_caller { /* one thread's: a context, and its last error in the
     scriptc_output output;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
+    sc_rng rng;     /* the generator of random numbers */
     char traceback[4096];
 } sc_caller;
 
@@ -94,6 +97,7 @@ void sc_model_free(sc_model *model);
 sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
+void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does */
 void sc_call_begin(sc_caller *caller);
 /* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);
