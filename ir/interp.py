@@ -156,7 +156,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
         "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
     }  # fmt: skip
-    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper", "lower",
+             "upper")  # fmt: skip
     def of_code(name: str) -> Callable[..., Any]:
         return lambda code: getattr(chr(code), name)()
 

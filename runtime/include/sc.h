@@ -82,10 +82,15 @@ typedef struct sc_str {
     uint8_t width;       /* bytes a code point: 1, 2 or 4 */
     int64_t len;         /* code points */
     uint64_t hash;       /* 0: not computed yet (sc_str_hash) */
-    size_t room;         /* bytes at data that are ours to write; 0 for constants */
     sc_storage *storage; /* counted; NULL where data lies behind this struct, or is constant */
     void *data;
 } sc_str;
+
+enum { SC_STR_BYTES = 96 }; /* the struct, and the data of a short string behind it */
+
+static inline size_t sc_str_room(const sc_str *s) { /* bytes at data that are ours to write; 0 for constants */
+    return s->storage ? s->storage->nbytes : s->data == s + 1 ? SC_STR_BYTES - sizeof *s : 0;
+}
 
 struct sc_list;
 typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */

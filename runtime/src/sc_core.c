@@ -27,9 +27,6 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
 
-/* A string's struct, and its code points behind it while they fit. */
-enum { STR_BYTES = 128, STR_INSIDE = STR_BYTES - sizeof(sc_str) };
-
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
 
@@ -213,7 +210,7 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
-    free_recycled(cx, cx->free_strs, STR_BYTES);
+    free_recycled(cx, cx->free_strs, SC_STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
@@ -231,7 +228,7 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         return;
     }
     if (o->kind == SC_STR) {
-        give_to(&cx->free_strs, STR_BYTES, o);
+        give_to(&cx->free_strs, SC_STR_BYTES, o);
         return;
     }
     if (o->kind == SC_EXC) {
@@ -554,14 +551,13 @@ bool sc_is_contiguous(const sc_tensor *t) {
 /* ---- strings ---- */
 
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
-    if (nbytes <= s->room) return 0;
+    if (nbytes <= sc_str_room(s)) return 0;
     sc_storage *larger = storage_new(cx, nbytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
     memcpy(larger->data, s->data, (size_t)s->len * s->width);
     sc_release(cx, s->storage);
     s->storage = larger;
     s->data = larger->data;
-    s->room = nbytes;
     return 0;
 }
 
@@ -571,9 +567,9 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
-    sc_str *s = take_from(cx, &cx->free_strs, STR_BYTES, SC_STR);
+    sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
-    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .room = STR_INSIDE, .data = s + 1};
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
     if (sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
