@@ -23,7 +23,8 @@ _Leaves = dict[str, Any]
 def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
     """Compares `model(*args, **kwargs)` compiled with eager: results, what it wrote, or the exception it raised.
 
-    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors are changed.
+    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors and attributes are
+    changed.
     locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own.
@@ -55,17 +56,16 @@ def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | N
 
 @dataclass
 class _Inputs:
-    """All that a call can write: its arguments, and the tensors of the module it belongs to."""
+    """All that a call can write: its arguments, and the tensors and attributes of the module it belongs to."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    state: _Leaves = field(default_factory=dict)
 
     @staticmethod
     def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Inputs:
-        state = {f"self.{name}": tensor.detach().clone() for name, tensor in _tensors_of(receiver)}
         own_args, own_kwargs = _copied((args, kwargs))
-        return _Inputs(own_args, own_kwargs, state)
+        return _Inputs(own_args, own_kwargs, _state_of(receiver))
 
     def leaves(self) -> _Leaves:
         return dict([*_leaves("args", self.args), *_leaves("kwargs", self.kwargs), *self.state.items()])
@@ -91,7 +91,7 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
         except Exception as raised:
             error = raised
     aliases = _aliases(result, live)
-    live.state = {name: tensor.detach().clone() for name, tensor in live.state.items()}
+    live.state = _state_of(receiver)
     return _Outcome(result, error, live, aliases)
 
 
@@ -128,13 +128,42 @@ def _tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.T
         yield from receiver.named_buffers()
 
 
+def _state_of(receiver: torch.nn.Module | None) -> _Leaves:
+    """Copies of a module's tensors, and of what its attributes hold."""
+    found: _Leaves = {f"self.{name}": tensor.detach().clone() for name, tensor in _tensors_of(receiver)}
+    for path, module in () if receiver is None else receiver.named_modules(prefix="self"):
+        for name, value in vars(module).items():
+            for at, leaf in () if name.startswith("_") else _leaves(f"{path}.{name}", value):
+                if isinstance(leaf, torch.Tensor):
+                    found[at] = leaf.detach().clone()
+                elif isinstance(leaf, (int, float, str, type(None))):
+                    found[at] = leaf
+    return found
+
+
 @contextmanager
 def _kept(receiver: torch.nn.Module | None) -> Iterator[None]:
-    """Puts back what a call writes to the module's parameters and buffers."""
+    """Puts back what a call writes to the module's tensors and attributes."""
     saved = [(tensor, tensor.detach().clone()) for _, tensor in _tensors_of(receiver)]
+    containers: list[tuple[Any, Any]] = []
+    for module in () if receiver is None else receiver.modules():
+        own = vars(module)
+        containers += [(c, copy.copy(c)) for c in (own, own["_buffers"], own["_parameters"])]
+        for name, value in own.items():
+            if not name.startswith("_") and isinstance(value, (list, dict)):
+                containers.append((value, copy.copy(value)))
+            if not name.startswith("_") and isinstance(value, torch.Tensor):
+                saved.append((value, value.detach().clone()))
     try:
         yield
     finally:
+        for container, content in containers:
+            if isinstance(container, list):
+                container[:] = content
+            else:  # but for what compiling has put beside it
+                ours = {k: v for k, v in container.items() if str(k).startswith("__scriptc")}
+                container.clear()
+                container.update(content | ours)
         for tensor, value in saved:
             if not _identical(tensor, value):
                 tensor.detach().copy_(value)
@@ -236,9 +265,9 @@ def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> It
             return
     old, ours, theirs = before.leaves(), actual.inputs.leaves(), expected.inputs.leaves()
     for path, value in theirs.items():
-        written = path not in old or not (_identical(old[path], value) and _identical(old[path], ours[path]))
+        written = path not in old or not (_identical(old[path], value) and _identical(old[path], ours.get(path)))
         if written:
-            yield _compare_leaf(path, ours[path], value, None)
+            yield _compare_leaf(path, ours.get(path, "nothing"), value, None)
 
 
 def _identical(a: Any, b: Any) -> bool:
