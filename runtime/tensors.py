@@ -151,6 +151,15 @@ def usual_keys() -> tuple[int, int, int]:
     return place
 
 
+@lru_cache(maxsize=1)
+def offset_place() -> int:
+    """Where the implementation of a tensor keeps its offset in the storage, in bytes; 0 when that cannot be told."""
+    base = torch.empty(1000)
+    samples = [base[start:stop] for start, stop in ((0, 9), (123, 321), (777, 790), (999, 1000))]
+    places = [8 * k for k in range(22) if all(_word(t._cdata + 8 * k) == t.storage_offset() for t in samples)]
+    return places[0] if len(places) == 1 and usual_keys()[0] else 0
+
+
 def _word(address: int) -> int:
     return ctypes.c_uint64.from_address(address).value
 
@@ -184,5 +193,5 @@ def host(exchange: bool) -> SimpleNamespace:
         warn=errors.warn,
         print=errors.emit,
         api=api,
-        keys=usual_keys(),
+        keys=(*usual_keys(), offset_place()),
     )

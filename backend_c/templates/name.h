@@ -45,7 +45,7 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API const scriptc_error *@{name}_last_error(const @{name}_context *context);
 
 @{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */
-@{NAME}_API void @{name}_free_array(void *numbers);                                  /* a list of result numbers */
+@{NAME}_API void @{name}_free_array(void *block); /* a list of result numbers or strings, or the data of a result string */
 
 /* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ---- */
 

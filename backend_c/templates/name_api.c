@@ -88,9 +88,9 @@ void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n)
     sc_drop_tensors(&tensors, &n);
 }
 
-void @{name}_free_array(void *numbers)
+void @{name}_free_array(void *block)
 {
-    free(numbers);
+    free(block);
 }
 
 @{functions}

@@ -20,13 +20,14 @@ from scriptc.ir.ops import (
     scalars,
     scans,
     special,
+    strings,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, containers, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, strings, containers, checks, memory, creation, pointwise,
     special, reductions, normalisation, scans, indexing, views, contractions, images,
     loops, random,
 ):  # fmt: skip

@@ -23,7 +23,7 @@ int host_load(host *h, PyObject *namespace)
             return -1;
     PyObject *api = PyObject_GetAttrString(namespace, "api"), *keys = PyObject_GetAttrString(namespace, "keys");
     unsigned long long usual = 0;
-    int ok = api && keys && PyArg_ParseTuple(keys, "nnK", &h->impl_at, &h->keys_at, &usual);
+    int ok = api && keys && PyArg_ParseTuple(keys, "nnKn", &h->impl_at, &h->keys_at, &usual, &h->offset_at);
     h->usual_keys = usual;
     if (ok && api != Py_None)
         ok = (h->api = PyCapsule_GetPointer(api, "dlpack_exchange_api")) != NULL;

@@ -46,7 +46,7 @@ static int node_init(node *n, PyObject *source, int *leaves)
     for (; n->n < count; n->n++)
         if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
-    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_LIST;
+    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_STR || kind == N_LIST;
     *leaves += leaf ? 1 : below;
     return 0;
 }
@@ -150,6 +150,7 @@ variant *variant_new(PyObject *source)
     if (!v)
         return (variant *)PyErr_NoMemory();
     v->source = Py_NewRef(source);
+    v->seconds = 1;
     if (variant_init(v, source) == 0)
         return v;
     variant_free(v);
