@@ -222,6 +222,9 @@ class Context:
     def change_outside(self, obj: Any) -> None:
         raise NotImplementedError
 
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
