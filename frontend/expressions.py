@@ -17,7 +17,6 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
-from scriptc.frontend.text import Texts
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
@@ -35,7 +34,9 @@ from scriptc.frontend.values import (
     Unbound,
     describe,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -46,7 +47,7 @@ _BEYOND = 2**63 - 1
 _SHORT = 64  # items of a range that a generator is unrolled over
 
 
-class Expressions(Comprehensions, Operators, Lookup, Texts):
+class Expressions(Comprehensions, Operators, Lookup):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -230,6 +231,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
+        if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
+            return self.text_item(owner, index)
         if isinstance(owner, Known):
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, DictV):

@@ -12,6 +12,7 @@ import torch
 from scriptc.backend_c.package.interface import Array, Pair
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 from scriptc.target import Target
 from scriptc.variations import Place, Variations, elements_of
@@ -36,6 +37,7 @@ class _Recorder:
         self.variations = Variations(entry, arguments, lambda varied: bool(self.attempt(varied)))
         self.receiver = copy.deepcopy(target.receiver)
         self.wide = _widened(target.receiver)
+        self.draws = draws_random_numbers(entry.module)  # in float64 they are others
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> list[Pair]:
@@ -88,15 +90,16 @@ class _Recorder:
         bound = self.target.signature.bind_partial()
         bound.arguments.update(arguments)
         first = [] if self.target.receiver is None else [receiver]
-        with torch.no_grad(), warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
             warnings.simplefilter("ignore")
+            torch.manual_seed(0)  # as the test driver does before each call
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
         """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
         alone = self.receiver is None and self.entry.kept  # there is one state, which goes on with each call
-        if alone or not any(map(_wants_reference, expected)):
+        if alone or self.draws or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)

@@ -163,3 +163,9 @@ def linear_rows(low: Lowerer, op: Op) -> Sequence[Shape]:
         args.add(c_const(op.attrs["dim"]))
     args.add(c_const(op.attrs["step"]), c_const(op.attrs["sure"]))
     return low.call(op, "sc_linear_rows" if of_tensor else "sc_linear_items", args, op.result.type)
+
+
+@emitter
+def random_fill(low: Lowerer, op: Op) -> Sequence[Shape]:
+    dst, a, b = low.operands(op)
+    return low.call(op, "sc_random_fill", Args("cx", dst, f"SC_RANDOM_{op.attrs['kind'].upper()}", a, b))

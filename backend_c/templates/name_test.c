@@ -53,6 +53,7 @@ static bool reset_state(void)
 static bool replay(@{name}_context *context, const char *path)
 {
     pair p = pair_read(path);
+    @{name}_context_seed(context, 0); /* as when it was recorded */
     comparison c = {0};
     const char *file = strrchr(path, '/');
     printf("%s %s(", file ? file + 1 : path, entries[p.entry].name);
@@ -125,6 +126,7 @@ static void check_arguments(@{name}_context *context, pair *p)
         }
         comparison c = {0};
         reset_state();
+        @{name}_context_seed(context, 0);
         expect(!entries[p->entry].call(context, p->values, &c) && !c.failures, "the right arguments again", "");
     }
 }

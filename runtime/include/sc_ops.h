@@ -116,9 +116,10 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
 /* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
 SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 
-/* ---- texts with numbers (sc_text.c): formats as ir/text.py describes them ---- */
+/* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
+SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
 
 /* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
@@ -146,13 +147,24 @@ SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *x
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
+/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
+SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
 /* w [channels, filters of a group, kernel] */
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
                                          const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         const int64_t *dilation, int64_t groups);
+                                         int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
+
+/* ---- random numbers (sc_random.c): fill dst; 0 or -1 ---- */
+enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL };
+SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b);
+SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high);
+SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
+SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
+SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
+SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 #endif

@@ -489,7 +489,7 @@ static int conv_check_transposed(sc_ctx *cx, const sc_tensor *x, const sc_tensor
 
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
                                          const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         const int64_t *dilation, int64_t groups) {
+                                         int64_t groups, const int64_t *dilation) {
     if (conv_check_numbers(cx, x, w, stride, padding, dilation, groups) < 0) return NULL;
     sc_tensor *batch = image_batched(cx, x), *out = NULL;
     if (!batch) return NULL;

@@ -1,7 +1,8 @@
-/* sc_core.c - contexts, counted objects, storage recycling, errors and lists. */
+/* sc_core.c - contexts, counted objects, storage recycling, errors, strings and lists. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "sc_internal.h"
 
@@ -25,6 +26,9 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 #define STRUCT_BYTES sizeof(sc_tensor)
 _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
+
+/* A string's struct, and its code points behind it while they fit. */
+enum { STR_BYTES = 128, STR_INSIDE = STR_BYTES - sizeof(sc_str) };
 
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
@@ -81,12 +85,12 @@ static inline void unlink_live(sc_obj *o) {
     o->next->prev = o->prev;
 }
 
-static void *take_struct(sc_ctx *cx, int kind) {
-    sc_obj *o = cx->free_tensors;
+static inline void *take_from(sc_ctx *cx, sc_obj **recycled, size_t nbytes, int kind) {
+    sc_obj *o = *recycled;
     if (o) {
-        UNPOISON(o, STRUCT_BYTES);
-        cx->free_tensors = o->next;
-    } else if (!(o = system_realloc(cx, NULL, 0, STRUCT_BYTES))) {
+        UNPOISON(o, nbytes);
+        *recycled = o->next;
+    } else if (!(o = system_realloc(cx, NULL, 0, nbytes))) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
@@ -94,10 +98,26 @@ static void *take_struct(sc_ctx *cx, int kind) {
     return o;
 }
 
+static inline void give_to(sc_obj **recycled, size_t nbytes, sc_obj *o) {
+    o->next = *recycled;
+    *recycled = o;
+    POISON(o, nbytes);
+}
+
+static void *take_struct(sc_ctx *cx, int kind) {
+    return take_from(cx, &cx->free_tensors, STRUCT_BYTES, kind);
+}
+
 static inline void give_struct(sc_ctx *cx, sc_obj *o) {
-    o->next = cx->free_tensors;
-    cx->free_tensors = o;
-    POISON(o, STRUCT_BYTES);
+    give_to(&cx->free_tensors, STRUCT_BYTES, o);
+}
+
+static void free_recycled(sc_ctx *cx, sc_obj *o, size_t nbytes) {
+    for (sc_obj *next; o; o = next) {
+        UNPOISON(o, nbytes);
+        next = o->next;
+        system_free(cx, o, nbytes);
+    }
 }
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
@@ -192,11 +212,8 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
-    for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
-        UNPOISON(o, STRUCT_BYTES);
-        next = o->next;
-        system_free(cx, o, STRUCT_BYTES);
-    }
+    free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
+    free_recycled(cx, cx->free_strs, STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
@@ -211,6 +228,10 @@ static inline sc_value *list_room(sc_list *l) {
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
         storage_recycle(cx, (sc_storage *)o);
+        return;
+    }
+    if (o->kind == SC_STR) {
+        give_to(&cx->free_strs, STR_BYTES, o);
         return;
     }
     if (o->kind == SC_EXC) {
@@ -327,6 +348,13 @@ int sc_fail_at(sc_ctx *cx, int loc) {
     return -1;
 }
 
+size_t sc_stack_room(void) {
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
+    return whole / 4 * 3; /* callers have taken some */
+}
+
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
     cx->depth = depth;
     sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
@@ -363,6 +391,7 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
+    if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
@@ -520,6 +549,37 @@ bool sc_is_contiguous(const sc_tensor *t) {
         expected *= t->size[d];
     }
     return true;
+}
+
+/* ---- strings ---- */
+
+int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
+    if (nbytes <= s->room) return 0;
+    sc_storage *larger = storage_new(cx, nbytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    memcpy(larger->data, s->data, (size_t)s->len * s->width);
+    sc_release(cx, s->storage);
+    s->storage = larger;
+    s->data = larger->data;
+    s->room = nbytes;
+    return 0;
+}
+
+sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
+    size_t nbytes;
+    if (len < 0 || __builtin_mul_overflow((size_t)len, (size_t)width, &nbytes) || nbytes > PTRDIFF_MAX) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    sc_str *s = take_from(cx, &cx->free_strs, STR_BYTES, SC_STR);
+    if (!s) return NULL;
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .room = STR_INSIDE, .data = s + 1};
+    if (sc_str_reserve(cx, s, nbytes)) {
+        sc_release(cx, s);
+        return NULL;
+    }
+    s->len = len;
+    return s;
 }
 
 /* ---- lists ---- */

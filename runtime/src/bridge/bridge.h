@@ -16,7 +16,7 @@
 #include "sc_team.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -66,6 +66,7 @@ typedef struct variant {
     store *stores;
     node result;
     PyObject *bind, *grad_call; /* or NULL */
+    int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* inside the entry, last run; before the first, more than any */
 } variant;
@@ -118,9 +119,11 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    PyObject *random_begin, *random_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    Py_ssize_t offset_at;           /* where the implementation keeps its offset in the storage; 0: not known */
     PyObject *why_refused;
 } host;
 

@@ -74,10 +74,10 @@ void sc_model_free(sc_model *m) {
 
 /* ---- contexts ---- */
 
-static void on_print(void *user, const char *text) {
+static void on_print(void *user, const char *text, size_t nbytes) {
     const scriptc_output *to = &((sc_caller *)user)->output;
     if (to->print) to->print(to->user, text);
-    else fputs(text, stdout);
+    else fwrite(text, 1, nbytes, stdout);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where) {
@@ -99,8 +99,19 @@ sc_caller *sc_caller_new(const sc_model *model) {
     c->cx->team = model->team;
     c->cx->print = on_print;
     c->cx->warn = on_warn;
+    sc_caller_seed(c, 67280421310721); /* torch's own */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
     return c;
+}
+
+void sc_caller_seed(sc_caller *c, uint64_t seed) {
+    c->rng = (sc_rng){.seed = seed, .left = 1, .seeded = 1};
+    c->rng.state[0] = seed & 0xffffffffu;
+    for (uint32_t i = 1; i < 624; i++) {
+        uint64_t last = c->rng.state[i - 1];
+        c->rng.state[i] = (1812433253u * (last ^ last >> 30) + i) & 0xffffffffu;
+    }
+    c->cx->rng = &c->rng;
 }
 
 void sc_caller_free(sc_caller *c) {
