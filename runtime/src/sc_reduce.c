@@ -6,9 +6,11 @@
  * of those, and so on: the error of a sum grows with the logarithm of its length, not with the length. */
 #include <math.h>
 
+#include "../include/sc_team.h"
 #include "sc_internal.h"
 
-enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
+enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4,
+       REDUCE_GRAIN = 4096 /* elements that one thread takes at a time, at least */ };
 
 typedef struct reduction { /* strides in elements of x and of the result */
     int kept, folded;
@@ -252,6 +254,31 @@ static void reduce_elements(const reduce_kernel *k, const reduction *r, const ch
     } while (walk_next(&kept));
 }
 
+typedef struct reduce_job { const reduce_kernel *kernel; const reduction *r; const char *x; char *out; } reduce_job;
+
+/* Places begin..end - 1 of the last kept dimension. */
+static void reduce_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const reduce_job *job = arg;
+    reduction r = *job->r;
+    int d = r.kept - 1;
+    (void)worker;
+    r.kept_size[d] = end - begin;
+    reduce_elements(job->kernel, &r, job->x + begin * r.kept_x[d] * job->kernel->bytes,
+                    job->out + begin * r.kept_out[d] * job->kernel->bytes);
+}
+
+/* Results are shared between threads, the sum of one result is not: it would come out in another order. */
+static void reduce_shared(sc_ctx *cx, const reduce_kernel *k, const reduction *r, const sc_tensor *x, sc_tensor *out) {
+    if (r->kept == 0) {
+        reduce_elements(k, r, x->data, out->data);
+        return;
+    }
+    reduce_job job = {k, r, x->data, out->data};
+    int64_t last = r->kept_size[r->kept - 1], each = x->numel / last, grain = each && each < REDUCE_GRAIN ? REDUCE_GRAIN / each : 1;
+    if (r->kept == 1 && is_by_columns(r)) grain = (grain + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES;
+    sc_parallel(cx, last, grain, (double)(x->numel * k->bytes) / SC_BYTES_PER_NS, reduce_part, &job);
+}
+
 /* ---- set-up ---- */
 
 /* Appends a dimension, keeping strides sorted, and leaves out the trivial ones. */
@@ -386,7 +413,7 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
     if (wide) {
         reduction r;
         plan_reduction(&r, in, (uint32_t)mask);
-        if (wide->numel) reduce_elements(kernel_for(op, then), &r, in->data, wide->data);
+        if (wide->numel) reduce_shared(cx, kernel_for(op, then), &r, in, wide);
         if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
         out = sc_to_dtype(cx, wide, dtype);
     }
