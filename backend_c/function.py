@@ -189,7 +189,7 @@ class FunctionPrinter:
         message = c_string(op.attrs["message"])
         if op.operands:
             values = ", ".join(map(self.value, op.operands))
-            self.line(f'sc_raise_text(cx, {c_string(op.attrs["type"])}, {message}, {values});')
+            self.line(f"sc_raise_text(cx, {c_string(op.attrs['type'])}, {message}, {values});")
         else:
             self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.line(self.fail(op))
@@ -289,9 +289,7 @@ class FunctionPrinter:
             self.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
             return
         k, n = self.local.unseen("k"), self.local.unseen("n")
-        self.writer.open(
-            f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{"
-        )
+        self.writer.open(f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{")
         self.declare(op.regions[0].args[0], f" = sc_range_at({start}, {step}, {k})")
 
     def end_label(self, op: Op) -> None:
@@ -375,5 +373,3 @@ def _is_empty(block: Block) -> bool:
 
 def _is_stored(pointer: Value) -> bool:
     return any(user.name == "c.store" for user in pointer.users())
-
-

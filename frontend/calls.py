@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Known,
+    KnownSet,
     Native,
     ObjectV,
     OneOf,
@@ -121,7 +122,11 @@ class Calls(Objects, Lookup):
         if func.func is not None:
             return self.call_known(func.func, [func.owner, *args], kwargs)
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
-        if isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
+        if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
+            kind = "dict"
+        if isinstance(func.owner, KnownSet):
+            pass
+        elif isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
             self.fail(f"a {kind} from outside cannot be changed in compiled code", f"make a new one: {kind}(...)")
         handler = METHODS.get((kind, func.name))
         if handler is not None:

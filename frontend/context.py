@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from scriptc.frontend.cells import fresh, has_tuples, is_storable, unite
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
@@ -20,6 +21,7 @@ from scriptc.frontend.values import (
     Ident,
     Kinds,
     Known,
+    KnownSet,
     ListV,
     Maybe,
     Moved,
@@ -31,7 +33,9 @@ from scriptc.frontend.values import (
     Text,
     Tup,
     Unbound,
+    ViewV,
     describe,
+    python_of,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
@@ -44,14 +48,16 @@ from scriptc.ir.types import (
     FLOAT,
     INT,
     NEVER,
+    DictType,
     Elem,
     JoinError,
     ListType,
+    OptionalType,
     ScalarType,
+    SetType,
     TensorType,
-    TupleType,
     Type,
-    join,
+    cells,
 )
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
@@ -100,6 +106,13 @@ class Walk:
     lists: Sequence[Value] = ()
 
 
+class TableSite(NamedTuple):
+    """Where the keys, or items, of a run-time dict or set get their type."""
+
+    table: Any  # the site that makes it
+    part: str
+
+
 @dataclass
 class Assumptions:
     """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
@@ -107,6 +120,8 @@ class Assumptions:
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
+    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
+    untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
@@ -120,6 +135,10 @@ class Outside:
     live: list[Live] = field(default_factory=list)
     numbers: list[LiveNumber] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
+    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
+    objects: list[AV] = field(default_factory=list)  # arguments that have a place
+    slots: dict[tuple[int, Any], int] = field(default_factory=dict)  # of these, what is stored to, by number
+    forms: list[AV] = field(default_factory=list)  # what is stored there
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
 
@@ -234,6 +253,44 @@ class Context:
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
         raise NotImplementedError
 
+    def at_entry(self, make: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def joined(self, parts: list[AV]) -> AV:
+        raise NotImplementedError
+
+    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+        raise NotImplementedError
+
+    def both(self, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def to_int(self, v: Value) -> Value:
+        raise NotImplementedError
+
+    def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+    ) -> bool:  # fmt: skip
+        raise NotImplementedError
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def walk_table(self, av: AV) -> Walk:
+        raise NotImplementedError
+
+    def new_dict(self, pairs: Sequence[tuple[AV, AV]], site: Any) -> AV:
+        raise NotImplementedError
+
+    def new_set(self, items: Sequence[AV], site: Any) -> AV:
+        raise NotImplementedError
+
+    def may_table(self, site: Any) -> bool:
+        raise NotImplementedError
+
     def assign(self, target: ast.expr, value: AV) -> None:
         raise NotImplementedError
 
@@ -244,14 +301,6 @@ class Context:
         raise NotImplementedError
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        raise NotImplementedError
-
-    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
-        raise NotImplementedError
-
-    def branch(
-        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
-    ) -> bool:
         raise NotImplementedError
 
     def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
@@ -294,17 +343,28 @@ class Context:
     def items_of(self, av: DictV | ObjectV) -> dict[Any, AV]:
         """What an object or dict holds now."""
         content = self.heap.get(av.ident)
+        if isinstance(content, (OneOf, Moved)):
+            self.promote(av)
         if isinstance(content, OneOf):
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
         if isinstance(content, Moved):
             self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")
         return content.items if isinstance(content, Content) else av.items
 
+    def promote(self, av: AV) -> None:
+        """From the next reading on, a dict or set made in compiled code has run-time keys; returns where it cannot."""
+        sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
+        if sites and not sites & self.assume.untabled.keys():
+            self.assume.tables |= sites
+            raise Restart
+
     def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
-        if isinstance(av, DictV) and av.is_argument:
-            self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
-        self.items_of(av)
+        before = self.items_of(av)
         self.heap[av.ident] = Content(items, av.items)
+        self.note_change(av, before, items)
+
+    def note_change(self, av: DictV | ObjectV, before: dict[Any, AV], items: dict[Any, AV]) -> None:
+        raise NotImplementedError
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -373,6 +433,8 @@ class Context:
                 return self.const(int(obj))
             case Tup(items):
                 return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
+            case DictV() | KnownSet():
+                self.promote(av)
             case ListV(value):
                 if value is None:
                     self.fail("a list whose items have no common type cannot be used here", "use a tuple")
@@ -388,7 +450,9 @@ class Context:
         self.fail(f"{describe(av)} cannot be used as a value in compiled code")
 
     def list_item(self, av: AV) -> Value:
-        """The SSA value of something that goes into a list."""
+        """The SSA value of something that goes into a container."""
+        if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
+            return self.optional(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
@@ -397,6 +461,18 @@ class Context:
                 f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
             )
         return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+
+    def optional(self, av: OneOf) -> Value:
+        """None or a value of one type, as one value."""
+        (held,) = (a for tag, a in av.alternatives.items() if tag != Kinds.NONE)
+        is_none = self.build("int.eq", [av.tag, self.const(Kinds.NONE)])
+        with self.builder.at(Block()) as absent:
+            self.effect("yield", [self.const(None)])
+        with self.builder.at(Block()) as present:
+            value = self.list_item(held)
+            self.effect("yield", [value])
+        types = [OptionalType(value.type)]
+        return self.builder.op("if", [is_none], self.loc, regions=[absent, present], types=types).result
 
     def type_of(self, av: AV) -> Type | None:
         """The type of a number or tensor, without building anything; None for all else."""
@@ -430,13 +506,17 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
+                if isinstance(av.type, (DictType, SetType)):
+                    return python_of(av.type).__name__
                 return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
                 return "list"
             case DictV():
-                return "dict"
+                return av.made.cls.__name__
+            case ViewV():
+                return f"dict_{av.part}"
             case RangeV():
                 return "range"
             case ObjectV():
@@ -509,13 +589,13 @@ class Context:
 
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
-        elem: Type = self.assume.elements.get(site, NEVER)
+        elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:
             values = [self.list_item(i) for i in items]
             for v in values:
-                elem = join(elem, v.type)
-            if not _is_storable(elem):
+                elem = unite(elem, v.type)
+            if not is_storable(elem):
                 self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
@@ -527,30 +607,48 @@ class Context:
                 raise
         return ListV(value, None if site in self.assume.mutated else list(items), site)
 
-    def widen(self, target: ListV, item: Type) -> None:
-        """A value of a type goes into a list; its element type grows if need be."""
-        assert target.value is not None and isinstance(target.value.type, ListType)
-        cell = target.value.type.cell.find()
+    def widen(self, container: Type, part: int, item: Type) -> None:
+        """A value of a type goes into a container: among its keys or items, by their place in `cells`."""
+        cell = cells(container)[part].find()
+        name = str(container).partition("<")[0]
+        what = f"a {name} of {cell.type}" if isinstance(container, ListType) else f"a {container}"
+        if not is_storable(item):
+            self.refuse(cell, f"a {name} of {item} cannot grow in compiled code", f"keep one {name} for each part")
         try:
-            joined = join(cell.type, item)
+            joined = unite(cell.type, item)
         except JoinError:
-            self.fail(f"a list of {cell.type} cannot hold {item} as well", "use one type of items in a list")
-        if not _is_storable(item):
-            self.fail(f"a list of {item} cannot grow in compiled code", "keep one list for each part")
+            self.refuse(cell, f"{what} cannot hold {item} as well", f"use one type of items in a {name}")
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and cell.type == NEVER and sites and not _has_tuples(item):  # an empty list of the caller
+        if cell.fixed and cell.type == NEVER and sites and not has_tuples(item):  # an empty list of the caller
             self.assume.elements[sites[0]] = item
             raise Restart
         if cell.fixed:
-            self.fail(f"an argument list of {cell.type} cannot hold {item}")
+            self.fail(f"an argument {name} of {cell.type} cannot hold {item}")
         if isinstance(joined, TensorType) and joined.dims is None:
-            self.fail("a list cannot hold tensors of different ranks yet", "use one list per rank")
+            self.refuse(cell, f"a {name} cannot hold tensors of different ranks yet", f"use one {name} per rank")
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
         if cell.observed:
+            raise Restart
+
+    def refuse(self, cell: Elem, message: str, hint: str) -> NoReturn:
+        """A container cannot hold something. One that is a dict with run-time keys may do as one with known keys."""
+        for site in [s for s, made in self.cells if made.find() is cell]:
+            if isinstance(site, TableSite) and site.table in self.assume.tables:
+                self.assume.tables.discard(site.table)
+                self.assume.untabled[site.table] = message
+                raise Restart
+        self.fail(message, hint)
+
+    def settle_cells(self) -> None:
+        """Reads again if ops were typed by what containers held before they were united with others."""
+        stale = [(site, cell.find()) for site, cell in self.cells if cell.find().stale]
+        for site, cell in stale:
+            self.assume.elements[site] = cell.type
+        if stale:
             raise Restart
 
     # ---- the world outside ----
@@ -576,18 +674,6 @@ class Context:
             self.guard("DICT_IS", first.container, first.key, tensor)
         hint = param.name.rpartition(".")[2]
         return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
-
-
-def _is_storable(elem: Type) -> bool:
-    """Whether lists of such elements exist at run time."""
-    if isinstance(elem, TupleType):
-        return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
-    return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
-
-
-def _has_tuples(t: Type) -> bool:
-    """Whether a type has tuples in lists, which callers cannot pass."""
-    return isinstance(t, TupleType) or isinstance(t, ListType) and _has_tuples(t.elem)
 
 
 Handler = Callable[..., AV]

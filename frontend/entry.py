@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -11,35 +11,32 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
+from scriptc.frontend.arguments import Arguments, result
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.lookup import dtype_name
-from scriptc.frontend.objects import Chooser, Maker
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
     ArgSpec,
-    DictSpec,
     Guard,
     KnownSpec,
-    ListSpec,
     Live,
     LiveNumber,
     ScalarSpec,
+    Slot,
     Spec,
-    TensorSpec,
-    TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
+from scriptc.frontend.values import AV, Dyn, Known, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, TupleType, Type, join, list_of
+from scriptc.ir.types import FLOAT, INT, Type, join
 
 _MAX_READINGS = 100
 
@@ -54,37 +51,14 @@ class Entry:
     live: list[Live]
     guards: list[Guard]
     numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
+    slots: list[Slot]  # of arguments, what the entry may store to; `slot.set` and `slot.delete` number them
+    forms: list[Spec]  # what it stores there, by the form of `slot.set`
 
 
-class EntryReader(Calls, Reader):
+class EntryReader(Arguments, Calls, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
-
-    def argument(self, spec: Spec, name: str) -> AV:
-        """The abstract value of an argument; dynamic leaves become parameters of the function."""
-        match spec:
-            case KnownSpec(obj):
-                return Known(obj)
-            case ScalarSpec(kind):
-                value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
-                self.int_args[value] = self.places
-                self.places += 1
-                return Dyn(value)
-            case TensorSpec(dtype, sizes):
-                dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
-                return Dyn(self.parameter(TensorType(dtype, dims), name))
-            case ListSpec():
-                value = self.parameter(_list_type(spec), name)
-                assert isinstance(value.type, ListType)
-                self.cells.append((("argument", name), value.type.cell))
-                return ListV(value)
-            case TupleSpec(items, cls):
-                return Tup([self.argument(s, f"{name}_{i}") for i, s in enumerate(items)], cls)
-            case DictSpec(keys, items):
-                pairs = enumerate(zip(keys, items, strict=True))
-                return DictV({k: self.argument(s, f"{name}_{i}") for i, (k, s) in pairs}, is_argument=True)
-        raise AssertionError(spec)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         for number, value in zip(self.outside.numbers, self.number_args, strict=True):
@@ -95,64 +69,15 @@ class EntryReader(Calls, Reader):
         self.outside.numbers.append(LiveNumber(container, key, spec))
         return Dyn(value)
 
-    places = 0
-
-    def parameter(self, type: Type, name: str) -> Value:
-        value = Value(type, self.body, re.sub(r"\W", "_", name))
-        self.body.args.append(value)
-        return value
-
-
-def _list_type(spec: Spec | None) -> Type:
-    match spec:
-        case ListSpec(elem):
-            return list_of(NEVER if elem is None else _list_type(elem))
-        case TensorSpec(dtype, sizes):
-            return TensorType(dtype, (None,) * len(sizes))
-        case ScalarSpec(kind):
-            return {"i64": INT, "f64": FLOAT, "bool": BOOL}[kind]
-    raise AssertionError(spec)
-
-
-def _result(av: AV) -> tuple[Spec, list[AV]]:
-    """The tree of a returned value, and its dynamic leaves in order."""
-    match av:
-        case Known(obj):
-            return KnownSpec(obj), []
-        case Dyn():
-            if isinstance(av.type, TensorType):
-                assert av.type.dims is not None
-                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
-            return ScalarSpec(str(av.type)), [av]
-        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
-            return _spec_of_type(value.type), [av]
-        case ListV(items=list() as items):
-            return _tree([*items], lambda specs: TupleSpec(specs, list))
-        case Tup(items, cls):
-            return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictV(items):
-            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case ObjectV(cls, items):
-            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
-        case OneOf(tag, alternatives):
-            chooser = Chooser(tuple(alternatives))
-            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
-    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
-
-
-def _tree(items: list[AV], make: Any) -> tuple[Spec, list[AV]]:
-    parts = [_result(i) for i in items]
-    return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
-
-
-def _spec_of_type(t: Type) -> Spec:
-    if isinstance(t, ListType):
-        return ListSpec(None if t.elem == NEVER else _spec_of_type(t.elem))
-    if isinstance(t, TensorType):
-        return TensorSpec(t.dtype, (None,) * t.rank)
-    if isinstance(t, TupleType):
-        return TupleSpec(tuple(map(_spec_of_type, t.items)))
-    return ScalarSpec(str(t))
+    def at_entry(self, make: Callable[[], AV]) -> AV:
+        """Builds in front of all else."""
+        saved = self.builder
+        if self.body.ops:
+            self.builder = Builder.before(self.body.ops[0])
+        try:
+            return make()
+        finally:
+            self.builder = saved
 
 
 def read(
@@ -205,9 +130,7 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
-        found = reader.assume.elements.get(("argument", arg.name))
-        if found is not None:  # an empty list that is appended to
-            specs[i] = arg = ArgSpec(arg.name, ListSpec(_spec_of_type(found)))
+        specs[i] = arg = ArgSpec(arg.name, reader.filled(arg.spec, arg.name))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
@@ -217,9 +140,10 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
             reader.guard_hooks(receiver)
         _run(reader, frame)
         if not reader.errors:
-            result, types = _finish(reader, frame.returns)
+            found, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
+    reader.settle_cells()
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     if reader.poisoned:
@@ -227,8 +151,10 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
+    outside = reader.outside
+    slots = [Slot(place, key) for place, key in outside.slots]
     return Entry(
-        reader.module, specs, result, reader.outside.live, list(reader.outside.guards.values()), reader.outside.numbers
+        reader.module, specs, found, outside.live, list(outside.guards.values()), outside.numbers, slots, reader.forms()
     )
 
 
@@ -264,7 +190,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             reader.builder = Builder.before(site.op)
             av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
-            spec, leaf_avs = _result(av)
+            spec, leaf_avs = result(av)
             values = [reader.value(leaf) for leaf in leaf_avs]
             if found is not None and spec != found:
                 raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")

@@ -112,15 +112,15 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, ObjectV)):
-                return part
+            if not isinstance(part, (DictV, ObjectV)) or part.place is not None:
+                return part  # arguments may hold one another; each is joined by itself
             content = env.get(part.ident)
             if isinstance(content, Moved):
                 return part
             items = content.items if isinstance(content, Content) else part.items
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
-                return DictV(held, part.ident, part.is_argument)
+                return DictV(held, part.ident, sites=part.sites, made=part.made)
             return ObjectV(part.cls, held, part.ident)
 
         return replaced(av, swap)
@@ -248,6 +248,9 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AV) -> Iterator[Ident]:
+    """The objects that a value is or holds, arguments aside."""
+    if isinstance(av, (DictV, ObjectV)) and av.place is not None:
+        return
     ident = identity_of(av)
     if ident is not None:
         yield ident

@@ -18,9 +18,12 @@ from scriptc.frontend.values import (
     RangeV,
     ReversedV,
     Tup,
+    ViewV,
     ZipV,
     describe,
+    is_dict,
     is_empty_list,
+    is_set,
     is_tensor,
     tensor_type,
 )
@@ -70,6 +73,10 @@ class Iteration(Context):
                 return self.iteration(found, site)
             case DictV():
                 return Walk(items=[Known(k) for k in self.items_of(av)])
+            case ViewV():
+                return self.walk_table(av)
+            case Dyn() if is_dict(av) or is_set(av):
+                return self.walk_table(av)
             case ListV(items=list() as items):
                 self.observe(av)
                 return Walk(items=list(items))

@@ -6,12 +6,28 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from scriptc.frontend.cells import unite
 from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
-from scriptc.frontend.values import AV, Dyn, Kinds, Known, ListV, Maybe, Moved, OneOf, Poison, Unbound, describe
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    Unbound,
+    describe,
+    made_of,
+)
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import BOOL, INT, DictType, JoinError, ListType, ScalarType, SetType, TensorType, Type
 
 _MOST = 8  # alternatives of one value
 
@@ -184,7 +200,10 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     ):
         return Same(first)
     ident = identity_of(first)
-    if ident is not None and ident.serial < mark and all(identity_of(a) is ident for a in avs):
+    before = (
+        isinstance(first, (DictV, ObjectV)) and first.place is not None or ident is not None and ident.serial < mark
+    )
+    if before and all(identity_of(a) is ident for a in avs):
         return Same(first)  # one object that was there before; its content is joined by itself
     shapes = [shape_of(a) for a in avs]
     if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
@@ -227,6 +246,8 @@ def kind_of(av: AV) -> Hashable:
             return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
         case Dyn(value) if isinstance(value.type, TensorType):
             return ("tensor", value.type.dtype, value.type.rank)
+        case Dyn(value) if isinstance(value.type, (DictType, SetType)):
+            return (type(value.type), made_of(value.type))
         case Dyn(value):
             return str(value.type)
         case ListV(value) if value is not None:
@@ -254,21 +275,7 @@ def _join_types(avs: Sequence[AV]) -> Type:
         result = _type_of(avs[0])
         for av in avs[1:]:
             t = _type_of(av)
-            joined = join(result, t)
-            if isinstance(result, ListType) and isinstance(t, ListType):
-                joined = unite(result, t)
-            result = joined
+            result = unite(result, t)
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
     return result
-
-
-def unite(a: ListType, b: ListType) -> ListType:
-    """Two lists that may be one: their element types are found together from here on."""
-    left, right = a.cell.find(), b.cell.find()
-    if left is not right:
-        left.type = join(left.type, right.type)
-        left.fixed |= right.fixed
-        left.observed |= right.observed
-        right.link = left
-    return a

@@ -209,11 +209,14 @@ class Loops(Flow):
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
 
 
-_LENGTHS = ("list.append", "list.insert", "list.delete", "list.splice")
+_LENGTHS = frozenset(
+    """list.append list.insert list.delete list.splice dict.set dict.remove dict.clear set.add set.pop set.merge set.keep
+set.drop set.flip""".split()
+)
 
 
 def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
-    """Whether an op, or one inside it, may change the length of one of the lists."""
+    """Whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
     if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
         return True
     return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from collections import defaultdict
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Generic, Protocol
@@ -39,6 +40,29 @@ class Maker:
         return hash((self.cls, self.names))
 
 
+class DictMaker:
+    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
+
+    def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
+        self.cls = cls
+        self.factory = factory
+        self.keys = keys
+        self.__name__ = cls.__name__
+
+    def __call__(self, items: Any) -> Any:
+        found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
+        return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.keys))
+
+    def _form(self) -> tuple[Any, ...]:
+        return self.cls, self.factory, self.keys
+
+
 class Chooser:
     """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
 
@@ -72,7 +96,7 @@ class Objects(Alternatives):
             if issubclass(cls, evaluated) or cls.__module__ in ("builtins", "torch"):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
-        if not _is_plain(cls):
+        if not is_plain(cls):
             self.fail(f"making a {cls.__name__} is not supported in compiled code", "make it outside and pass it in")
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
@@ -214,8 +238,8 @@ class Objects(Alternatives):
         return self.call(self.object_attribute(owner, name), args, {})
 
 
-def _is_plain(cls: type) -> bool:
-    """Whether instances have nothing but attributes and Python methods."""
+def is_plain(cls: type) -> bool:
+    """Whether instances of a class have nothing but attributes and Python methods."""
     if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):

@@ -13,6 +13,7 @@ import torch
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import identity_of, sequence_items
+from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.text import Texts
 from scriptc.frontend.values import (
     AV,
@@ -22,13 +23,17 @@ from scriptc.frontend.values import (
     Dyn,
     Kinds,
     Known,
+    KnownSet,
     ListV,
     ObjectV,
     OneOf,
     RangeV,
     Text,
     Tup,
+    ViewV,
+    is_dict,
     is_empty_list,
+    is_set,
     is_tensor,
     tensor_type,
 )
@@ -74,7 +79,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Texts):
+class Operators(Alternatives, Texts, Tables):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -89,7 +94,11 @@ class Operators(Alternatives, Texts):
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
-            return self.evaluate(function, a.obj, b.obj)
+            found = self.evaluate(function, a.obj, b.obj)
+            sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
+            return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
+        if op in ("BitOr", "BitAnd", "BitXor", "Sub") and (made := self.table_operator(op, a, b)) is not None:
+            return made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
@@ -271,6 +280,8 @@ class Operators(Alternatives, Texts):
             return self.elementwise(name, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.compare_objects(op, a, b)
+        if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            return self.compare_tables(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
@@ -396,8 +407,14 @@ class Operators(Alternatives, Texts):
             result = self.call(Known(lists.contains), [container, item], {})
         elif isinstance(container, RangeV):
             result = self.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
-        elif isinstance(container, DictV) and isinstance(item, Known):
-            result = Known(item.obj in self.items_of(container))
+        elif is_dict(container) or is_set(container):
+            result = self.has(container, item)
+        elif isinstance(container, ViewV) and container.part == "keys":
+            result = self.has(container.table, item)
+        elif isinstance(container, ViewV):
+            result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, DictV):
+            result = Known(self.key_of(container, item) in self.items_of(container))
         else:
             result = Known(False)
             for x in self.iterate(container):
@@ -414,6 +431,10 @@ class Operators(Alternatives, Texts):
                 return Known(bool(items))
             case DictV():
                 return Known(bool(self.items_of(av)))
+            case ViewV(table):
+                return self.truth(table)
+            case Dyn(value) if is_dict(av) or is_set(av):
+                return Dyn(self.build("int.to_bool", [self.build("dict.len", [value])]))
             case OneOf():
                 return self.split(av, self.truth)
             case ObjectV():
@@ -472,10 +493,14 @@ class Operators(Alternatives, Texts):
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
+        if isinstance(a, KnownSet):
+            self.promote(a)
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
             self.fail(f"a {self.type_name(a)} from outside cannot be changed in compiled code", "make a new one")
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
+        if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
+            return made
         if isinstance(a, ListV) and op == "Add":
             self.call(self.attribute(a, "extend"), [b], {})
             return a
@@ -485,8 +510,9 @@ class Operators(Alternatives, Texts):
 
     def append(self, target: ListV, item: AV) -> None:
         value = self.list_item(item)
-        self.widen(target, value.type)
-        self.effect("list.append", [self.mutate(target), value])
+        list_value = self.mutate(target)
+        self.widen(list_value.type, 0, value.type)
+        self.effect("list.append", [list_value, value])
 
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""

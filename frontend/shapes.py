@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     ReversedV,
     Text,
     Tup,
+    ViewV,
     ZipV,
 )
 
@@ -42,10 +43,14 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
-        case DictV(items, is_argument=is_argument):
-            return _keyed(("dict", is_argument), items, lambda held: DictV(held, is_argument=is_argument))
-        case ObjectV(cls, items):
-            return _keyed(("object", cls), items, lambda held: ObjectV(cls, held))
+        case DictV(items, place=place, sites=sites, made=made):
+            return _keyed(
+                ("dict", place, made), items, lambda held: DictV(held, place=place, sites=sites, made=made)
+            )  # fmt: skip
+        case ViewV(table, part):
+            return Shape(("view", part), [table], lambda parts: ViewV(parts[0], part))
+        case ObjectV(cls, items, place=place):
+            return _keyed(("object", cls, place), items, lambda held: ObjectV(cls, held, place=place))
         case Content(items, first):
             return _keyed(("content",), items, lambda held: Content(held, first))
         case Bound(owner, name, func):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from scriptc.ir.core import Value
-from scriptc.ir.types import ListType, NeverType, TensorType, Type
+from scriptc.ir.types import DictType, ListType, NeverType, SetType, TensorType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.frame import Frame
@@ -33,8 +33,15 @@ class Known(AV):
 
 
 @dataclass(eq=False, slots=True)
+class KnownSet(Known):
+    """A set of known items made in compiled code, as long as it does not change."""
+
+    sites: tuple[Any, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
 class Dyn(AV):
-    """A value that the compiled code computes: a tensor or a number."""
+    """A value that the compiled code computes: a tensor, a number, or a dict or set with run-time keys."""
 
     value: Value
 
@@ -60,6 +67,7 @@ class ListV(AV):
     items: list[AV] | None = None
     site: Any = None
     observed: bool = False  # something was decided by `items`
+    place: int | None = None  # of an argument whose items have different types
 
 
 _serials = itertools.count()
@@ -87,22 +95,51 @@ class Moved(AV):
     """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
 
 
+@dataclass(frozen=True)
+class Made:
+    """What class of dict or set something is. `factory` makes the items that a defaultdict lacks: Known or Closure."""
+
+    cls: type
+    factory: AV | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and (self.cls, self._maker()) == (other.cls, other._maker())
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+    def _maker(self) -> Any:
+        """What is one object for factories that are the same."""
+        return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
+
+
 @dataclass(eq=False, slots=True)
 class DictV(AV):
     """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
 
     items: dict[Any, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    is_argument: bool = False  # the caller would see changes
+    place: int | None = None  # of an argument: the caller sees changes
+    sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
+    made: Made = Made(dict)
+
+
+@dataclass(eq=False, slots=True)
+class ViewV(AV):
+    """d.keys(), d.values() or d.items() of a dict with run-time keys."""
+
+    table: AV
+    part: str
 
 
 @dataclass(eq=False, slots=True)
 class ObjectV(AV):
-    """An instance of a user's class, made in compiled code. `items` are the attributes it was made with."""
+    """An instance of a user's class, made in compiled code or an argument. `items` are the attributes it began with."""
 
     cls: type
     items: dict[str, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
+    place: int | None = None  # of an argument: the caller sees changes
 
 
 @dataclass(eq=False, slots=True)
@@ -239,6 +276,27 @@ def tensor_type(av: AV) -> TensorType:
     return av.type
 
 
+def is_dict(av: AV) -> bool:
+    """Whether it is a dict with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, DictType)
+
+
+def is_set(av: AV) -> bool:
+    """Whether it is a set with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, SetType)
+
+
+def made_of(t: Type) -> Made:
+    """The class of a run-time dict or set, and its factory."""
+    assert isinstance(t, (DictType, SetType))
+    found: Made | None = t.key_cell.find().python
+    return found or Made(dict if isinstance(t, DictType) else set)
+
+
+def python_of(t: Type) -> type:
+    return made_of(t).cls
+
+
 def is_empty_list(av: AV) -> bool:
     """A list of which the signature says that it is empty."""
     return isinstance(av, ListV) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
@@ -258,7 +316,7 @@ def describe(av: AV) -> str:
         case ListV():
             return "a list"
         case DictV():
-            return "a dict"
+            return f"a {av.made.cls.__name__}"
         case ObjectV():
             return f"a {av.cls.__name__}"
         case OneOf():

@@ -27,12 +27,12 @@ class _Leave(Exception):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x` and `list.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `set.x` are methods called with the object first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
+    if head in ("Tensor", "list", "set"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "set": set}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -134,7 +134,8 @@ def reference(op_name: str) -> Callable[..., Any]:
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran.
+    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran. stores: what the
+    program stored outside, in order: (slot, form, leaves), form None where it deleted.
     """
 
     def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
@@ -144,6 +145,7 @@ class Interpreter:
         self.module = module
         self.params = dict(params or {})
         self.warnings: list[tuple[str, str]] = []
+        self.stores: list[tuple[int, int | None, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
@@ -320,6 +322,56 @@ class Interpreter:
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
+
+    # A place in a dict or set is an index into its keys.
+    def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ({},)
+
+    def do_set_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (set(),)
+
+    def do_dict_find(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, key = operands
+        return (list(table).index(key) if key in table else -1,)
+
+    def do_dict_key(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0])[operands[1]],)
+
+    def do_dict_at(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0].values())[operands[1]],)
+
+    def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place, value = operands
+        table[list(table)[place]] = value
+        return ()
+
+    def do_dict_remove(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place = operands
+        key = list(table)[place]
+        table.remove(key) if isinstance(table, set) else table.pop(key)
+        return ()
+
+    def do_dict_clear(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].clear()
+        return ()
+
+    def do_dict_walk(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (len(operands[0]),)
+
+    def do_dict_unchanged(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, length = operands
+        if len(table) != length:
+            what = "Set" if isinstance(table, set) else "dictionary"
+            raise RuntimeError(f"{what} changed size during iteration")
+        return ()
+
+    def do_slot_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.stores.append((op.attrs["slot"], op.attrs["form"], operands))
+        return ()
+
+    def do_slot_delete(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.stores.append((op.attrs["slot"], None, []))
+        return ()
 
     def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0] is not None,)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
+from scriptc.frontend.specs import Spec, TensorSpec, is_leaf, leaf_values, leaves, parts
 from scriptc.gradients import Inputs
 from scriptc.target import Target
 
@@ -31,25 +31,14 @@ class _Compiled(torch.autograd.Function):
         )
 
 
-def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
-    """The dynamic leaves of an argument, by its spec."""
-    match spec:
-        case TensorSpec() | ScalarSpec() | ListSpec():
-            yield value
-        case TupleSpec(items):
-            for item, v in zip(items, value, strict=True):
-                yield from _leaves(item, v)
-        case DictSpec(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                yield from _leaves(item, value[key])
-
-
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, list):
+    elif isinstance(value, (list, tuple)):
         for v in value:
             yield from _tensors(v)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
 
 
 class GradCall:
@@ -58,14 +47,20 @@ class GradCall:
     def __init__(self, target: Target, entry: Entry, gradients: list[Inputs]):
         self.target = target
         self.entry = entry
+        self.stores_tensors = any(isinstance(leaf, TensorSpec) for form in entry.forms for leaf in leaves(form))
         self.gradients = gradients
 
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
-        inputs: list[Any] = [leaf for a in self.entry.args for leaf in _leaves(a.spec, arguments[a.name])]
+        inputs: list[Any] = [leaf for a in self.entry.args for _, leaf in leaf_values(a.spec, arguments[a.name])]
         inputs += [None] * len(self.entry.numbers)
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
+        if requires and self.stores_tensors:
+            raise NotImplementedError(
+                f"{self.target.name} stores tensors in its arguments, which is not supported where gradients are recorded: "
+                "call it under torch.no_grad(), or return the tensors"
+            )
         differentiable = [bool(g & requires) for g in self.gradients]
         if not any(differentiable):
             return run(*args, **kwargs)
@@ -87,17 +82,13 @@ class GradCall:
 
     def _collect(self, spec: Spec, value: Any, flags: Iterator[bool], given: set[int], out: list[torch.Tensor]) -> None:
         """Results that are to require grad: not those that are arguments themselves."""
-        match spec:
-            case TensorSpec() | ScalarSpec() | ListSpec():
-                if next(flags):
-                    seen = {id(t) for t in out}
-                    out += [t for t in _tensors(value) if id(t) not in given and id(t) not in seen]
-            case TupleSpec(items):
-                for item, v in zip(items, value, strict=True):
-                    self._collect(item, v, flags, given, out)
-            case DictSpec(keys, items):
-                for key, item in zip(keys, items, strict=True):
-                    self._collect(item, value[key], flags, given, out)
+        if is_leaf(spec):
+            if next(flags):
+                seen = {id(t) for t in out}
+                out += [t for t in _tensors(value) if id(t) not in given and id(t) not in seen]
+            return
+        for item, part in parts(spec, value):
+            self._collect(item, part, flags, given, out)
 
 
 def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:
@@ -107,7 +98,8 @@ def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:
         value[:] = [_rebuild(v, replaced) for v in value]
         return value
     if isinstance(value, dict):
-        return {k: _rebuild(v, replaced) for k, v in value.items()}
+        value.update({k: _rebuild(v, replaced) for k, v in value.items()})
+        return value
     if isinstance(value, tuple):
         items = [_rebuild(v, replaced) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

@@ -84,8 +84,10 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             positional=keyword_only_from(self.target),
+            slots=tuple((slot.place, slot.key) for slot in entry.slots),
+            forms=tuple(map(to_bridge, entry.forms)),
             bind=binder(self.target),
-            grad_call=GradCall(self.target, entry, gradients) if any(gradients) else None,
+            grad_call=GradCall(self.target, entry, gradients) if any(gradients) or entry.forms else None,
         )
 
 

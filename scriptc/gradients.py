@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import FLOATING
-from scriptc.ir.types import ListType, TensorType, Type
+from scriptc.ir.types import Container, OptionalType, TensorType, TupleType, Type
 
 Inputs = frozenset[int]  # leaves of the arguments, then params
 _NONE: Inputs = frozenset()
 
 
 def _carries(t: Type) -> bool:
-    return isinstance(t, ListType) or (isinstance(t, TensorType) and t.dtype in FLOATING)
+    return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in FLOATING)
 
 
 class _Flow:

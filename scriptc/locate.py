@@ -122,20 +122,8 @@ def _spec(list_type: ListType) -> specs.Spec:
 
 def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
     """Values of the entry's parameters in order."""
-
-    def visit(spec: specs.Spec, value: Any) -> Iterator[Any]:
-        match spec:
-            case specs.TensorSpec() | specs.ScalarSpec() | specs.ListSpec():
-                yield value
-            case specs.TupleSpec(items):
-                for item, part in zip(items, value, strict=True):
-                    yield from visit(item, part)
-            case specs.DictSpec(keys, items):
-                for key, item in zip(keys, items, strict=True):
-                    yield from visit(item, value[key])
-
     for arg in entry.args:
-        yield from visit(arg.spec, arguments[arg.name])
+        yield from (leaf for _, leaf in specs.leaf_values(arg.spec, arguments[arg.name]))
 
 
 class _Referee(Interpreter):

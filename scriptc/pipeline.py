@@ -18,9 +18,7 @@ from scriptc.options import Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = (
-    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
-)
+_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 

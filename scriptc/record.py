@@ -148,9 +148,11 @@ class _Recorder:
 
     def call(self, arguments: dict[str, Any]) -> Pair:
         # Before the call, which may write to its arguments.
-        given = [_recorded(leaf) for arg in self.entry.args for leaf in _leaves(arguments[arg.name], arg.spec)]
+        given = [
+            _recorded(leaf) for arg in self.entry.args for _, leaf in specs.leaf_values(arg.spec, arguments[arg.name])
+        ]
         wide = _wide(arguments)
-        expected = list(_leaves(self.eager(self.receiver, arguments), self.entry.result))
+        expected = [leaf for _, leaf in specs.leaf_values(self.entry.result, self.eager(self.receiver, arguments))]
         return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
@@ -169,7 +171,7 @@ class _Recorder:
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = list(_leaves(self.eager(self.wide, arguments), self.entry.result))
+            wide = [leaf for _, leaf in specs.leaf_values(self.entry.result, self.eager(self.wide, arguments))]
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:
@@ -201,18 +203,6 @@ def _elements(value: Any) -> int:
         return value.numel()
     items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
     return sum(map(_elements, items))
-
-
-def _leaves(value: Any, spec: specs.Spec) -> Iterator[Any]:
-    match spec:
-        case specs.TensorSpec() | specs.ScalarSpec() | specs.ListSpec():
-            yield value
-        case specs.TupleSpec(items):
-            for item, s in zip(value, items, strict=True):
-                yield from _leaves(item, s)
-        case specs.DictSpec(keys, items):
-            for key, s in zip(keys, items, strict=True):
-                yield from _leaves(value[key], s)
 
 
 def _recorded(value: Any) -> Any:

@@ -93,9 +93,7 @@ class Generator:
     def pick(self, *types: type | Type) -> Value:
         """A visible value of one of the types; TypeRuleError where there is none."""
         found = [
-            v
-            for v in self.visible
-            if any(isinstance(v.type, t) if isinstance(t, type) else v.type == t for t in types)
+            v for v in self.visible if any(isinstance(v.type, t) if isinstance(t, type) else v.type == t for t in types)
         ]
         if not found:
             raise TypeRuleError("no such value")

@@ -16,7 +16,19 @@ import torch
 
 import scriptc
 from scriptc.frontend.entry import read
-from scriptc.frontend.specs import DictSpec, KnownSpec, Spec, TupleSpec
+from scriptc.frontend.specs import (
+    DictSpec,
+    ItemsSpec,
+    KnownSpec,
+    MapSpec,
+    ObjectSpec,
+    PlaceSpec,
+    SetSpec,
+    Spec,
+    TupleSpec,
+    leaf_values,
+    parts,
+)
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
 from scriptc.target import target_of
@@ -87,34 +99,49 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     entry = read(target.func, target.receiver, arguments)
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
-    inputs = [v for a in entry.args for v in _leaves(a.spec, arguments[a.name])]
-    results = Interpreter(entry.module, params).run(entry.module.entries[0], *inputs)
-    return _rebuilt(entry.result, iter(results))
+    inputs = [v for a in entry.args for _, v in leaf_values(a.spec, arguments[a.name])]
+    places = [v for a in entry.args for v in _placed(a.spec, arguments[a.name])]
+    interpreter = Interpreter(entry.module, params)
+    try:
+        results = interpreter.run(entry.module.entries[0], *inputs)
+    finally:
+        for slot, form, leaves in interpreter.stores:
+            made = None if form is None else _rebuilt(entry.forms[form], iter(leaves), places)
+            _write(places[entry.slots[slot].place], entry.slots[slot].key, made, delete=form is None)
+    return _rebuilt(entry.result, iter(results), places)
 
 
-def _leaves(spec: Spec, value: Any) -> Iterator[Any]:
-    match spec:
-        case KnownSpec():
-            pass
-        case TupleSpec(items):
-            for item, v in zip(items, value, strict=True):
-                yield from _leaves(item, v)
-        case DictSpec(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                yield from _leaves(item, value[key])
-        case _:
-            yield value
+def _placed(spec: Spec, value: Any) -> Iterator[Any]:
+    """The objects among the arguments that have a place, in order."""
+    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
+        yield value
+    for item, part in parts(spec, value):
+        yield from _placed(item, part)
 
 
-def _rebuilt(spec: Spec, leaves: Iterator[Any]) -> Any:
+def _write(owner: Any, key: Any, value: Any, *, delete: bool) -> None:
+    items = owner if isinstance(owner, dict) else owner.__dict__
+    if delete:
+        del items[key]
+    else:
+        items[key] = value
+
+
+def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
     match spec:
         case KnownSpec(obj):
             return obj
+        case PlaceSpec(number):
+            return places[number]
         case TupleSpec(items, cls):
-            made = [_rebuilt(i, leaves) for i in items]
+            made = [_rebuilt(i, leaves, places) for i in items]
             return cls(*made) if hasattr(cls, "_fields") else cls(made)
         case DictSpec(keys, items):
-            return {k: _rebuilt(i, leaves) for k, i in zip(keys, items, strict=True)}
+            return {k: _rebuilt(i, leaves, places) for k, i in zip(keys, items, strict=True)}
+        case MapSpec(make=make) if make is not None:
+            return make(next(leaves))
+        case SetSpec(cls=cls):
+            return cls(next(leaves))
     return next(leaves)
 
 

@@ -14,7 +14,9 @@ LEVELS = ("baseline", "avx2", "avx512")  # of x86-64, from the plainest to the f
 
 def header(package: Package) -> str:
     declarations = "\n".join(_documentation(e) + _prototype(package, e) + ";\n" for e in package.entries)
-    return fill("name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package))
+    return fill(
+        "name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package)
+    )
 
 
 def api(package: Package, build_id: str) -> str:
@@ -46,7 +48,9 @@ def level(package: Package) -> str:
 def _load_note(package: Package) -> str:
     if package.embed_weights or not package.weights:
         return "The weights are part of the library: weights_path is not looked at and may be NULL."
-    return f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
+    return (
+        f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
+    )
 
 
 def _levels(package: Package) -> str:

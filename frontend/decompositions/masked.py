@@ -93,7 +93,9 @@ def argmax(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    return torch.argmax(kept(input, mask, lowest(input), dtype), dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return torch.argmax(kept(input, mask, lowest(input), dtype), dim, keepdim).to(
+        input.dtype if dtype is None else dtype
+    )
 
 
 @decomposes("torch.masked.argmin")
@@ -101,7 +103,9 @@ def argmin(
     input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    return torch.argmin(kept(input, mask, highest(input), dtype), dim, keepdim).to(input.dtype if dtype is None else dtype)
+    return torch.argmin(kept(input, mask, highest(input), dtype), dim, keepdim).to(
+        input.dtype if dtype is None else dtype
+    )
 
 
 @decomposes("torch.masked.mean")

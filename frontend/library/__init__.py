@@ -14,7 +14,21 @@ from typing import Any
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}  # by kind of owner and name: ("Tensor", "tanh")
 DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name" or "aten.name"
-_KINDS = ("Tensor", "list", "tuple", "dict", "str", "int", "float", "bool", "Size", "range")
+_KINDS = (
+    "Tensor",
+    "list",
+    "tuple",
+    "dict",
+    "set",
+    "frozenset",
+    "Counter",
+    "str",
+    "int",
+    "float",
+    "bool",
+    "Size",
+    "range",
+)
 
 
 def resolve(name: str) -> Any:
@@ -78,8 +92,8 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "functions", "images", "indexing", "memory", "numbers",
-                   "pointwise", "reductions", "sequences", "shapes", "strings"):  # fmt: skip
+    for module in ("builtin", "containers", "creation", "dicts", "functions", "images", "indexing", "memory", "numbers",
+                   "pointwise", "reductions", "sequences", "sets", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
                    "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip

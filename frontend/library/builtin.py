@@ -18,8 +18,12 @@ from scriptc.frontend.values import (
     RangeV,
     Text,
     Tup,
+    ViewV,
     ZipV,
+    is_dict,
+    is_set,
     is_tensor,
+    python_of,
     tensor_type,
 )
 from scriptc.ir.types import BOOL, FLOAT, INT
@@ -46,6 +50,10 @@ def len_(r: Reader, x: AV) -> AV:
             return Known(len(items))
         case ListV():
             return Dyn(r.build("list.len", [r.value(x)]))
+        case ViewV(table):
+            return len_(r, table)
+        case Dyn() if is_dict(x) or is_set(x):
+            return Dyn(r.build("dict.len", [x.value]))
         case Dyn() if is_tensor(x):
             if not tensor_type(x).dims:
                 r.raises_at_run_time("TypeError", "len() of a 0-d tensor")
@@ -136,7 +144,9 @@ def python_class(r: Reader, x: AV) -> type:
         case ListV():
             return list
         case DictV():
-            return dict
+            return x.made.cls
+        case Dyn() if is_dict(x) or is_set(x):
+            return python_of(x.type)
         case Dyn() if is_tensor(x):
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL):

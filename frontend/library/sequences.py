@@ -7,7 +7,6 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
-    DictV,
     Dyn,
     GeneratorV,
     Known,
@@ -15,8 +14,11 @@ from scriptc.frontend.values import (
     RangeV,
     ReversedV,
     Tup,
+    ViewV,
     ZipV,
+    is_dict,
     is_empty_list,
+    is_set,
     is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
@@ -36,7 +38,11 @@ def is_run_time(r: Reader, av: AV) -> bool:
             return any(is_run_time(r, p) for p in parts)
         case ReversedV(part):
             return is_run_time(r, part)
+        case ViewV():
+            return True
         case Dyn():
+            if is_dict(av) or is_set(av):
+                return True
             return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
     return False
 
@@ -63,24 +69,6 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
     return r.tuple_of(r.iterate(sequence))
-
-
-@serves("builtins.set", "builtins.frozenset")
-def set_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.set_of(r.iterate(sequence))
-
-
-@serves("builtins.dict")
-def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    made = dict(r.items_of(source)) if isinstance(source, DictV) else {}
-    if not isinstance(source, DictV):
-        pairs = r.call(r.attribute(source, "items"), [], {}) if isinstance(source, Known) and isinstance(
-            source.obj, dict
-        ) else source  # fmt: skip
-        for pair in r.iterate(pairs):
-            key, value = r.iterate(pair)
-            made[r.known(key, "the key of a dict")] = value
-    return DictV(made | items)
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:

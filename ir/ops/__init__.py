@@ -8,6 +8,7 @@ from scriptc.ir.ops import (
     containers,
     contractions,
     creation,
+    dicts,
     images,
     indexing,
     loops,
@@ -23,7 +24,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, checks, memory, creation, pointwise,
+    structure, scalars, containers, dicts, checks, memory, creation, pointwise,
     special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip

@@ -28,7 +28,7 @@ def _matmul(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     a, b = tensor(operands[0]), tensor(operands[1])
     dtype = _same_dtype(a, b)
     if not a.dims or not b.dims:
-        raise TypeRuleError("both arguments to matmul need to be at least 1D, but they are " f"{a} and {b}")
+        raise TypeRuleError(f"both arguments to matmul need to be at least 1D, but they are {a} and {b}")
     rows: tuple[Dim, ...] = a.dims[-2:-1]
     cols: tuple[Dim, ...] = b.dims[-1:] if len(b.dims) > 1 else ()
     batch = broadcast_dims([a.dims[:-2], b.dims[:-2]])

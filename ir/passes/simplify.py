@@ -1,12 +1,12 @@
 """Peepholes: smaller IR that gives the same bits, strides and aliasing.
 
-    %a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
-    %b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
-    %c = tanh(%b)
+%a = transpose(%x) {dim0 = 0, dim1 = 1}           %c = tanh(%x)
+%b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
+%c = tanh(%b)
 
-    %n = list.len(%xs)                                %n = list.len(%xs)
-    loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
-      %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
+%n = list.len(%xs)                                %n = list.len(%xs)
+loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
+  %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
 """
 
 from __future__ import annotations

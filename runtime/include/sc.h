@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 2
+#define SC_ABI_VERSION 3
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -36,7 +36,7 @@ typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
 } sc_dtype;
 
-typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED } sc_kind;
+typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_DICT } sc_kind;
 
 /* Head of every counted object. prev/next link the live list of the context that made it. */
 typedef struct sc_obj {
@@ -73,6 +73,7 @@ typedef struct sc_tensor {
 } sc_tensor;
 
 struct sc_list;
+struct sc_dict;
 typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */
     int64_t i;
     double f;
@@ -81,6 +82,7 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     sc_obj *o;
     sc_tensor *t;
     struct sc_list *l;
+    struct sc_dict *d;
 } sc_value;
 
 typedef struct sc_list {
@@ -93,6 +95,32 @@ typedef struct sc_list {
     sc_value *items;
 } sc_list;
 
+/* One key of a dict with its value. A key that is a tuple is a list as above. */
+typedef struct sc_item {
+    uint64_t hash; /* Python's; SC_HOLE, which is none of Python's, where the key was removed */
+    sc_value key, value;
+} sc_item;
+#define SC_HOLE UINT64_MAX
+
+/* A dict in the order of insertion, or a set, which is a dict without values (sc_dict.c). */
+typedef struct sc_dict {
+    sc_obj obj;
+    bool is_set;
+    bool counted;     /* values are sc_obj and are retained */
+    bool written;     /* changed during this call */
+    bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
+    const char *kind; /* of the keys: one of "ifb", or several in parentheses for a tuple */
+    void *owner;      /* caller's object when it came in as an argument, else NULL */
+    int64_t len;      /* keys */
+    int64_t n, cap;   /* items, holes included */
+    int64_t changes;  /* keys put in and removed so far */
+    uint64_t mask;    /* the table has mask + 1 slots */
+    int64_t fill;     /* slots in use, those of removed keys included */
+    uint64_t finger;  /* where set.pop() looks next */
+    int32_t *slot;    /* number of an item, or less than 0 */
+    sc_item *items;
+} sc_dict;
+
 /* Where an error arose: one row per raising statement of the user's source. */
 typedef struct sc_loc {
     const char *file, *function, *text; /* text: the source line, stripped */
@@ -104,6 +132,15 @@ typedef struct sc_error {
     char message[1024]; /* eager's message */
     int loc;            /* row of the program's location table, -1 unknown */
 } sc_error;
+
+/* What the program stored in an attribute or item of an object outside: written back by the caller, also after an error. */
+typedef struct sc_slot {
+    int32_t form;  /* which of the forms that the compiler numbered; SC_UNTOUCHED, SC_DELETED */
+    bool moved;    /* stored anew after it was deleted: it stands behind the others */
+    int64_t order; /* grows with each store of what was not there */
+    struct sc_list *held; /* the leaves, a tuple; NULL where there are none */
+} sc_slot;
+enum { SC_UNTOUCHED = -1, SC_DELETED = -2 };
 
 #define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
@@ -130,6 +167,9 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
+    sc_slot *slots;           /* by number */
+    int n_slots;
+    int64_t stores;
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
@@ -145,6 +185,8 @@ int64_t sc_ctx_count_live(const sc_ctx *cx);
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
+int sc_slot_set(sc_ctx *cx, int slot, int form, uint32_t mask, int n, const sc_value *leaves); /* mask: counted ones */
+int sc_slot_delete(sc_ctx *cx, int slot);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
 int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
@@ -154,6 +196,8 @@ size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
 void sc_retain(void *obj);            /* NULL is allowed, as in release */
 void sc_release(sc_ctx *cx, void *obj);
+void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
 /* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
  * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);

@@ -13,6 +13,7 @@
 #include "sc_join.c"
 #include "sc_reduce.c"
 #include "sc_list.c"
+#include "sc_dict.c"
 #include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"

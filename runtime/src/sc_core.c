@@ -23,7 +23,7 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 
 /* One size for the structs of all objects except storages with data: they are recycled through one list. */
 #define STRUCT_BYTES sizeof(sc_tensor)
-_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
+_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_dict) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
 
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
@@ -52,6 +52,16 @@ static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
     cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
 }
 
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
+    if (!nbytes) {
+        if (block) system_free(cx, block, old);
+        return NULL;
+    }
+    void *p = nbytes <= PTRDIFF_MAX ? system_realloc(cx, block, old, nbytes) : NULL;
+    if (!p) sc_raise(cx, "MemoryError", "%s", "");
+    return p;
+}
+
 /* Size class k holds blocks of (4 + k % 4) << k / 4 sixteens of bytes: 64, 80, 96, 112, 128, 160, ... */
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
@@ -78,7 +88,7 @@ static inline void unlink_live(sc_obj *o) {
     o->next->prev = o->prev;
 }
 
-static void *take_struct(sc_ctx *cx, int kind) {
+void *sc_object(sc_ctx *cx, int kind) {
     sc_obj *o = cx->free_tensors;
     if (o) {
         UNPOISON(o, STRUCT_BYTES);
@@ -180,6 +190,7 @@ void sc_ctx_free(sc_ctx *cx) {
     if (!cx) return;
     sc_ctx_unwind(cx);
     unwind_list(cx, &cx->kept);
+    if (cx->slots) system_free(cx, cx->slots, (size_t)cx->n_slots * sizeof *cx->slots);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
@@ -201,6 +212,11 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         sc_list *l = (sc_list *)o;
         if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        if (d->items) system_free(cx, d->items, (size_t)d->cap * sizeof *d->items);
+        if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
+    }
     give_struct(cx, o);
 }
 
@@ -214,6 +230,7 @@ static void unwind_list(sc_ctx *cx, sc_obj *sentinel) {
 
 void sc_ctx_unwind(sc_ctx *cx) {
     unwind_list(cx, &cx->live);
+    for (int i = 0; i < cx->n_slots; i++) cx->slots[i] = (sc_slot){SC_UNTOUCHED, false, 0, NULL};
     for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1; /* the failed call's references are gone */
     cx->depth = 0;
 }
@@ -256,6 +273,47 @@ int64_t sc_ctx_count_live(const sc_ctx *cx) {
     return n;
 }
 
+/* ---- slots ---- */
+
+static sc_slot *slot_at(sc_ctx *cx, int slot) {
+    if (slot < cx->n_slots) return &cx->slots[slot];
+    int n = slot + 8;
+    sc_slot *slots = sc_memory(cx, cx->slots, (size_t)cx->n_slots * sizeof *slots, (size_t)n * sizeof *slots);
+    if (!slots) return NULL;
+    for (int i = cx->n_slots; i < n; i++) slots[i] = (sc_slot){SC_UNTOUCHED, false, 0, NULL};
+    cx->slots = slots;
+    cx->n_slots = n;
+    return &slots[slot];
+}
+
+int sc_slot_set(sc_ctx *cx, int slot, int form, uint32_t mask, int n, const sc_value *leaves) {
+    sc_slot *s = slot_at(cx, slot);
+    sc_list *held = s && n ? sc_list_new(cx, false, n) : NULL, *old;
+    if (!s || (n && !held)) return -1;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(leaves[i].o);
+        held->items[i] = leaves[i];
+    }
+    if (n) held->len = n, held->mask = mask;
+    if (s->form < 0) s->moved = s->form == SC_DELETED, s->order = cx->stores++;
+    old = s->held;
+    s->form = form;
+    s->held = held;
+    sc_release(cx, old);
+    return 0;
+}
+
+int sc_slot_delete(sc_ctx *cx, int slot) {
+    sc_slot *s = slot_at(cx, slot);
+    if (!s) return -1;
+    sc_list *old = s->held;
+    if (s->form == SC_UNTOUCHED) s->order = cx->stores++;
+    s->form = SC_DELETED;
+    s->held = NULL;
+    sc_release(cx, old);
+    return 0;
+}
+
 /* ---- errors ---- */
 
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
@@ -295,6 +353,15 @@ void sc_release(sc_ctx *cx, void *obj) {
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
     }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        bool objects = d->kind[0] == '(';
+        for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
+            if (d->items[i].hash == SC_HOLE) continue;
+            if (objects) sc_release(cx, d->items[i].key.o);
+            if (d->counted) sc_release(cx, d->items[i].value.o);
+        }
+    }
     recycle(cx, o);
 }
 
@@ -324,7 +391,7 @@ const char *sc_dtype_name(int dtype) {
 
 /* Takes over the reference to s, also when it fails. The caller fills in sizes and strides. */
 static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int rank, int64_t numel) {
-    sc_tensor *t = take_struct(cx, SC_TENSOR);
+    sc_tensor *t = sc_object(cx, SC_TENSOR);
     if (!t) {
         sc_release(cx, s);
         return NULL;
@@ -420,7 +487,7 @@ sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int ran
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner) {
     if (check_new(cx, size, rank)) return NULL;
-    sc_storage *s = take_struct(cx, SC_STORAGE);
+    sc_storage *s = sc_object(cx, SC_STORAGE);
     if (!s) return NULL;
     s->data = data;
     s->nbytes = nbytes;
@@ -451,17 +518,16 @@ bool sc_is_contiguous(const sc_tensor *t) {
 
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    sc_value *items = NULL;
-    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
-        items = system_realloc(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
-    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
+    if (__builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes)) bytes = SIZE_MAX;
+    sc_value *items = sc_memory(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
+    if (!items) return -1;
     l->items = items;
     l->cap = cap;
     return 0;
 }
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
-    sc_list *l = take_struct(cx, SC_LIST);
+    sc_list *l = sc_object(cx, SC_LIST);
     if (!l) return NULL;
     l->counted = counted;
     l->mask = 0;

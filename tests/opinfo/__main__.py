@@ -76,7 +76,9 @@ def _print(outcomes: list[Outcome]) -> None:
         print(f"{len(names):4} {text}: {' '.join(names)}")
     passing = [o for o in outcomes if o.ok]
     empty = [o.name for o in outcomes if not o.reasons and not o.passed]
-    print(f"passed {len(passing)} of {len(outcomes)}; with other strides somewhere {sum(o.strides > 0 for o in passing)}")
+    print(
+        f"passed {len(passing)} of {len(outcomes)}; with other strides somewhere {sum(o.strides > 0 for o in passing)}"
+    )
     if empty:
         print(f"without a sample that eager takes: {' '.join(empty)}")
 

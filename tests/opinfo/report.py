@@ -27,5 +27,11 @@ def write_report(path: Path, outcomes: list[Outcome], dtype: str, count: int) ->
         shown = text.replace("|", "\\|").replace("<", "&lt;")
         lines.append(f"| {shown} | {', '.join(f'`{n}`' for n in names)} |")
     other = [o.name for o in outcomes if o.ok and o.strides]
-    tail = ["", f"Passing, but with other strides than eager's somewhere: {', '.join(f'`{n}`' for n in other) or 'none'}.", ""]
-    path.write_text(_HEAD.format(count=count, dtype=dtype, passed=passed, total=len(outcomes)) + "\n".join(lines + tail))
+    tail = [
+        "",
+        f"Passing, but with other strides than eager's somewhere: {', '.join(f'`{n}`' for n in other) or 'none'}.",
+        "",
+    ]
+    path.write_text(
+        _HEAD.format(count=count, dtype=dtype, passed=passed, total=len(outcomes)) + "\n".join(lines + tail)
+    )

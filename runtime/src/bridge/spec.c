@@ -27,6 +27,17 @@ static int tensor_init(node *n, PyObject *data)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* The leaves that a value has in a container. */
+static int item_leaves(const node *n)
+{
+    int sum = n->kind == N_OPTIONAL && !is_object(n->child);
+    if (n->kind != N_TUPLE && n->kind != N_OPTIONAL)
+        return n->kind != N_KNOWN;
+    for (int i = 0; i < n->n; i++)
+        sum += item_leaves(&n->child[i]);
+    return sum;
+}
+
 /* source: (kind, data, children). Adds the dynamic leaves below it to *leaves. */
 static int node_init(node *n, PyObject *source, int *leaves)
 {
@@ -36,6 +47,11 @@ static int node_init(node *n, PyObject *source, int *leaves)
     if (!PyArg_ParseTuple(source, "iOO!", &kind, &n->data, &PyTuple_Type, &children))
         return -1;
     n->kind = (uint8_t)kind;
+    n->place = -1;
+    if ((kind == N_MAP || kind == N_SET) && !PyArg_ParseTuple(n->data, "SO", &n->key_kind, &n->data))
+        return -1;
+    if (kind == N_PLACE)
+        n->place = (int)PyLong_AsLong(n->data);
     if (kind == N_TENSOR && tensor_init(n, n->data) < 0)
         return -1;
     Py_ssize_t count = PyTuple_GET_SIZE(children);
@@ -46,8 +62,32 @@ static int node_init(node *n, PyObject *source, int *leaves)
     for (; n->n < count; n->n++)
         if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
-    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_LIST;
-    *leaves += leaf ? 1 : below;
+    if (kind == N_OPTIONAL)
+        n->rank = (uint8_t)item_leaves(n->child);
+    if (is_boxed(n) && item_leaves(n) > MAX_LEAVES) {
+        PyErr_Format(PyExc_ValueError, "a tuple in a container has at most %d items", MAX_LEAVES);
+        return -1;
+    }
+    *leaves += is_leaf(n) ? 1 : below;
+    return 0;
+}
+
+/* What objects among the arguments become when the call is over: slots as (place, key), and forms. */
+static int slots_init(variant *v, PyObject *slots, PyObject *forms)
+{
+    int leaves = 0;
+    Py_ssize_t n_slots = PyTuple_GET_SIZE(slots), n_forms = PyTuple_GET_SIZE(forms);
+    if (!(v->slots = PyMem_Calloc((size_t)n_slots + 1, sizeof *v->slots)) ||
+        !(v->forms = PyMem_Calloc((size_t)n_forms + 1, sizeof *v->forms)))
+        return -1;
+    for (; v->n_slots < n_slots; v->n_slots++) {
+        slot *s = &v->slots[v->n_slots];
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(slots, v->n_slots), "iO", &s->place, &s->key))
+            return -1;
+    }
+    for (; v->n_forms < n_forms; v->n_forms++)
+        if (node_init(&v->forms[v->n_forms], PyTuple_GET_ITEM(forms, v->n_forms), &leaves) < 0)
+            return -1;
     return 0;
 }
 
@@ -101,9 +141,9 @@ static int variant_init(variant *v, PyObject *source)
 {
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
-    PyObject *params, *lives, *guards, *result;
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OOOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
-                          &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &v->bind, &v->grad_call,
+    PyObject *params, *lives, *guards, *result, *slots, *forms;
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!O!OOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+                          &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &slots, &PyTuple_Type, &forms, &v->bind, &v->grad_call,
                           &PyDict_Type, &v->exceptions))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
@@ -114,7 +154,7 @@ static int variant_init(variant *v, PyObject *source)
     v->entry = &v->program->entries[entry];
     v->bind = or_null(v->bind), v->grad_call = or_null(v->grad_call);
     if (params_init(v, params, &n_args) < 0 || lives_init(v, lives, &n_args) < 0 || guards_init(v, guards) < 0 ||
-        node_init(&v->result, result, &n_results) < 0)
+        node_init(&v->result, result, &n_results) < 0 || slots_init(v, slots, forms) < 0)
         return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     if (n_args != v->entry->n_args || n_results != v->entry->n_results) {
         PyErr_Format(PyExc_ValueError, "entry %s has %d arguments and %d results, its specs have %d and %d",
@@ -143,6 +183,10 @@ void variant_free(variant *v)
     for (int i = 0; i < v->n_live; i++)
         node_free(&v->lives[i].spec);
     node_free(&v->result);
+    for (int i = 0; i < v->n_forms; i++)
+        node_free(&v->forms[i]);
+    PyMem_Free(v->slots);
+    PyMem_Free(v->forms);
     PyMem_Free(v->params);
     PyMem_Free(v->lives);
     PyMem_Free(v->guards);
