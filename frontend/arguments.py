@@ -128,13 +128,15 @@ class Arguments(Context):
         return value
 
     def filled(self, spec: Spec, name: str) -> Spec:
-        """The spec of an argument in which empty containers have the types that earlier readings put into them."""
+        """The spec of an argument in which containers have room for what earlier readings put into them."""
         site = ("argument", name)
         found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
         key, item = (None if t is None else spec_of_type(t) for t in found)
         match spec:
-            case ListSpec(None) if item is not None:
+            case ListSpec() if item is not None:
                 return ListSpec(item)
+            case MapSpec(held) if item is not None:
+                return MapSpec(held, item)
             case SetSpec(None, cls) if key is not None:
                 return SetSpec(key, cls)
             case DictSpec(()) if site in self.assume.tables:

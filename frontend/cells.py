@@ -41,11 +41,6 @@ def is_hashable(t: Type) -> bool:
     return t in _NUMBERS
 
 
-def has_tuples(t: Type) -> bool:
-    """Whether a type has tuples in lists."""
-    return isinstance(t, TupleType) or isinstance(t, ListType) and has_tuples(t.elem)
-
-
 def unite(a: Type, b: Type) -> Type:
     """The join of two types, in which containers that stand for one another are found together from here on."""
     match a, b:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
-from scriptc.frontend.cells import fresh, has_tuples, is_storable, unite
+from scriptc.frontend.cells import fresh, is_storable, unite
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
@@ -48,6 +48,7 @@ from scriptc.ir.types import (
     FLOAT,
     INT,
     NEVER,
+    NONE,
     DictType,
     Elem,
     JoinError,
@@ -621,8 +622,8 @@ class Context:
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and cell.type == NEVER and sites and not has_tuples(item):  # an empty list of the caller
-            self.assume.elements[sites[0]] = item
+        if cell.fixed and sites and (cell.type == NEVER or joined == OptionalType(cell.type) or cell.type == NONE):
+            self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
             self.fail(f"an argument {name} of {cell.type} cannot hold {item}")

@@ -18,6 +18,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    KnownSet,
     ObjectV,
     OneOf,
     SuperV,
@@ -136,6 +137,8 @@ class Lookup(Context):
         match owner:
             case Known(torch.nn.Module() as module):
                 return self.module_attribute(module, name)
+            case KnownSet():
+                return Bound(owner, name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):

@@ -97,8 +97,9 @@ class Operators(Alternatives, Texts, Tables):
             found = self.evaluate(function, a.obj, b.obj)
             sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
             return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
-        if op in ("BitOr", "BitAnd", "BitXor", "Sub") and (made := self.table_operator(op, a, b)) is not None:
-            return made
+        if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            made = self.table_operator(op, a, b)
+            return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")

@@ -99,7 +99,7 @@ class Signature:
             result = elem if result is None else _merged(result, elem) if elem is not None else None
             if result is None:
                 return False, None
-        return not isinstance(result, KnownSpec), result
+        return True, result
 
     def item(self, value: Any, name: str, key: bool) -> Spec | None:
         """The type of an item, or key; None for what run-time containers do not hold."""

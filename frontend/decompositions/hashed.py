@@ -67,9 +67,9 @@ def same_dict(a: Any, b: Any) -> bool:
     return True
 
 
-def add_all(s: Any, items: Any) -> None:
+def add_all(add: Any, items: Any) -> None:
     for item in items:
-        s.add(item)
+        add(item)
 
 
 def within(a: Any, b: Any) -> bool:
@@ -87,11 +87,10 @@ def apart(a: Any, b: Any) -> bool:
     return True
 
 
-def common(a: Any, items: Any, made: Any) -> Any:
+def add_common(add: Any, a: Any, items: Any) -> None:
     for item in items:
         if item in a:
-            made.add(item)
-    return made
+            add(item)
 
 
 def same_set(a: Any, b: Any) -> bool:

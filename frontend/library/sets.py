@@ -9,7 +9,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import is_run_time
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_set_like
-from scriptc.frontend.values import AV, Known, KnownSet, Made, Tup, is_dict, is_set, made_of
+from scriptc.frontend.values import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
 
 
 @serves("builtins.set")
@@ -45,11 +45,21 @@ def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
 def _add(r: Reader, target: AV, items: AV) -> None:
     """target.update(items) of a run-time set."""
     if not (is_set(items) or is_dict(items)):
-        r.call(Known(hashed.add_all), [target, items], {})
+        r.call(Known(hashed.add_all), [_adder(r, target), items], {})
         return
     table, other = r.value(target), r.value(items)
     r.widen(table.type, 0, r.key_type(items))
     r.effect("set.merge", [table, other])
+
+
+def _adder(r: Reader, target: AV) -> AV:
+    """A function that adds to a run-time set, of whatever class."""
+
+    def add_item(item: AV) -> AV:
+        r.set_add(target, item)
+        return Known(None)
+
+    return Native(add_item)
 
 
 def _run_time(r: Reader, av: AV) -> AV:
@@ -131,7 +141,9 @@ def intersection(r: Reader, s: AV, *others: AV) -> AV:
         if is_set_like(other):
             s = _result(r, "set.and", s, other)
         else:
-            s = r.call(Known(hashed.common), [_run_time(r, s), other, _like(r, s)], {})
+            found = _like(r, s)
+            r.call(Known(hashed.add_common), [_adder(r, found), _run_time(r, s), other], {})
+            s = found
     return s
 
 
