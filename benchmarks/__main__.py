@@ -7,6 +7,7 @@ import importlib
 
 BENCHMARKS = {
     "rnn": "recurrent nets: eager, torch.jit, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
+    "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
     "memory": "resident memory over many calls, and over one call of many iterations",
     "ulp": "error of the transcendental functions over all float32 inputs",

@@ -13,8 +13,9 @@ import torch
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
-from scriptc.frontend.lookup import Lookup, is_library
+from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
+from scriptc.frontend.outside import is_library
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.values import (
     AV,
@@ -124,10 +125,13 @@ class Calls(Objects, Lookup):
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
         if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
             kind = "dict"
-        if isinstance(func.owner, KnownSet):
-            pass
-        elif isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
-            self.fail(f"a {kind} from outside cannot be changed in compiled code", f"make a new one: {kind}(...)")
+        if (
+            isinstance(func.owner, Known)
+            and not isinstance(func.owner, KnownSet)
+            and func.name in _CHANGES.get(type(func.owner.obj), ())
+        ):
+            self.change_outside(func.owner.obj)
+            return Known(None)
         handler = METHODS.get((kind, func.name))
         if handler is not None:
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)

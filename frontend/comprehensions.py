@@ -8,7 +8,7 @@ from typing import Any
 from scriptc.frontend.context import Terminated, Walk
 from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
-from scriptc.frontend.lookup import is_library
+from scriptc.frontend.outside import is_library
 from scriptc.frontend.values import AV, GeneratorV, Known, Native, RangeV, Tup, Unbound
 from scriptc.ir.core import Block
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
+from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, is_storable, unite
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, Live, LiveNumber, ScalarSpec, TensorSpec
+from scriptc.frontend.specs import Guard, ScalarSpec
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -21,6 +22,7 @@ from scriptc.frontend.values import (
     Ident,
     Kinds,
     Known,
+    KnownLengthListV,
     KnownSet,
     ListV,
     Maybe,
@@ -39,7 +41,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Attr, Block, Module, Op, Param, Value
+from scriptc.ir.core import Attr, Block, Module, Op, Value
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
@@ -105,42 +107,6 @@ class Walk:
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
-
-
-class TableSite(NamedTuple):
-    """Where the keys, or items, of a run-time dict or set get their type."""
-
-    table: Any  # the site that makes it
-    part: str
-
-
-@dataclass
-class Assumptions:
-    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
-
-    elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
-    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
-    mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
-    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
-    untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
-    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
-    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
-
-
-@dataclass
-class Outside:
-    """What the entry depends on outside its arguments."""
-
-    guards: dict[Any, Guard] = field(default_factory=dict)
-    live: list[Live] = field(default_factory=list)
-    numbers: list[LiveNumber] = field(default_factory=list)
-    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
-    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
-    objects: list[AV] = field(default_factory=list)  # arguments that have a place
-    slots: dict[tuple[int, Any], int] = field(default_factory=dict)  # of these, what is stored to, by number
-    forms: list[AV] = field(default_factory=list)  # what is stored there
-    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
 
 
 class Context:
@@ -245,6 +211,18 @@ class Context:
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
         raise NotImplementedError
 
+    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+        raise NotImplementedError
+
+    def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        raise NotImplementedError
+
+    def change_outside(self, obj: Any) -> None:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
@@ -341,8 +319,8 @@ class Context:
         raise NotImplementedError
 
     # ---- objects and dicts ----
-    def items_of(self, av: DictV | ObjectV) -> dict[Any, AV]:
-        """What an object or dict holds now."""
+    def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
+        """What an object, dict or list of known length holds now."""
         content = self.heap.get(av.ident)
         if isinstance(content, (OneOf, Moved)):
             self.promote(av)
@@ -350,7 +328,8 @@ class Context:
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
         if isinstance(content, Moved):
             self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")
-        return content.items if isinstance(content, Content) else av.items
+        made = av.first if isinstance(av, KnownLengthListV) else av.items
+        return content.items if isinstance(content, Content) else made
 
     def promote(self, av: AV) -> None:
         """From the next reading on, a dict or set made in compiled code has run-time keys; returns where it cannot."""
@@ -359,13 +338,20 @@ class Context:
             self.assume.tables |= sites
             raise Restart
 
-    def set_items(self, av: DictV | ObjectV, items: dict[Any, AV]) -> None:
-        before = self.items_of(av)
-        self.heap[av.ident] = Content(items, av.items)
-        self.note_change(av, before, items)
+    def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
+        old = self.items_of(av)
+        self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
+        self.items_changed(av, old, items)
 
-    def note_change(self, av: DictV | ObjectV, before: dict[Any, AV], items: dict[Any, AV]) -> None:
-        raise NotImplementedError
+    def edit(self, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
+        """Changes a list of known length as `change` changes its items; the value is what that returns."""
+        items = av.items
+        try:
+            result = change(items)
+        except (IndexError, ValueError) as e:
+            self.raises_at_run_time(type(e).__name__, str(e))
+        self.set_items(av, dict(enumerate(items)))
+        return result
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -383,6 +369,9 @@ class Context:
         if isinstance(node, Loc):
             return node
         return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
+
+    def fetched(self, list_value: Value, index: Value) -> AV:
+        raise NotImplementedError
 
     def fail(self, message: str, hint: str | None = None, node: ast.AST | None = None) -> NoReturn:
         raise UserError(self.loc_of(node), message, hint)
@@ -474,6 +463,13 @@ class Context:
             self.effect("yield", [value])
         types = [OptionalType(value.type)]
         return self.builder.op("if", [is_none], self.loc, regions=[absent, present], types=types).result
+
+    def stored(self, target: ListV, item: AV) -> Value:
+        """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
+        try:
+            return self.list_item(item)
+        except UserError as e:
+            self.keep_length(target, e.message)
 
     def type_of(self, av: AV) -> Type | None:
         """The type of a number or tensor, without building anything; None for all else."""
@@ -579,7 +575,7 @@ class Context:
     def mutate(self, av: ListV) -> Value:
         """The run-time list, which is about to change."""
         if av.value is None:
-            self.fail("a list whose items have no common type cannot be changed", "use one type of items, or a tuple")
+            self.keep_length(av, "a list whose items have no common type cannot be changed here")
         if av.items is not None or av.observed:
             if av.site is not None and (av.observed or av.site not in self.assume.mutated):
                 self.assume.mutated.add(av.site)
@@ -588,8 +584,16 @@ class Context:
             av.items = None
         return av.value
 
+    def keep_length(self, av: ListV, reason: str) -> NoReturn:
+        """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
+        cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+        sites = {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
+        self.keep_sites(sites, cell, reason, "use one type of items in a list, or one list for each")
+
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
+        if site in self.assume.known_length:
+            return KnownLengthListV(dict(enumerate(items)), self)
         elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:
@@ -636,13 +640,21 @@ class Context:
             raise Restart
 
     def refuse(self, cell: Elem, message: str, hint: str) -> NoReturn:
-        """A container cannot hold something. One that is a dict with run-time keys may do as one with known keys."""
-        for site in [s for s, made in self.cells if made.find() is cell]:
+        """A container cannot hold something: a list may do as one of known length, a dict as one with known keys."""
+        sites = {site for site, made in self.cells if made.find() is cell}
+        for site in sites:
             if isinstance(site, TableSite) and site.table in self.assume.tables:
                 self.assume.tables.discard(site.table)
                 self.assume.untabled[site.table] = message
                 raise Restart
-        self.fail(message, hint)
+        self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, message, hint)
+
+    def keep_sites(self, sites: set[Any], cell: Elem | None, message: str, hint: str) -> NoReturn:
+        sites -= {None, *self.assume.known_length}
+        if not sites or (cell is not None and cell.fixed):
+            self.fail(message, hint)
+        self.assume.known_length |= sites
+        raise Restart
 
     def settle_cells(self) -> None:
         """Reads again if ops were typed by what containers held before they were united with others."""
@@ -656,25 +668,6 @@ class Context:
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
-
-    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
-        """A tensor that lives outside the call, read at each call."""
-        param = self.outside.param_of.get(id(tensor))
-        if param is None:
-            count = self.names_of_params.get(name, 0)
-            self.names_of_params[name] = count + 1
-            unique = f"{name}_{count}" if count else name
-            param = Param(unique, TensorType(spec.dtype, spec.sizes))
-            self.module.params[unique] = param
-            self.outside.param_of[id(tensor)] = param
-            self.outside.live.append(Live(unique, container, key, spec))
-            self.outside.keep.append(tensor)
-        elif not any(g.container is container and g.key == key for g in self.outside.live):
-            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
-            first = next(g for g in self.outside.live if g.name == param.name)
-            self.guard("DICT_IS", first.container, first.key, tensor)
-        hint = param.name.rpartition(".")[2]
-        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
 
 
 Handler = Callable[..., AV]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,14 +12,16 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
-from scriptc.frontend.arguments import Arguments, result
+from scriptc.frontend.arguments import Arguments
+from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
-from scriptc.frontend.context import Assumptions, NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
-from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
@@ -26,12 +29,12 @@ from scriptc.frontend.specs import (
     Guard,
     KnownSpec,
     Live,
-    LiveNumber,
+    LiveValue,
     ScalarSpec,
-    Slot,
     Spec,
+    Store,
 )
-from scriptc.frontend.values import AV, Dyn, Known, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
@@ -50,9 +53,8 @@ class Entry:
     result: Spec
     live: list[Live]
     guards: list[Guard]
-    numbers: list[LiveNumber]  # parameters of the entry function behind those of the arguments
-    slots: list[Slot]  # of arguments, what the entry may store to; `slot.set` and `slot.delete` number them
-    forms: list[Spec]  # what it stores there, by the form of `slot.set`
+    values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
+    stores: list[Store]  # by the number that `state.set` ops name
 
 
 class EntryReader(Arguments, Calls, Reader):
@@ -61,12 +63,13 @@ class EntryReader(Arguments, Calls, Reader):
     body: Block
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        for number, value in zip(self.outside.numbers, self.number_args, strict=True):
-            if number.container is container and number.key == key:
+        at = (id(container), key)
+        for value, known in self.number_args.items():
+            if known == at:
                 return Dyn(value)
         value = self.parameter({"i64": INT, "f64": FLOAT}[spec.kind], name)
-        self.number_args[value] = (id(container), key)
-        self.outside.numbers.append(LiveNumber(container, key, spec))
+        self.number_args[value] = at
+        self.outside.values.append(LiveValue(container, key, spec))
         return Dyn(value)
 
     def at_entry(self, make: Callable[[], AV]) -> AV:
@@ -95,18 +98,21 @@ def read(
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
-        specs = Signature(frozenset(assume.known_args), dynamic).of(arguments)
+        signature = Signature(frozenset(assume.known_args), dynamic)
+        specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
-            return _read_once(reader, func, receiver, specs)
+            return _read_once(reader, func, receiver, specs, signature)
         except Restart:
             continue
         except (CompileError, TypeError, RecursionError):
             raise
         except Exception as e:
+            if reader.stale:
+                continue
             loc = reader.loc if reader.frames else None
             raise InternalError(f"{type(e).__name__}: {e}", loc) from e
     raise InternalError(f"{func.__qualname__} was read {_MAX_READINGS} times without settling")
@@ -116,7 +122,9 @@ def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec]) -> Entry:
+def _read_once(
+    reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature
+) -> Entry:
     try:
         source = source_of(func)
     except SourceError as e:
@@ -126,23 +134,33 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     reader.frames.append(frame)
     body = reader.body = reader.builder.block
     reader.node = source.node
-    if receiver is not None:
+    wrapper = inspect.unwrap(func) is not func
+    if receiver is not None and not wrapper:
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
         specs[i] = arg = ArgSpec(arg.name, reader.filled(arg.spec, arg.name))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
-    if receiver is None and specs:
+    if wrapper:
+        given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
+        positional, named = _as_given(reader, inspect.signature(func), receiver, given)
+        reader.bind(
+            frame, source.node.args, positional, named, [], [None] * len(source.node.args.kwonlyargs), func.__name__
+        )
+    elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
     reader.enter(frame)
+    reader.open_slots(signature)
     try:
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
-        if not reader.errors:
+        if not reader.errors and not reader.stale:
             found, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
+    if reader.stale:
+        raise Restart
     reader.settle_cells()
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
@@ -151,11 +169,28 @@ def _read_once(reader: EntryReader, func: FunctionType, receiver: Any, specs: li
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    outside = reader.outside
-    slots = [Slot(place, key) for place, key in outside.slots]
-    return Entry(
-        reader.module, specs, found, outside.live, list(outside.guards.values()), outside.numbers, slots, reader.forms()
-    )
+    outside, stores = reader.outside, [t.store() for t in reader.targets.values()]
+    return Entry(reader.module, specs, found, outside.live, list(outside.guards.values()), outside.values, stores)
+
+
+def _as_given(
+    reader: EntryReader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
+) -> tuple[list[AV], dict[str, AV]]:
+    """Arguments of what a decorator wraps, as its wrapper gets them: by position, and by name."""
+    kinds = inspect.Parameter
+    positional: list[AV] = [] if receiver is None else [Known(receiver)]
+    named: dict[str, AV] = {}
+    for name, av in arguments.items():
+        match signature.parameters[name].kind:
+            case kinds.VAR_POSITIONAL:
+                positional += reader.iterate(av)
+            case kinds.VAR_KEYWORD:
+                named |= reader.items_of(av) if isinstance(av, DictV) else {}
+            case kinds.KEYWORD_ONLY:
+                named[name] = av
+            case _:
+                positional.append(av)
+    return positional, named
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:
@@ -180,6 +215,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         return KnownSpec(None), []
     try:
         for site in sites:
+            reader.check_returned(site.av, site.heap)
             site.av = reader.settled(site.av, site.heap)
             idents = list(identities(site.av))
             if len(set(idents)) < len(idents):
@@ -190,7 +226,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
         for site in sites:
             reader.builder = Builder.before(site.op)
             av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
-            spec, leaf_avs = result(av)
+            spec, leaf_avs = result_of(av)
             values = [reader.value(leaf) for leaf in leaf_avs]
             if found is not None and spec != found:
                 raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")

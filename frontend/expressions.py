@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from scriptc.frontend.comprehensions import Comprehensions
-from scriptc.frontend.context import Poisoned
+from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
+from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
 from scriptc.frontend.tables import is_dict_like
 from scriptc.frontend.text import Texts
@@ -23,6 +25,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    KnownLengthListV,
     ListV,
     Maybe,
     ObjectV,
@@ -37,7 +40,8 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import INT, NONE, ListType, OptionalType, TupleType
+from scriptc.ir.core import Value
+from scriptc.ir.types import INT, NEVER, NONE, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 
@@ -70,6 +74,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
     def load(self, name: str) -> AV:
         """The value of a name: local, of an enclosing function, captured, global or builtin."""
         frame: Frame | None = self.frame
+        if name not in self.frame.locals and name in local_names(self.frame.source.node):
+            self.unbound(name)  # no path has come to where it is assigned
         while frame is not None:
             if name in frame.locals or name in frame.cells:
                 return self.bound(frame, name)
@@ -83,13 +89,16 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             return Known(getattr(builtins, name))
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
+    def unbound(self, name: str) -> NoReturn:
+        self.raises_at_run_time(
+            "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
+        )
+
     def bound(self, frame: Frame, name: str) -> AV:
         cell = frame.cells.get(name)
         av = self.heap[cell] if cell is not None else frame.locals[name]
         if isinstance(av, Unbound):
-            self.raises_at_run_time(
-                "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
-            )
+            self.unbound(name)
         if isinstance(av, Maybe):
             self.effect("check.bound", [self.value(av.flag)], name=name)
             if frame is self.frame and cell is None:
@@ -251,17 +260,27 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             if isinstance(owner, ListV):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
+        if isinstance(owner, ListV) and owner.value is None:
+            return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
                 self.raises_at_run_time("IndexError", "list index out of range")
             list_value = self.value(owner)
             assert isinstance(list_value.type, ListType)
-            return self.wrap(self.build("list.get", [list_value, self.integer(index)]))
+            return self.fetched(list_value, self.integer(index))
         if isinstance(owner, ListV):
             return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
-            return self.pick(owner, list(owner.items), self.known(index, "an index into a tuple of different types"))
+            return self.pick(owner, list(owner.items), self.known_index(index))
         self.fail(f"this subscript of {describe(owner)} is not supported yet")
+
+    def fetched(self, list_value: Value, index: Value) -> AV:
+        """An item of a run-time list."""
+        found = self.build("list.get", [list_value, index])
+        if found.type == NEVER:  # nothing was ever put into the list
+            self.effect("unreachable", ())
+            raise Terminated
+        return self.wrap(found)
 
     def wrap(self, value: Any) -> AV:
         if isinstance(value.type, TupleType):
@@ -293,6 +312,12 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def known_index(self, index: AV) -> int | slice:
+        what = "an index into values of different types"
+        if not self.is_slice(index):
+            return operator.index(self.known(index, what))
+        return slice(*(self.known(part, what) for part in shape_of_slice(index)))
 
     def pick(self, owner: AV, items: list[AV], index: int | slice) -> AV:
         if isinstance(index, slice):
@@ -343,22 +368,38 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
             self.copy_into(view, source)
+        elif isinstance(owner, KnownLengthListV):
+            place = self.known_index(index)
+            if isinstance(place, slice):
+                self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
+            else:
+                self.edit(owner, lambda items: items.__setitem__(place, value))
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
                 self.fail("assignment to a slice with a step is not supported", "assign item by item")
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
-            item, target = self.list_item(value), self.mutate(owner)
+            item = self.stored(owner, value)
+            target = self.mutate(owner)
             self.widen(target.type, 0, item.type)
             self.effect("list.set", [target, self.integer(index), item])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
+        elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
+            self.set_slot(slot, value)
+        elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
+            self.change_outside(owner.obj)
         else:
             self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
 
     def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
         """owner[start:stop] = value"""
+        if isinstance(owner, KnownLengthListV):
+            first, last = (self.known(Dyn(bound), "a bound of a list of different types") for bound in (start, stop))
+            new = self.iterate(value)
+            self.edit(owner, lambda items: items.__setitem__(slice(first, last), new))
+            return
         other = value if isinstance(value, ListV) else self.call(Known(list), [value], {})
         added = self.value(other)
         assert isinstance(added.type, ListType)
@@ -375,10 +416,15 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             self.set_items(owner, items)
         elif is_dict(owner):
             self.table_delete(owner, index)
+        elif isinstance(owner, KnownLengthListV):
+            place = self.known_index(index)
+            self.edit(owner, lambda items: items.__delitem__(place))
         elif isinstance(owner, ListV) and self.is_slice(index):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])
+        elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
+            self.change_outside(owner.obj)
         else:
             self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
 
@@ -395,10 +441,9 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
         if isinstance(owner, ObjectV):
             self.set_attribute(owner, name, value)
             return
-        self.fail(
-            f"assignment to the attribute '{name}' is not supported yet: compiled code does not keep state between calls",
-            "pass the state in as an argument and return the new one",
-        )
+        if not isinstance(owner, Known):
+            self.fail(f"assignment to the attribute '{name}' of {describe(owner)} is not supported")
+        self.store_outside(owner.obj, name, value)
 
     def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
         """A copy of a tensor with a value where tensors index it."""

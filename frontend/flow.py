@@ -8,7 +8,21 @@ from typing import Any
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
-from scriptc.frontend.values import AV, Content, DictV, Ident, Known, Maybe, Moved, ObjectV, OneOf, Poison, Unbound
+from scriptc.frontend.values import (
+    AV,
+    Content,
+    DictV,
+    Ident,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    Unbound,
+    home_of,
+)
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
@@ -112,16 +126,21 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, ObjectV)) or part.place is not None:
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
+                return part
+            if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
             content = env.get(part.ident)
             if isinstance(content, Moved):
                 return part
-            items = content.items if isinstance(content, Content) else part.items
+            made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+            items = content.items if isinstance(content, Content) else made
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
-                return DictV(held, part.ident, sites=part.sites, made=part.made)
-            return ObjectV(part.cls, held, part.ident)
+                return DictV(held, part.ident, part.home, part.sites, part.made)
+            if isinstance(part, KnownLengthListV):
+                return KnownLengthListV(held, part.reader, part.ident, part.home)
+            return ObjectV(part.cls, held, part.ident, part.home)
 
         return replaced(av, swap)
 
@@ -158,7 +177,7 @@ class Flow(Context):
         for env in envs:
             seen: set[Ident] = set()
             for key in plans:
-                if plans[key].key() == "Poison" or not isinstance(key, str):
+                if plans[key].key() == "Poison" or isinstance(env.get(key), (Content, Moved)):
                     continue
                 for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:
@@ -249,7 +268,8 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 def identities(av: AV) -> Iterator[Ident]:
     """The objects that a value is or holds, arguments aside."""
-    if isinstance(av, (DictV, ObjectV)) and av.place is not None:
+    home = home_of(av)
+    if home is not None and home.place is not None:
         return
     ident = identity_of(av)
     if ident is not None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.frontend.context import Context, Terminated, Walk
+from scriptc.frontend.context import Context, Walk
+from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
     GeneratorV,
     Known,
+    KnownLengthListV,
     ListV,
     ObjectV,
     OneOf,
@@ -27,7 +30,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import NEVER, ListType
+from scriptc.ir.types import ListType
 
 _UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
 
@@ -68,6 +71,8 @@ class Iteration(Context):
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
                 found = self.present(av, "TypeError", "'NoneType' object is not iterable")
+                if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
+                    found = self.split(found, lambda a: Tup(self.iterate(a)))  # tuples of different classes
                 if isinstance(found, OneOf):
                     self.fail(f"iteration over {describe(found)} is not supported", "test its type first")
                 return self.iteration(found, site)
@@ -77,6 +82,8 @@ class Iteration(Context):
                 return self.walk_table(av)
             case Dyn() if is_dict(av) or is_set(av):
                 return self.walk_table(av)
+            case KnownLengthListV():
+                return Walk(items=self.current_items(av))
             case ListV(items=list() as items):
                 self.observe(av)
                 return Walk(items=list(items))
@@ -113,12 +120,28 @@ class Iteration(Context):
                 return Walk(items=self.known_items(obj))
         self.fail(f"iteration over {describe(av)} is not supported in compiled code")
 
+    def current_items(self, av: KnownLengthListV) -> Iterator[AV]:
+        """The items one by one; as in Python, the loop that walks a list may change it."""
+        i = 0
+        while i < len(av.items):
+            yield av.items[i]
+            i += 1
+
     def iterated_object(self, av: ObjectV) -> AV:
         """What the __iter__ of an object returns, where that is iter() of something."""
+        if av.cls is SequenceIterator:
+            return self.rest_of(av)
         found = self.special(av, "__iter__", [])
         if found is None:
             self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
         return found
+
+    def rest_of(self, av: ObjectV) -> AV:
+        """What an iterator has not given yet; nothing is left of it behind this."""
+        items = self.items_of(av)
+        rest = self.subscript(items["sequence"], Tup([items["at"], Known(None), Known(None)], slice))
+        self.set_items(av, {**items, "at": self.call(Known(len), [items["sequence"]], {})})
+        return rest
 
     def walk_list(self, av: ListV) -> Walk:
         value = av.value
@@ -126,11 +149,7 @@ class Iteration(Context):
         length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
 
         def item(i: Dyn) -> AV:
-            found = self.build("list.get", [value, i.value])
-            if found.type == NEVER:  # the list is empty
-                self.effect("unreachable", ())
-                raise Terminated
-            return self.wrap(found)
+            return self.fetched(value, i.value)
 
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 

@@ -12,18 +12,17 @@ from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import (
     AV,
-    DictV,
     Dyn,
     Kinds,
     Known,
     ListV,
     Maybe,
     Moved,
-    ObjectV,
     OneOf,
     Poison,
     Unbound,
     describe,
+    home_of,
     made_of,
 )
 from scriptc.ir.core import Value
@@ -165,7 +164,7 @@ class OneOfPlan(Plan):
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
-        elif isinstance(av, Unbound):
+        elif isinstance(av, (Unbound, Poison)):
             yield ctx.const(0)
             held = {}
         else:
@@ -200,9 +199,8 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     ):
         return Same(first)
     ident = identity_of(first)
-    before = (
-        isinstance(first, (DictV, ObjectV)) and first.place is not None or ident is not None and ident.serial < mark
-    )
+    home = home_of(first)
+    before = home is not None and home.place is not None or ident is not None and ident.serial < mark
     if before and all(identity_of(a) is ident for a in avs):
         return Same(first)  # one object that was there before; its content is joined by itself
     shapes = [shape_of(a) for a in avs]

@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.context import Context
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import ScalarSpec, TensorSpec
+from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
+from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
+from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -27,7 +28,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
+from scriptc.ir.core import Param
 from scriptc.ir.types import ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -35,63 +36,17 @@ _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
 
 
-def is_library(module_name: str | None) -> bool:
-    """Whether a module belongs to torch, Python or scriptc, whose names are taken not to change."""
-    root = (module_name or "").partition(".")[0]
-    return root in (
-        "scriptc",
-        "torch",
-        "math",
-        "operator",
-        "builtins",
-        "typing",
-        "functools",
-        "itertools",
-        "warnings",
-        "collections",
-        "enum",
-        "dataclasses",
-        "copy",
-        "scriptc",
-    )
-
-
-def dtype_name(dtype: torch.dtype) -> str | None:
-    return FROM_TORCH.get(str(dtype).removeprefix("torch."))
-
-
-def torch_dtype(name: str) -> torch.dtype:
-    dtype = getattr(torch, TORCH_NAMES[name])
-    assert isinstance(dtype, torch.dtype)
-    return dtype
-
-
-def refuse_tensor(t: torch.Tensor) -> str | None:
-    """Why a tensor cannot take part in compiled code, None if it can."""
-    if type(t) not in (torch.Tensor, torch.nn.Parameter) and not isinstance(t, torch.nn.Buffer):
-        return f"it is a {type(t).__name__}, a subclass of Tensor"
-    if isinstance(t, torch._subclasses.FakeTensor):
-        return "it is a fake tensor"
-    if t.is_nested or t.layout != torch.strided:
-        return f"its layout is {'nested' if t.is_nested else t.layout}, and only strided tensors are supported"
-    if t.is_quantized:
-        return "it is quantized"
-    if t.device.type != "cpu":
-        return f"it is on {t.device}, and only the CPU is supported"
-    if t.is_conj() or t.is_neg():
-        return "it is a lazy conj or neg view; call resolve_conj() or resolve_neg() first"
-    if dtype_name(t.dtype) is None:
-        return f"its dtype {t.dtype} is not supported"
-    return None
-
-
-class Lookup(Context):
+class Lookup(State):
     """Mixin: reads Python objects around the compiled function."""
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
         """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
+        if (slot := self.slots.get((id(container), key))) is not None:
+            return self.slot_value(slot)
         if isinstance(obj, torch.Tensor):
             return self.live_tensor(obj, container, key, name)
+        if type(obj) in (list, dict):
+            self.found[id(obj)] = container, key
         if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
             return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
         if guarded:
@@ -105,6 +60,25 @@ class Lookup(Context):
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
+
+    def param(self, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
+        """A tensor that lives outside the call, read at each call."""
+        param = self.outside.param_of.get(id(tensor))
+        if param is None:
+            count = self.names_of_params.get(name, 0)
+            self.names_of_params[name] = count + 1
+            unique = f"{name}_{count}" if count else name
+            param = Param(unique, TensorType(spec.dtype, spec.sizes))
+            self.module.params[unique] = param
+            self.outside.param_of[id(tensor)] = param
+            self.outside.live.append(Live(unique, container, key, spec))
+            self.outside.keep.append(tensor)
+        elif not any(g.container is container and g.key == key for g in self.outside.live):
+            self.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
+            first = next(g for g in self.outside.live if g.name == param.name)
+            self.guard("DICT_IS", first.container, first.key, tensor)
+        hint = param.name.rpartition(".")[2]
+        return Dyn(self.builder.op("param", (), self.loc, names=[hint], types=[param.type], name=param.name).result)
 
     def free_name(self, frame: Frame, func: FunctionType, name: str) -> AV:
         """A name that the function does not bind: captured, global or builtin."""
@@ -219,8 +193,10 @@ class Lookup(Context):
     def module_attribute(self, module: torch.nn.Module, name: str) -> AV:
         """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
         own = module.__dict__
+        if (slot := self.attribute_slot(module, name)) is not None:
+            return self.slot_value(slot)
         if name in ("_parameters", "_buffers", "_modules"):
-            return DictV({k: self.module_attribute(module, k) for k in own[name]})
+            return DictV({k: self.module_attribute(module, k) for k in own[name]}, is_argument=True)
         found = getattr(type(module), name, _ABSENT)
         is_data = hasattr(type(found), "__set__")
         if name in own and not is_data:
@@ -261,7 +237,7 @@ class Lookup(Context):
             return Bound(Known(obj), name, raw)
         if isinstance(raw, torch.Tensor):
             self.fail(f"the tensor '{name}' is an attribute of a class", "register it as a buffer")
-        return Known(getattr(obj, name))
+        return self.element(Known(getattr(obj, name)))
 
     def known_attribute(self, obj: Any, name: str) -> AV:
         if isinstance(obj, ModuleType):
@@ -281,12 +257,14 @@ class Lookup(Context):
                 owner = next((c for c in obj.__mro__ if name in c.__dict__), obj)
                 self.guard("TYPE_ATTR_IS", obj, name, owner.__dict__.get(name, found))
             return Known(found)
+        if (slot := self.attribute_slot(obj, name)) is not None:
+            return self.slot_value(slot)
         if isinstance(own, dict) and name in own and not is_library(type(obj).__module__):
             return self.outside_value(own[name], own, name, name, guarded=True)
         raw = getattr(type(obj), name, _ABSENT)
         if raw is not _ABSENT and not is_library(type(obj).__module__):
             return self.class_attribute(obj, type(obj), raw, name)
-        return self.evaluate(getattr, obj, name)
+        return self.element(self.evaluate(getattr, obj, name))
 
     def python_module_attribute(self, module: ModuleType, name: str) -> AV:
         if name not in module.__dict__:
@@ -317,7 +295,9 @@ class Lookup(Context):
             if key not in obj:
                 self.raises_at_run_time("KeyError", repr(key))
             return self.outside_value(obj[key], obj, key, str(key), guarded=True)
-        if isinstance(obj, list):
+        if (slot := self.item_slot(obj, Known(key))) is not None:
+            return self.slot_value(slot)
+        if isinstance(obj, list) and not self.has_item_slots(obj):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
         return self.element(self.evaluate(lambda o, k: o[k], obj, key))
 
@@ -366,6 +346,8 @@ class Lookup(Context):
         if isinstance(obj, dict):
             self.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
             return [Known(k) for k in obj]
+        if isinstance(obj, list) and self.has_item_slots(obj):
+            return [self.slot_value(self.slots[id(obj), i]) for i in range(len(obj))]
         if isinstance(obj, list):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
         if isinstance(obj, (tuple, list, str, range, set, frozenset)):

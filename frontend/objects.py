@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections import defaultdict
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Generic, Protocol
@@ -13,73 +12,10 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.lookup import is_library
+from scriptc.frontend.outside import is_library
 from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
 
 _PLAIN_BASES = (object, Generic, Protocol)
-
-
-class Maker:
-    """Makes an object of its attributes, for results of an entry; equal makers make equal objects."""
-
-    def __init__(self, cls: type, names: tuple[str, ...]):
-        self.cls = cls
-        self.names = names
-        self.__name__ = cls.__name__
-
-    def __call__(self, values: Sequence[Any]) -> Any:
-        made: Any = object.__new__(self.cls)
-        for name, value in zip(self.names, values, strict=True):
-            object.__setattr__(made, name, value)
-        return made
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
-
-    def __hash__(self) -> int:
-        return hash((self.cls, self.names))
-
-
-class DictMaker:
-    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
-
-    def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
-        self.cls = cls
-        self.factory = factory
-        self.keys = keys
-        self.__name__ = cls.__name__
-
-    def __call__(self, items: Any) -> Any:
-        found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
-        return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DictMaker) and self._form() == other._form()
-
-    def __hash__(self) -> int:
-        return hash((self.cls, self.keys))
-
-    def _form(self) -> tuple[Any, ...]:
-        return self.cls, self.factory, self.keys
-
-
-class Chooser:
-    """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
-
-    def __init__(self, tags: tuple[int, ...]):
-        self.tags = tags
-        self.__name__ = "one of several kinds"
-
-    def __call__(self, values: Sequence[Any]) -> Any:
-        if values[0] not in self.tags:  # itself part of an alternative that was not taken
-            return None
-        return values[1 + self.tags.index(values[0])]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Chooser) and self.tags == other.tags
-
-    def __hash__(self) -> int:
-        return hash(self.tags)
 
 
 class Objects(Alternatives):

@@ -23,6 +23,7 @@ from scriptc.frontend.values import (
     Dyn,
     Kinds,
     Known,
+    KnownLengthListV,
     KnownSet,
     ListV,
     ObjectV,
@@ -497,7 +498,8 @@ class Operators(Alternatives, Texts, Tables):
         if isinstance(a, KnownSet):
             self.promote(a)
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
-            self.fail(f"a {self.type_name(a)} from outside cannot be changed in compiled code", "make a new one")
+            self.change_outside(a.obj)
+            return a
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
@@ -510,7 +512,10 @@ class Operators(Alternatives, Texts, Tables):
         return self.binary(op, a, b)
 
     def append(self, target: ListV, item: AV) -> None:
-        value = self.list_item(item)
+        if isinstance(target, KnownLengthListV):
+            self.edit(target, lambda items: items.append(item))
+            return
+        value = self.stored(target, item)
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
         self.effect("list.append", [list_value, value])

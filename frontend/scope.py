@@ -144,6 +144,14 @@ def declared(node: ast.FunctionDef | ast.Lambda) -> dict[str, type[ast.Global] |
 
 
 @lru_cache(maxsize=4096)
+def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
+    """Names that a function's own statements bind, those shared with inner functions apart."""
+    if isinstance(node, ast.Lambda):
+        return frozenset()
+    return assigned(node.body) - declared(node).keys() - shared_names(node)
+
+
+@lru_cache(maxsize=4096)
 def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     """Variables of a function that functions inside it assign."""
     if isinstance(node, ast.Lambda):

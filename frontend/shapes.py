@@ -12,8 +12,10 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Formatted,
+    Home,
     Ident,
     Known,
+    KnownLengthListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -43,14 +45,16 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
-        case DictV(items, place=place, sites=sites, made=made):
+        case DictV(items, home=home, sites=sites, made=made):
             return _keyed(
-                ("dict", place, made), items, lambda held: DictV(held, place=place, sites=sites, made=made)
+                ("dict", _living(home), made), items, lambda held: DictV(held, home=home, sites=sites, made=made)
             )  # fmt: skip
         case ViewV(table, part):
             return Shape(("view", part), [table], lambda parts: ViewV(parts[0], part))
-        case ObjectV(cls, items, place=place):
-            return _keyed(("object", cls, place), items, lambda held: ObjectV(cls, held, place=place))
+        case KnownLengthListV(first=items, reader=reader, home=home):
+            return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
+        case ObjectV(cls, items, home=home):
+            return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first):
             return _keyed(("content",), items, lambda held: Content(held, first))
         case Bound(owner, name, func):
@@ -78,6 +82,11 @@ def shape_of(av: AV) -> Shape | None:
     return None
 
 
+def _living(home: Home | None) -> Hashable:
+    """Equal for values that live at one place."""
+    return None if home is None else (id(home.owner), home.path)
+
+
 def _tuple(cls: type, items: Sequence[AV]) -> Shape:
     return Shape(("tuple", cls, len(items)), items, lambda parts: Tup(parts, cls))
 
@@ -88,7 +97,7 @@ def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict
 
 
 def identity_of(av: AV) -> Ident | None:
-    return av.ident if isinstance(av, (DictV, ObjectV)) else None
+    return av.ident if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
 
 
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:

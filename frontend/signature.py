@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.lookup import dtype_name, refuse_tensor
 from scriptc.frontend.objects import is_plain
+from scriptc.frontend.outside import dtype_name, refuse_tensor
 from scriptc.frontend.specs import (
     ArgSpec,
     DictSpec,
@@ -58,7 +58,9 @@ class Signature:
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if (found := self.container(value, name)) is not None:
             return found
-        if type(value) in (list, dict) or is_plain(type(value)) and hasattr(value, "__dict__"):
+        if type(value) is list or type(value) is dict and all(map(_is_constant, value)):
+            return self.structure(value, name)
+        if is_plain(type(value)) and hasattr(value, "__dict__"):
             return self.structure(value, name)
         return KnownSpec(value)
 
@@ -122,6 +124,12 @@ class Signature:
         dtype = dtype_name(value.dtype)
         assert dtype is not None
         return TensorSpec(dtype, (None,) * value.dim() if dynamic else tuple(value.shape))
+
+
+def _is_constant(key: Any) -> bool:
+    if type(key) is tuple:
+        return all(map(_is_constant, key))
+    return isinstance(key, (bool, int, float, str, enum.Enum, type(None)))
 
 
 def _merged(a: Spec, b: Spec) -> Spec | None:

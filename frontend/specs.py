@@ -192,20 +192,20 @@ def leaf_values(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
             yield from leaf_values(item, part)
 
 
+def placed(spec: Spec, value: Any) -> Iterator[Any]:
+    """The objects with a place that an argument is or holds, in order."""
+    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
+        yield value
+    for item, part in parts(spec, value):
+        yield from placed(item, part)
+
+
 @dataclass(frozen=True)
 class ArgSpec:
     """One parameter of the user's function."""
 
     name: str
     spec: Spec
-
-
-@dataclass(frozen=True)
-class Slot:
-    """An attribute or item of an argument that compiled code stores to: of the object at a place."""
-
-    place: int
-    key: Any
 
 
 @dataclass(frozen=True)
@@ -219,12 +219,27 @@ class Live:
 
 
 @dataclass(frozen=True)
-class LiveNumber:
-    """An int or float that is read at each call from where it lives, because it changes between calls."""
+class LiveValue:
+    """A value that is read at each call from where it lives, `container[key]`, because it changes between calls."""
 
-    container: dict[Any, Any]
+    container: Any
     key: Any
-    spec: ScalarSpec
+    spec: Spec
+
+
+@dataclass(frozen=True)
+class Store:
+    """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
+    path of keys leads to from it. An owner that is a PlaceSpec is an argument. A `state.set` says by number which of the
+    forms a value has. `direct` is the dict that held the attribute at entry, into which values may go without asking the
+    owner's class."""
+
+    name: str
+    owner: Any
+    key: Any
+    path: tuple[Any, ...] | None
+    direct: dict[Any, Any] | None
+    forms: tuple[Spec, ...]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,20 @@ from scriptc.frontend.loops import Loops
 from scriptc.frontend.matching import Matching
 from scriptc.frontend.scope import assigned, declared, shared_names
 from scriptc.frontend.unsupported import UNSUPPORTED
-from scriptc.frontend.values import AV, Closure, Dyn, Ident, Known, ListV, Poison, Tup, Unbound, describe, is_tensor
+from scriptc.frontend.values import (
+    AV,
+    Closure,
+    DictV,
+    Dyn,
+    Ident,
+    Known,
+    ListV,
+    Poison,
+    Tup,
+    Unbound,
+    describe,
+    is_tensor,
+)
 from scriptc.ir.core import Block
 
 
@@ -83,11 +96,15 @@ class Statements(Loops, Matching):
             case ast.Subscript():
                 owner, index = self.eval(node.target.value), self.eval(node.target.slice)
                 old = self.subscript(owner, index)
-                self.store_item(owner, index, self.inplace(op, old, self.eval(node.value)))
+                new = self.inplace(op, old, self.eval(node.value))
+                if new is not old or not isinstance(owner, (Known, DictV, ListV)):  # else it was changed in place
+                    self.store_item(owner, index, new)
             case _:
                 owner, name = self.eval(node.target.value), node.target.attr
                 old = self.attribute(owner, name)
-                self.store_attribute(owner, name, self.inplace(op, old, self.eval(node.value)))
+                new = self.inplace(op, old, self.eval(node.value))
+                if new is not old or not self.is_plain_attribute(owner, name):
+                    self.store_attribute(owner, name, new)
         return True
 
     def s_Delete(self, node: ast.Delete) -> bool:
@@ -105,8 +122,10 @@ class Statements(Loops, Matching):
                     self.delete(t)
             case ast.Subscript():
                 self.delete_item(self.eval(target.value), self.eval(target.slice))
+            case ast.Attribute() if isinstance(owner := self.eval(target.value), Known):
+                self.delete_attribute(owner.obj, target.attr)
             case _:
-                self.fail("del of an attribute is not supported in compiled code", "assign None to it")
+                self.fail("del of an attribute of an object made here is not supported", "assign None to it")
 
     def s_Assert(self, node: ast.Assert) -> bool:
         condition = self.test(node.test)

@@ -10,9 +10,23 @@ from scriptc.frontend.cells import fresh, is_hashable, unite
 from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, DictV, Dyn, Known, KnownSet, ListV, Made, Tup, ViewV, is_dict, is_set, made_of
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    KnownSet,
+    ListV,
+    Made,
+    Tup,
+    ViewV,
+    describe,
+    is_dict,
+    is_set,
+    made_of,
+)
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Container, DictType, SetType, TensorType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Container, DictType, SetType, TensorType, TupleType, Type, cells
 
 _PLAIN = (Made(dict), Made(set))
 _LARGE = 2.0**63
@@ -103,12 +117,14 @@ class Tables(Context):
         for item in sequence_items(av) or ():
             self.refuse_unhashable(item)
 
-    def own_key(self, av: AV, name: str) -> Value:
+    def own_key(self, table: AV, av: AV) -> Value:
         """The value of a key that is put into a run-time dict or set."""
         self.refuse_unhashable(av)
-        t = self.type_of_key(av)
+        t, held = self.type_of_key(av), self.value(table).type
         if t is None or not is_hashable(t):
-            self.fail(f"a {name} that changes at run time has no such keys", "use numbers, or tuples of numbers")
+            name = str(held).partition("<")[0]
+            message = f"a {name} that changes at run time cannot have {describe(av)} as a key"
+            self.refuse(cells(held)[0].find(), message, "use numbers, or tuples of numbers")
         return self.list_item(av)
 
     def as_key(self, av: AV, key: Type) -> tuple[AV, AV | None]:
@@ -204,7 +220,7 @@ class Tables(Context):
     def key_at(self, table: AV, place: AV) -> AV:
         return self.wrap(self.build("dict.key", [self.value(table), self.value(place)]))
 
-    def found(self, table: AV, key: AV) -> AV:
+    def key_place(self, table: AV, key: AV) -> AV:
         """The place of a key; KeyError."""
         place = self.place(table, key)
 
@@ -223,7 +239,7 @@ class Tables(Context):
         """table[key]"""
         made = made_of(table.type)
         if made.factory is None:
-            return self.at(table, self.found(table, key))
+            return self.at(table, self.key_place(table, key))
         factory, place = made.factory, self.place(table, key)
 
         def missing() -> AV:
@@ -236,17 +252,17 @@ class Tables(Context):
         return self.choose(self.compare("GtE", place, Known(0)), lambda: self.at(table, place), missing)
 
     def table_set(self, table: Dyn, key: AV, item: AV) -> None:
-        held, value = self.own_key(key, "dict"), self.list_item(item)
+        held, value = self.own_key(table, key), self.list_item(item)
         self.widen(table.type, 0, held.type)
         self.widen(table.type, 1, value.type)
         self.effect("dict.set", [table.value, held, value])
 
     def table_delete(self, table: AV, key: AV) -> None:
-        place = self.found(table, key)
+        place = self.key_place(table, key)
         self.effect("dict.remove", [self.value(table), self.value(place)])
 
     def set_add(self, table: AV, item: AV) -> None:
-        held = self.own_key(item, "set")
+        held = self.own_key(table, item)
         self.widen(self.value(table).type, 0, held.type)
         self.effect("set.add", [self.value(table), held])
 

@@ -12,10 +12,12 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import DictType, ListType, NeverType, SetType, TensorType, Type
 
 if TYPE_CHECKING:
+    from scriptc.frontend.context import Context
     from scriptc.frontend.frame import Frame
 
 
@@ -67,7 +69,6 @@ class ListV(AV):
     items: list[AV] | None = None
     site: Any = None
     observed: bool = False  # something was decided by `items`
-    place: int | None = None  # of an argument whose items have different types
 
 
 _serials = itertools.count()
@@ -113,13 +114,26 @@ class Made:
         return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
+    itself, of which `owner` is the place."""
+
+    owner: Any
+    path: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> PlaceSpec | None:
+        return self.owner if isinstance(self.owner, PlaceSpec) else None
+
+
 @dataclass(eq=False, slots=True)
 class DictV(AV):
     """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
 
     items: dict[Any, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    place: int | None = None  # of an argument: the caller sees changes
+    home: Home | None = None  # of the caller: changes are written back to it
     sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
     made: Made = Made(dict)
 
@@ -139,7 +153,7 @@ class ObjectV(AV):
     cls: type
     items: dict[str, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    place: int | None = None  # of an argument: the caller sees changes
+    home: Home | None = None  # of the caller: changes are written back to it
 
 
 @dataclass(eq=False, slots=True)
@@ -148,6 +162,25 @@ class SuperV(AV):
 
     after: type
     obj: AV
+
+
+class KnownLengthListV(ListV):
+    """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
+    like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
+    (`reader` is None for one that will not change any more)."""
+
+    __slots__ = ("first", "home", "ident", "reader")
+
+    def __init__(
+        self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None, home: Home | None = None
+    ):
+        self.value, self.site, self.observed = None, None, False
+        self.first, self.reader, self.ident, self.home = first, reader, ident or Ident(), home
+
+    @property
+    def items(self) -> list[AV]:  # type: ignore[override]
+        held = self.first if self.reader is None else self.reader.items_of(self)
+        return list(held.values())
 
 
 @dataclass(eq=False, slots=True)
@@ -274,6 +307,10 @@ def is_tensor(av: AV) -> bool:
 def tensor_type(av: AV) -> TensorType:
     assert isinstance(av, Dyn) and isinstance(av.type, TensorType)
     return av.type
+
+
+def home_of(av: AV) -> Home | None:
+    return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
 
 
 def is_dict(av: AV) -> bool:

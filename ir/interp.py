@@ -134,8 +134,8 @@ def reference(op_name: str) -> Callable[..., Any]:
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran. stores: what the
-    program stored outside, in order: (slot, form, leaves), form None where it deleted.
+    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran. state: what was set,
+    in order: (target, form, values).
     """
 
     def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
@@ -145,7 +145,7 @@ class Interpreter:
         self.module = module
         self.params = dict(params or {})
         self.warnings: list[tuple[str, str]] = []
-        self.stores: list[tuple[int, int | None, list[Any]]] = []
+        self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
@@ -316,6 +316,10 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        self.state.append((op.attrs["target"], op.attrs["form"], operands))
+        return ()
+
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")
         return ()
@@ -363,14 +367,6 @@ class Interpreter:
         if len(table) != length:
             what = "Set" if isinstance(table, set) else "dictionary"
             raise RuntimeError(f"{what} changed size during iteration")
-        return ()
-
-    def do_slot_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        self.stores.append((op.attrs["slot"], op.attrs["form"], operands))
-        return ()
-
-    def do_slot_delete(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        self.stores.append((op.attrs["slot"], None, []))
         return ()
 
     def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

@@ -162,6 +162,7 @@ class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
     DEFAULT_DTYPE_IS = 8
     GRAD_MODE_IS = 9
     DICT_KEYS_ARE = 10  # a dict has just the keys of the tuple `expected`, in that order
+    LIST_LENGTH_IS = 11
 
 
 class GuardSpec(NamedTuple):
@@ -172,11 +173,23 @@ class GuardSpec(NamedTuple):
 
 
 class Live(NamedTuple):
-    """A value read anew at every call: container[key] of a dict, or the contents of a closure cell."""
+    """A value read anew at every call: container[key] of a dict or list, or the contents of a closure cell."""
 
-    container: dict | CellType
+    container: dict | list | CellType
     key: Any
     spec: Spec
+
+
+class Store(NamedTuple):
+    """A place that the entry may set: the attribute `key` of `owner`, or with a path the item `key` of what the path of
+    keys leads to from it. An owner that is a Place is an argument. `direct`: the __dict__ that held the attribute at entry,
+    if new values may go straight there."""
+
+    owner: Any
+    key: Any
+    path: tuple[Any, ...] | None
+    direct: dict | None
+    forms: tuple[Spec, ...]
 
 
 class _Missing:
@@ -200,12 +213,11 @@ class VariantSpec:
     result: Spec
     live: tuple[Live, ...] = ()
     guards: tuple[GuardSpec, ...] = ()
+    stores: tuple[Store, ...] = ()  # by the numbers that sc_state_set is given
     positional: int | None = None  # parameters after so many are keyword-only
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
     exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
-    slots: tuple[tuple[int, object], ...] = ()  # what the entry may store to: a place and an attribute's name or a key
-    forms: tuple[Spec, ...] = ()  # what it stores there
 
 
 # ---- lowering ----
@@ -280,7 +292,8 @@ def _container_type(kind: Guard) -> Any:
         return CellType
     if kind in (Guard.DEFAULT_DTYPE_IS, Guard.GRAD_MODE_IS):
         return object
-    return {Guard.TYPE_ATTR_IS: type, Guard.LIST_ITEMS_ARE: (list, tuple)}.get(kind, dict)
+    sequences = {Guard.LIST_ITEMS_ARE: (list, tuple), Guard.LIST_LENGTH_IS: list}
+    return {Guard.TYPE_ATTR_IS: type, **sequences}.get(kind, dict)
 
 
 _SEQUENCES = (Guard.LIST_ITEMS_ARE, Guard.DICT_KEYS_ARE)
@@ -294,9 +307,14 @@ def _lower_guard(guard: GuardSpec) -> tuple:
 
 
 def _lower_live(live: Live) -> tuple:
-    if not isinstance(live.container, (dict, CellType)):
+    if not isinstance(live.container, (dict, list, CellType)):
         raise TypeError(f"live value in a {type(live.container).__name__}")
     return live.container, _interned(live.key), _lower(live.spec)
+
+
+def _lower_store(store: Store) -> tuple:
+    place = store.owner.number if isinstance(store.owner, Place) else -1
+    return place, store.owner, _interned(store.key), store.path, store.direct, tuple(map(_lower, store.forms))
 
 
 @cache
@@ -318,8 +336,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
     head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
-    slots = tuple((place, _interned(key)) for place, key in spec.slots)
-    return *head, slots, tuple(map(_lower, spec.forms)), spec.bind, spec.grad_call, dict(spec.exceptions)
+    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions)
 
 
 # ---- calling ----

@@ -5,7 +5,7 @@ import os
 from cffi import FFI
 
 _HERE = os.path.dirname(os.path.relpath(__file__))
-_SOURCES = ["bridge", "execute", "frame", "host", "match", "result", "spec", "tensor"]
+_SOURCES = ["bridge", "execute", "frame", "host", "match", "result", "spec", "store", "tensor"]
 
 ffibuilder = FFI()
 ffibuilder.cdef("""

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from scriptc.build import build
     from scriptc.compare import compare
     from scriptc.compiled import compile
+    from scriptc.explain import explain
     from scriptc.ir.errors import CompileError, InternalError
     from scriptc.load import load
 
 __version__ = "0.1.0"
-__all__ = ["CompileError", "InternalError", "build", "compare", "compile", "load"]
+__all__ = ["CompileError", "InternalError", "build", "compare", "compile", "explain", "load"]
 
 _HOMES = {
     "CompileError": "scriptc.ir.errors",
@@ -27,6 +28,7 @@ _HOMES = {
     "build": "scriptc.build",
     "compare": "scriptc.compare",
     "compile": "scriptc.compiled",
+    "explain": "scriptc.explain",
     "load": "scriptc.load",
 }
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import Spec, TensorSpec, is_leaf, leaf_values, leaves, parts
-from scriptc.gradients import Inputs
+from scriptc.frontend.specs import PlaceSpec, Spec, Store, is_leaf, leaf_values, parts, placed
+from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
 
@@ -34,61 +35,107 @@ class _Compiled(torch.autograd.Function):
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple)):
-        for v in value:
+    elif isinstance(value, (list, tuple, dict)):
+        for v in value.values() if isinstance(value, dict) else value:
             yield from _tensors(v)
     elif isinstance(value, dict):
         yield from _tensors(list(value.values()))
 
 
+def _at(store: Store, places: list[Any]) -> Store:
+    """A store whose owner is an argument, with that argument."""
+    return replace(store, owner=places[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
+
+
+def _container(store: Store) -> Any:
+    container = store.owner
+    for key in store.path or ():
+        container = container[key]
+    return container
+
+
+def _held(store: Store) -> Any:
+    """What a place that the call may have set holds now, None for nothing."""
+    if store.path is None:
+        return getattr(store.owner, store.key, None)
+    container = _container(store)
+    return container.get(store.key) if isinstance(container, dict) else container[store.key]
+
+
+def _hold(store: Store, value: Any) -> None:
+    if store.path is None:
+        setattr(store.owner, store.key, value)
+    else:
+        _container(store)[store.key] = value
+
+
 class GradCall:
     """Runs a call that autograd must see: once through the compiled code, inside an autograd.Function."""
 
-    def __init__(self, target: Target, entry: Entry, gradients: list[Inputs]):
+    def __init__(self, target: Target, entry: Entry, gradients: Dependencies):
         self.target = target
         self.entry = entry
-        self.stores_tensors = any(isinstance(leaf, TensorSpec) for form in entry.forms for leaf in leaves(form))
         self.gradients = gradients
 
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
         inputs: list[Any] = [leaf for a in self.entry.args for _, leaf in leaf_values(a.spec, arguments[a.name])]
-        inputs += [None] * len(self.entry.numbers)
+        inputs += [leaf for v in self.entry.values for _, leaf in leaf_values(v.spec, v.container[v.key])]
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
-        if requires and self.stores_tensors:
-            raise NotImplementedError(
-                f"{self.target.name} stores tensors in its arguments, which is not supported where gradients are recorded: "
-                "call it under torch.no_grad(), or return the tensors"
-            )
-        differentiable = [bool(g & requires) for g in self.gradients]
-        if not any(differentiable):
+        differentiable = [bool(g & requires) for g in self.gradients.results]
+        places = [v for a in self.entry.args for v in placed(a.spec, arguments[a.name])]
+        stores = [_at(self.entry.stores[i], places) for i, g in self.gradients.targets.items() if g & requires]
+        lists = [inputs[i] for i, g in self.gradients.lists.items() if g & requires]
+        if not any(differentiable) and not stores and not lists:
             return run(*args, **kwargs)
         given = {id(t) for value in inputs for t in _tensors(value)}
         box: list[Any] = []
+        raised: list[BaseException] = []
         flags = iter(differentiable)
         marked: list[torch.Tensor] = []
 
         def once() -> list[torch.Tensor]:
-            with torch.no_grad():
-                box.append(run(*args, **kwargs))
-            self._collect(self.entry.result, box[0], flags, given, marked)
+            try:
+                with torch.no_grad():
+                    box.append(run(*args, **kwargs))
+                self._collect(self.entry.result, box[0], flags, given, marked)
+            except Exception as e:  # what was set before it was raised requires grad all the same
+                raised.append(e)
+            for value in [*map(_held, stores), *lists]:
+                _mark(value, given, marked)
             return marked
 
         sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
         outputs = _Compiled.apply(self.target.name, once, *sources)
         replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
+        for store in stores:
+            held = _held(store)
+            if any(id(t) in replaced for t in _tensors(held)):
+                _hold(store, _rebuild(held, replaced))
+        for value in lists:
+            _rebuild(value, replaced)
+        if raised:
+            raise raised[0]
         return _rebuild(box[0], replaced)
 
     def _collect(self, spec: Spec, value: Any, flags: Iterator[bool], given: set[int], out: list[torch.Tensor]) -> None:
         """Results that are to require grad: not those that are arguments themselves."""
         if is_leaf(spec):
             if next(flags):
-                seen = {id(t) for t in out}
-                out += [t for t in _tensors(value) if id(t) not in given and id(t) not in seen]
+                _mark(value, given, out)
             return
         for item, part in parts(spec, value):
             self._collect(item, part, flags, given, out)
+
+
+def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
+    """Adds new floating tensors of a value, once each, to those that are to require grad."""
+    seen = {id(t) for t in out}
+    for t in _tensors(value):
+        if id(t) not in given and id(t) not in seen and t.is_floating_point():
+            seen.add(id(t))
+            out.append(t)
 
 
 def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:

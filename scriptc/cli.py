@@ -21,11 +21,12 @@ be dotted (model.encoder). Arguments of the call that is compiled: --args "torch
 with torch and the target's module; without --args, NAME_args or example_args of that module (a tuple, or a function
 that returns one).
 
-Exit status: 0 success; 1 the comparison (or doctor) found something wrong; 2 an error of the user, such as Python that
+Exit status: 0 success; 1 compare, explain or doctor found something wrong; 2 an error of the user, such as Python that
 cannot be compiled. A bug in scriptc shows a traceback.
 
 Examples:
   scriptc compare examples/rnn.py:model
+  scriptc explain nets.py:Net --init 28 --args "torch.randn(1, 28)"
   scriptc ir examples/rnn.py:model --all
   scriptc c nets.py:Net --init "28, hidden=64" --eval --args "torch.randn(1, 28)"
   scriptc build nets.py:Net --args "torch.randn(1, 28)" --out build/net --name net
@@ -73,6 +74,8 @@ def _parser() -> argparse.ArgumentParser:
 
     compare = add("compare", _compare, "run the target in eager PyTorch and compiled, and show how the results differ")
     compare.add_argument("--locate", action="store_true", help="also look for the first line whose value differs")
+
+    add("explain", _explain, "list every place that cannot be compiled, and what to write there instead")
 
     ir = add("ir", _ir, "print the tensor IR, by default as the passes leave it")
     when = ir.add_mutually_exclusive_group()
@@ -155,6 +158,18 @@ def _compare(options: argparse.Namespace) -> int:
     report = scriptc.compare(compiled, *args, locate=options.locate, **kwargs)
     print(report)
     return OK if report.ok else FAILED
+
+
+def _explain(options: argparse.Namespace) -> int:
+    import scriptc
+
+    model, (args, kwargs) = _read_target(options)
+    try:
+        explanation = scriptc.explain(model, *args, **kwargs)
+    except TypeError as error:
+        raise UserError(f"{options.target}: {error}") from error
+    print(explanation)
+    return OK if explanation.ok else FAILED
 
 
 def _ir(options: argparse.Namespace) -> int:

@@ -75,7 +75,7 @@ class Dispatcher:
 
     def _spec(self, variant: Variant) -> VariantSpec:
         entry, gradients = variant.translated.entry, variant.translated.gradients
-        live: list[specs.Live | specs.LiveNumber] = [*entry.numbers, *entry.live]
+        live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
             library=variant.library,
             entry=0,
@@ -83,12 +83,16 @@ class Dispatcher:
             result=to_bridge(entry.result),
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
+            stores=tuple(_store(s) for s in entry.stores),
             positional=keyword_only_from(self.target),
-            slots=tuple((slot.place, slot.key) for slot in entry.slots),
-            forms=tuple(map(to_bridge, entry.forms)),
             bind=binder(self.target),
-            grad_call=GradCall(self.target, entry, gradients) if any(gradients) or entry.forms else None,
+            grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
         )
+
+
+def _store(store: specs.Store) -> bridge.Store:
+    owner = to_bridge(store.owner) if isinstance(store.owner, specs.PlaceSpec) else store.owner
+    return bridge.Store(owner, store.key, store.path, store.direct, tuple(map(to_bridge, store.forms)))
 
 
 def _guard(guard: Guard) -> GuardSpec:

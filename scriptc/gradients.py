@@ -1,4 +1,5 @@
-"""Through which inputs a gradient would reach each result: a forward data flow over the IR as the front end built it.
+"""Through which inputs a gradient would reach each result, and all that a call changes: a forward data flow over the IR
+as the front end built it.
 
 Only floating tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up what
 goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
@@ -6,12 +7,28 @@ goes into them. The answer may name an input too many (a tensor written on anoth
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import dataclass
+
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import FLOATING
 from scriptc.ir.types import Container, OptionalType, TensorType, TupleType, Type
 
-Inputs = frozenset[int]  # leaves of the arguments, then params
+Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 _NONE: Inputs = frozenset()
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The inputs from which a gradient would flow to each result of the entry, to what it sets outside of itself (by the
+    number of the target), and to what it puts into lists that it was given (by the number of the leaf)."""
+
+    results: list[Inputs]
+    targets: dict[int, Inputs]
+    lists: dict[int, Inputs]
+
+    def any(self) -> bool:
+        return any((*self.results, *self.targets.values(), *self.lists.values()))
 
 
 def _carries(t: Type) -> bool:
@@ -26,13 +43,15 @@ class _Flow:
         self.params = {name: len(entry.body.args) + i for i, name in enumerate(module.params)}
         self.of: dict[Value, Inputs] = {a: frozenset({i}) for i, a in enumerate(entry.body.args) if _carries(a.type)}
         self.results: list[Inputs] = [_NONE] * len(entry.results)
+        self.targets: dict[int, Inputs] = defaultdict(frozenset)
         self.changed = True
 
-    def run(self) -> list[Inputs]:
+    def run(self) -> Dependencies:
         while self.changed:
             self.changed = False
             self.block(self.body)
-        return self.results
+        lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
+        return Dependencies(self.results, dict(self.targets), lists)
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)
@@ -53,6 +72,8 @@ class _Flow:
         if op.name == "return":
             for i, v in enumerate(op.operands):
                 self.results[i] |= self.get(v)
+        elif op.name == "state.set":
+            self.targets[op.attrs["target"]] |= inputs
         elif op.name == "loop":
             skip = 3 if op.attrs["counted"] else 0
             carried = op.regions[0].args[1 if skip else 0 :]
@@ -66,7 +87,7 @@ class _Flow:
         elif op.name != "alias":
             for result in op.results:
                 self.add(result, inputs)
-            if op.defn.writes - {"io"}:  # what was written, and what it is a view of, takes up the inputs
+            if op.defn.writes & {"tensor", "list"}:  # what was written, and what it is a view of, takes up the inputs
                 target: Value | None = op.operands[0] if op.operands else None
                 while target is not None:
                     self.add(target, inputs)
@@ -90,6 +111,5 @@ class _Flow:
             self.add(to, self.get(v))
 
 
-def output_dependencies(module: Module) -> list[Inputs]:
-    """For each result of the entry, the inputs from which a gradient would flow to it."""
+def dependencies(module: Module) -> Dependencies:
     return _Flow(module).run()

@@ -8,7 +8,7 @@ from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.frontend.entry import Entry, read
-from scriptc.gradients import output_dependencies
+from scriptc.gradients import Dependencies, dependencies
 from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
@@ -25,11 +25,11 @@ PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 @dataclass(frozen=True)
 class Translated:
     """One specialisation. `source_ir` is the text of the IR before the passes, `entry.module` the IR behind them;
-    `gradients[i]` says from which inputs a gradient would flow to result i."""
+    `gradients` says from which inputs gradients would flow, and where to."""
 
     entry: Entry
     source_ir: str
-    gradients: list[frozenset[int]]
+    gradients: Dependencies
     program: CProgram
 
 
@@ -45,7 +45,7 @@ def translate(
     # Python to tensor IR
     entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
     source_ir = print_module(entry.module)
-    gradients = output_dependencies(entry.module)
+    gradients = dependencies(entry.module)
     try:
         verify(entry.module)
         # tensor IR to better tensor IR

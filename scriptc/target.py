@@ -25,8 +25,8 @@ class Target:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """As callers see it: without the receiver."""
-        signature = inspect.signature(self.func, follow_wrapped=False)
+        """As callers see it: without the receiver, and that of the innermost function where decorators wrap it."""
+        signature = inspect.signature(self.func)
         parameters = list(signature.parameters.values())
         return signature.replace(parameters=parameters[1:] if self.receiver is not None else parameters)
 
@@ -42,7 +42,11 @@ class Target:
 
 
 def original(obj: Any) -> Any:
-    """What was compiled, where `obj` is the result of `scriptc.compile`."""
+    """The Python behind what `scriptc.compile` or `torch.jit.script` made of a function."""
+    import torch
+
+    if isinstance(obj, torch.jit.ScriptFunction):
+        return getattr(obj, "_torchdynamo_inline", obj)
     return getattr(obj, "__scriptc_original__", obj)
 
 
@@ -53,6 +57,8 @@ def target_of(obj: Any) -> Target:
     if isinstance(obj, Target):
         return obj
     obj = original(obj)
+    if isinstance(obj, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        raise TypeError(f"a {type(obj).__name__} keeps no Python: compile what was given to torch.jit.script")
     if isinstance(obj, torch.nn.Module):
         return _forward_of(obj)
     if isinstance(obj, MethodType) and isinstance(obj.__func__, FunctionType):

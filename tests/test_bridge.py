@@ -389,5 +389,5 @@ def test_guards(make, index):
 def test_guard_containers_are_checked(make):
     with pytest.raises(TypeError, match="guard CELL_IS over a dict"):
         make("add_one", [VEC], VEC, guards=(GuardSpec(Guard.CELL_IS, {}),))
-    with pytest.raises(TypeError, match="live value in a list"):
-        make("add_one", [], VEC, live=(Live([], 0, VEC),))
+    with pytest.raises(TypeError, match="live value in a tuple"):
+        make("add_one", [], VEC, live=(Live((), 0, VEC),))

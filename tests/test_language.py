@@ -6,7 +6,19 @@ import re
 from pathlib import Path
 
 import pytest
-from language import expressions, lists, modules, objects, optional, pairs, statements  # noqa: F401  (they list their programs)
+from language import (  # noqa: F401  (they list their programs)
+    arguments,
+    dicts,
+    expressions,
+    known_lengths,
+    lists,
+    modules,
+    objects,
+    optional,
+    pairs,
+    sets,
+    statements,
+)
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
 
@@ -34,7 +46,8 @@ def test_compiled_equals_python(program: Program) -> None:
 def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    named = set(re.findall(r"`((?:expressions|lists|modules|objects|optional|pairs|statements)\.\w+)`", table))
+    modules = "|".join({i.partition("-")[0] for i in IDS})
+    named = set(re.findall(rf"`((?:{modules})\.\w+)`", table))
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import enum
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -19,16 +20,15 @@ import scriptc
 from scriptc.frontend.entry import read
 from scriptc.frontend.specs import (
     DictSpec,
-    ItemsSpec,
     KnownSpec,
     MapSpec,
-    ObjectSpec,
     PlaceSpec,
     SetSpec,
     Spec,
+    Store,
     TupleSpec,
     leaf_values,
-    parts,
+    placed,
 )
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
@@ -101,31 +101,33 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
     inputs = [v for a in entry.args for _, v in leaf_values(a.spec, arguments[a.name])]
-    places = [v for a in entry.args for v in _placed(a.spec, arguments[a.name])]
+    inputs += [v for value in entry.values for _, v in leaf_values(value.spec, value.container[value.key])]
+    places = [v for a in entry.args for v in placed(a.spec, arguments[a.name])]
+    places += [v for value in entry.values for v in placed(value.spec, value.container[value.key])]
     interpreter = Interpreter(entry.module, params)
     try:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:
-        for slot, form, leaves in interpreter.stores:
-            made = None if form is None else _rebuilt(entry.forms[form], iter(leaves), places)
-            _write(places[entry.slots[slot].place], entry.slots[slot].key, made, delete=form is None)
+        _apply(entry.stores, interpreter.state, places)
     return _rebuilt(entry.result, iter(results), places)
 
 
-def _placed(spec: Spec, value: Any) -> Iterator[Any]:
-    """The objects among the arguments that have a place, in order."""
-    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
-        yield value
-    for item, part in parts(spec, value):
-        yield from _placed(item, part)
-
-
-def _write(owner: Any, key: Any, value: Any, *, delete: bool) -> None:
-    items = owner if isinstance(owner, dict) else owner.__dict__
-    if delete:
-        del items[key]
-    else:
-        items[key] = value
+def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]], places: list[Any]) -> None:
+    """Sets what a call has set outside of itself, one after the other."""
+    owners = [places[s.owner.number] if isinstance(s.owner, PlaceSpec) else s.owner for s in stores]
+    containers = [functools.reduce(lambda c, k: c[k], s.path or (), o) for s, o in zip(stores, owners, strict=True)]
+    for number, form, leaves in state:
+        store, container = stores[number], containers[number]
+        value = _rebuilt(store.forms[form], iter(leaves), places) if form >= 0 else None
+        match store.path is None, form >= 0:
+            case True, True:
+                setattr(container, store.key, value)
+            case True, False:
+                delattr(container, store.key)
+            case False, True:
+                container[store.key] = value
+            case False, False:
+                del container[store.key]
 
 
 def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
@@ -196,6 +198,8 @@ def _same(a: Any, b: Any, at: str) -> None:
         torch.testing.assert_close(
             torch.tensor(b, dtype=torch.float64), torch.tensor(a, dtype=torch.float64), equal_nan=True
         )
+    elif hasattr(a, "__dict__") and type(a).__eq__ is object.__eq__ and not isinstance(a, type):
+        _same(vars(a), vars(b), at)
     else:
         assert a == b, f"{at}: {b!r}, but eager: {a!r}"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from scriptc.backend_c.args import Args
 from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.values import Shape, flag_and_number, flat_types, flatten, unflatten
+from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TupleType, Type, is_counted, list_of
 
@@ -52,17 +52,14 @@ def _elem(container: Value) -> Type:
     return container.type.elem
 
 
-def leaf_args(args: Args, types: Sequence[Type], leaves: Sequence[Value]) -> Args:
-    """Which leaves are counted, how many there are, and the leaves."""
-    mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args.add(str(mask), str(len(types)))
-    items = [f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in zip(types, leaves, strict=True)]
-    return args.add(f"(sc_value[]){{{{{', '.join(items)}}}}}" if items else "NULL")
-
-
 def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
     """What an item consists of as an object."""
-    (made,) = low.call(op, "sc_list_tuple", leaf_args(Args("cx"), flat_types(elem), leaves), list_of(NEVER))
+    types = flat_types(elem)
+    mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
+    args = Args("cx", str(mask), str(len(types)))
+    items = [f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in zip(types, leaves, strict=True)]
+    args.add(f"(sc_value[]){{{{{', '.join(items)}}}}}" if items else "NULL")
+    (made,) = low.call(op, "sc_list_tuple", args, list_of(NEVER))
     assert isinstance(made, Value)
     return made
 
@@ -130,13 +127,6 @@ def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def list_at(low: Lowerer, op: Op) -> Sequence[Shape]:
     return _item(low, op, low.one(op.operands[1]))
-
-
-@emitter
-def slot_set(low: Lowerer, op: Op) -> Sequence[Shape]:
-    leaves = [v for operand in op.operands for v in flatten(low.get(operand))]
-    args = Args("cx", str(op.attrs["slot"]), str(op.attrs["form"]))
-    return low.call(op, "sc_slot_set", leaf_args(args, [v.type for v in leaves], leaves))
 
 
 @emitter

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.args import Args
+from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import c_string
 from scriptc.backend_c.values import Shape, flat_names, flat_types, narrow, unflatten
 from scriptc.ir.core import Block, Op
-from scriptc.ir.types import INT, NONE, Type
+from scriptc.ir.types import INT, NONE, Type, is_counted
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -162,3 +163,13 @@ def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
     category, message = (c_string(op.attrs[name]) for name in ("category", "message"))
     args = Args("cx", "{loc}", category, _literal(message))
     return low.call(op, "sc_warn", args, fails="never")
+
+
+@emitter
+def state_set(low: Lowerer, op: Op) -> Sequence[Shape]:
+    target, form = str(op.attrs["target"]), str(op.attrs["form"])
+    args = Args("cx", target, form, str(len(op.operands)))
+    kinds = "".join("o" if is_counted(v.type) else "n" for v in op.operands)
+    leaves = [f"{{{{.{list_member(v.type)} = {args.slot(low.one(v))}}}}}" for v in op.operands]
+    items = f"(sc_value[]){{{{{', '.join(leaves)}}}}}" if leaves else "NULL"
+    return low.call(op, "sc_state_set", args.add(items, f'"{kinds}"'))

@@ -182,6 +182,13 @@ def some(xs: Any) -> bool:
     return False
 
 
+@decomposes("Tensor.tolist")
+def tolist(x: Any) -> Any:
+    if x.dim() == 0:
+        return x.item()
+    return [tolist(row) for row in x]
+
+
 def items_of(xs: Any) -> list[Any]:
     return [x for x in xs]
 

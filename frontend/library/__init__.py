@@ -92,8 +92,8 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "dicts", "functions", "images", "indexing", "memory", "numbers",
-                   "pointwise", "reductions", "sequences", "sets", "shapes", "strings"):  # fmt: skip
+    for module in ("builtin", "containers", "creation", "dicts", "functions", "images", "indexing", "iterators", "memory",
+                   "numbers", "pointwise", "reductions", "sequences", "sets", "shapes", "strings"):  # fmt: skip
         importlib.import_module(f"scriptc.frontend.library.{module}")
     for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
                    "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip

@@ -185,17 +185,37 @@ def callable_(r: Reader, x: AV) -> AV:
 @serves("builtins.getattr")
 def getattr_(r: Reader, owner: AV, name: AV, *default: AV) -> AV:
     attr = r.known(name, "the name of getattr()")
-    if default and not _has(r, owner, attr):
-        return default[0]
-    return r.attribute(owner, attr)
+    if not default:
+        return r.attribute(owner, attr)
+    return r.choose(_has(r, owner, attr), lambda: r.attribute(owner, attr), lambda: default[0])
+
+
+@serves("builtins.setattr")
+def setattr_(r: Reader, owner: AV, name: AV, value: AV) -> AV:
+    r.store_attribute(owner, r.known(name, "the name of setattr()"), value)
+    return Known(None)
+
+
+@serves("builtins.delattr")
+def delattr_(r: Reader, owner: AV, name: AV) -> AV:
+    if not isinstance(owner, Known):
+        r.fail("delattr() of an object made here is not supported", "assign None to it")
+    r.delete_attribute(owner.obj, r.known(name, "the name of delattr()"))
+    return Known(None)
 
 
 @serves("builtins.hasattr")
 def hasattr_(r: Reader, owner: AV, name: AV) -> AV:
-    return Known(_has(r, owner, r.known(name, "the name of hasattr()")))
+    return _has(r, owner, r.known(name, "the name of hasattr()"))
 
 
-def _has(r: Reader, owner: AV, name: str) -> bool:
+def _has(r: Reader, owner: AV, name: str) -> AV:
+    if isinstance(owner, Known) and (slot := r.attribute_slot(owner.obj, name)) is not None:
+        return r.has_slot(slot)
+    return Known(_has_always(r, owner, name))
+
+
+def _has_always(r: Reader, owner: AV, name: str) -> bool:
     if isinstance(owner, Known):
         found = hasattr(owner.obj, name)
         own = getattr(owner.obj, "__dict__", None)

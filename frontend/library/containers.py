@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list, is_run_time
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, Tup, is_dict, is_set
+from scriptc.frontend.values import AV, DictV, Dyn, Known, KnownLengthListV, ListV, ObjectV, Tup, is_dict, is_set
 
 
 @serves("list.append")
@@ -27,7 +27,11 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
 
 @serves("list.insert")
 def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
-    value = r.list_item(item)
+    if isinstance(target, KnownLengthListV):
+        place = r.known(index, "an index into a list of different types")
+        r.edit(target, lambda items: items.insert(place, item))
+        return Known(None)
+    value = r.stored(target, item)
     list_value = r.mutate(target)
     r.widen(list_value.type, 0, value.type)
     r.effect("list.insert", [list_value, r.integer(index), value])
@@ -36,6 +40,9 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
 
 @serves("list.pop")
 def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B008
+    if isinstance(target, KnownLengthListV):
+        found: AV = r.edit(target, lambda items: items.pop(r.known(index, "an index into a list of different types")))
+        return found
     list_value = r.mutate(target)
     item = r.subscript(target, index)
     r.effect("list.delete", [list_value, r.integer(index)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from scriptc.frontend.library import serves
-from scriptc.frontend.lookup import dtype_name
+from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
 from scriptc.ir.types import BOOL, FLOAT

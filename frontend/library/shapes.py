@@ -93,7 +93,7 @@ def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
 
 
-@serves("torch.split", "Tensor.split")
+@serves("torch.split")
 def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, tensor, dim)
     if isinstance(split_size_or_sections, ListV) or (
@@ -122,6 +122,11 @@ def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
         "split_with_sizes expects split_sizes to sum exactly to the size of the dimension",
     )  # fmt: skip
     return r.tuple_of([narrow(r, tensor, Known(dim), start, n) for start, n in zip(starts, sizes, strict=True)])
+
+
+@serves("Tensor.split")
+def split_method(r: Reader, self: AV, split_size: AV, dim: AV = _ZERO) -> AV:
+    return split(r, self, split_size, dim)
 
 
 @serves("torch.chunk", "Tensor.chunk")

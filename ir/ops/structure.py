@@ -38,14 +38,13 @@ ROWS = [
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
         reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}),
     ),
+    # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
+    # has, are the front end's numbers. Form -1: the place is deleted.
+    OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=frozenset({"state"}),
+          raises=True, emit="state_set"),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
-    # An attribute or item of an object outside, by number, gets another value, whose leaves these are; or is deleted.
-    # `form` numbers the trees of which they are the leaves.
-    OpDef("slot.set", "(Value[] leaves, *, int slot, int form) -> ()", fixed(), writes=frozenset({"state"}), raises=True,
-          emit="slot_set"),
-    OpDef("slot.delete", "(*, int slot) -> ()", fixed(), writes=frozenset({"state"}), raises=True, kernel="sc_slot_delete"),
     OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip

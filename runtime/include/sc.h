@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 3
+#define SC_ABI_VERSION 4
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -133,21 +133,22 @@ typedef struct sc_error {
     int loc;            /* row of the program's location table, -1 unknown */
 } sc_error;
 
-/* What the program stored in an attribute or item of an object outside: written back by the caller, also after an error. */
-typedef struct sc_slot {
-    int32_t form;  /* which of the forms that the compiler numbered; SC_UNTOUCHED, SC_DELETED */
-    bool moved;    /* stored anew after it was deleted: it stands behind the others */
-    int64_t order; /* grows with each store of what was not there */
-    struct sc_list *held; /* the leaves, a tuple; NULL where there are none */
-} sc_slot;
-enum { SC_UNTOUCHED = -1, SC_DELETED = -2 };
-
 #define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
     void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
     void *user;
 } sc_allocator;
+
+enum { SC_UNSET = -2, SC_DELETED = -1 };
+typedef struct sc_target { /* a place outside the call, and what it was set to last */
+    int form;              /* which form the value has, SC_UNSET or SC_DELETED */
+    int order;             /* counts the places in the order in which they came to hold something */
+    bool was_deleted;      /* some time in this call */
+    int n, cap;
+    const char *kinds;     /* one letter per leaf: o where it is counted */
+    sc_value *leaves;
+} sc_target;
 
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
@@ -159,7 +160,6 @@ typedef struct sc_ctx {
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     int num_threads;          /* at most this many threads; >= 1 */
-    uint32_t rng_reserved;    /* keeps the layout; random state comes with the random ops */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text);
     void *user;
@@ -167,9 +167,8 @@ typedef struct sc_ctx {
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
     struct sc_kept { const sc_loc *program; int slot; sc_obj *object; } *kept_index;
     int n_kept;
-    sc_slot *slots;           /* by number */
-    int n_slots;
-    int64_t stores;
+    sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
+    int n_targets, n_set;
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
@@ -185,19 +184,26 @@ int64_t sc_ctx_count_live(const sc_ctx *cx);
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
-int sc_slot_set(sc_ctx *cx, int slot, int form, uint32_t mask, int n, const sc_value *leaves); /* mask: counted ones */
-int sc_slot_delete(sc_ctx *cx, int slot);
-int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((format(printf, 3, 4))); /* -1 */
-int sc_fail_at(sc_ctx *cx, int loc); /* notes where; the first caller wins; returns -1 */
+/* Sets a target, which holds its leaves until the call's objects are freed. */
+int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
+int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((cold, format(printf, 3, 4))); /* -1 */
+int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the first caller wins; returns -1 */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */
 size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
-void sc_retain(void *obj);            /* NULL is allowed, as in release */
-void sc_release(sc_ctx *cx, void *obj);
 void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
+void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
+
+static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
+    if (obj) ((sc_obj *)obj)->refs++;
+}
+
+static inline void sc_release(sc_ctx *cx, void *obj) {
+    if (obj && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
+}
 /* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
  * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
 sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size);
@@ -213,9 +219,31 @@ void sc_storage_detach(sc_ctx *cx, sc_storage *s);
 void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
-int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v);             /* retains counted elements */
-int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at); /* Python index -> 0..len-1; IndexError */
-int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);     /* IndexError: "list assignment index out of range" */
+int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
+
+static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
+    *at = i < 0 ? i + l->len : i;
+    return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
+}
+
+static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */
+    if (l->len == l->cap && sc_list_grow(cx, l) < 0) return -1;
+    if (l->counted) sc_retain(v.o);
+    l->items[l->len++] = v;
+    l->written = true;
+    return 0;
+}
+
+static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
+    if (i < 0) i += l->len;
+    if ((uint64_t)i >= (uint64_t)l->len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
+    sc_value old = l->items[i];
+    if (l->counted) sc_retain(v.o);
+    l->items[i] = v;
+    l->written = true;
+    if (l->counted) sc_release(cx, old.o);
+    return 0;
+}
 
 /* ---- pointwise iteration (sc_iter.c) ----
  * Broadcasts the inputs, allocates the results in the strides that eager's TensorIterator gives, and coalesces

@@ -190,7 +190,9 @@ void sc_ctx_free(sc_ctx *cx) {
     if (!cx) return;
     sc_ctx_unwind(cx);
     unwind_list(cx, &cx->kept);
-    if (cx->slots) system_free(cx, cx->slots, (size_t)cx->n_slots * sizeof *cx->slots);
+    for (int i = 0; i < cx->n_targets; i++)
+        if (cx->targets[i].leaves) system_free(cx, cx->targets[i].leaves, (size_t)cx->targets[i].cap * sizeof(sc_value));
+    if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
@@ -230,9 +232,46 @@ static void unwind_list(sc_ctx *cx, sc_obj *sentinel) {
 
 void sc_ctx_unwind(sc_ctx *cx) {
     unwind_list(cx, &cx->live);
-    for (int i = 0; i < cx->n_slots; i++) cx->slots[i] = (sc_slot){SC_UNTOUCHED, false, 0, NULL};
     for (int i = 0; i < cx->n_kept; i++) cx->kept_index[i].object->refs = 1; /* the failed call's references are gone */
     cx->depth = 0;
+    if (cx->n_set)
+        for (int i = 0; i < cx->n_targets; i++) cx->targets[i].form = SC_UNSET, cx->targets[i].was_deleted = false;
+    cx->n_set = 0;
+}
+
+/* ---- state ---- */
+
+static sc_target *target_at(sc_ctx *cx, int target) {
+    if (target >= cx->n_targets) {
+        int n = cx->n_targets ? 2 * cx->n_targets : 8;
+        n = n > target ? n : target + 1;
+        sc_target *grown = cx->alloc.realloc(cx->alloc.user, cx->targets, (size_t)cx->n_targets * sizeof *grown, (size_t)n * sizeof *grown);
+        if (!grown) return NULL;
+        for (int i = cx->n_targets; i < n; i++) grown[i] = (sc_target){.form = SC_UNSET};
+        cx->targets = grown;
+        cx->n_targets = n;
+    }
+    return &cx->targets[target];
+}
+
+int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds) {
+    sc_target *t = target_at(cx, target);
+    if (t && n > t->cap) {
+        sc_value *grown = cx->alloc.realloc(cx->alloc.user, t->leaves, (size_t)t->cap * sizeof *grown, (size_t)n * sizeof *grown);
+        if (grown) t->leaves = grown, t->cap = n;
+    }
+    if (!t || n > t->cap) return sc_raise(cx, "MemoryError", "out of memory");
+    for (int i = 0; i < n; i++)
+        if (kinds[i] == 'o') sc_retain(leaves[i].o);
+    for (int i = 0; t->form >= 0 && i < t->n; i++)
+        if (t->kinds[i] == 'o') sc_release(cx, t->leaves[i].o);
+    if (t->form < 0) t->order = cx->n_set++;
+    for (int i = 0; i < n; i++) t->leaves[i] = leaves[i];
+    t->form = form;
+    t->n = n;
+    t->kinds = kinds;
+    t->was_deleted |= form == SC_DELETED;
+    return 0;
 }
 
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
@@ -273,47 +312,6 @@ int64_t sc_ctx_count_live(const sc_ctx *cx) {
     return n;
 }
 
-/* ---- slots ---- */
-
-static sc_slot *slot_at(sc_ctx *cx, int slot) {
-    if (slot < cx->n_slots) return &cx->slots[slot];
-    int n = slot + 8;
-    sc_slot *slots = sc_memory(cx, cx->slots, (size_t)cx->n_slots * sizeof *slots, (size_t)n * sizeof *slots);
-    if (!slots) return NULL;
-    for (int i = cx->n_slots; i < n; i++) slots[i] = (sc_slot){SC_UNTOUCHED, false, 0, NULL};
-    cx->slots = slots;
-    cx->n_slots = n;
-    return &slots[slot];
-}
-
-int sc_slot_set(sc_ctx *cx, int slot, int form, uint32_t mask, int n, const sc_value *leaves) {
-    sc_slot *s = slot_at(cx, slot);
-    sc_list *held = s && n ? sc_list_new(cx, false, n) : NULL, *old;
-    if (!s || (n && !held)) return -1;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(leaves[i].o);
-        held->items[i] = leaves[i];
-    }
-    if (n) held->len = n, held->mask = mask;
-    if (s->form < 0) s->moved = s->form == SC_DELETED, s->order = cx->stores++;
-    old = s->held;
-    s->form = form;
-    s->held = held;
-    sc_release(cx, old);
-    return 0;
-}
-
-int sc_slot_delete(sc_ctx *cx, int slot) {
-    sc_slot *s = slot_at(cx, slot);
-    if (!s) return -1;
-    sc_list *old = s->held;
-    if (s->form == SC_UNTOUCHED) s->order = cx->stores++;
-    s->form = SC_DELETED;
-    s->held = NULL;
-    sc_release(cx, old);
-    return 0;
-}
-
 /* ---- errors ---- */
 
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
@@ -337,13 +335,7 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 
 /* ---- counts ---- */
 
-void sc_retain(void *obj) {
-    if (obj) ((sc_obj *)obj)->refs++;
-}
-
-void sc_release(sc_ctx *cx, void *obj) {
-    sc_obj *o = obj;
-    if (!o || --o->refs > 0) return;
+void sc_free(sc_ctx *cx, sc_obj *o) {
     if (!o->prev) return; /* detached: its new owner frees it */
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
@@ -542,30 +534,6 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     return l;
 }
 
-int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) {
-    if (l->len == l->cap && list_reserve(cx, l, l->cap ? 2 * l->cap : 8)) return -1;
-    if (l->counted) sc_retain(v.o);
-    l->items[l->len++] = v;
-    l->written = true;
-    return 0;
-}
-
-static inline bool list_wrap(const sc_list *l, int64_t i, int64_t *at) {
-    *at = i < 0 ? i + l->len : i;
-    return *at >= 0 && *at < l->len;
-}
-
-int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) {
-    return list_wrap(l, i, at) ? 0 : sc_raise(cx, "IndexError", "list index out of range");
-}
-
-int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
-    int64_t at;
-    if (!list_wrap(l, i, &at)) return sc_raise(cx, "IndexError", "list assignment index out of range");
-    sc_value old = l->items[at];
-    if (l->counted) sc_retain(v.o);
-    l->items[at] = v;
-    l->written = true;
-    if (l->counted) sc_release(cx, old.o);
-    return 0;
+int sc_list_grow(sc_ctx *cx, sc_list *l) {
+    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
 }

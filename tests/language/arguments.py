@@ -205,7 +205,7 @@ def frozen_set_argument(s, k):
 # ---- objects ----
 @cases((State(X), 3), (State(X, 5, X, [1.0]), 0))
 def dataclass_changed(s, n):
-    for i in range(n):
+    for _ in range(n):
         s.advance(X)
         s.log.append(s.total.item())
     s.cell = s.h * 2

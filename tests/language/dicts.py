@@ -80,7 +80,7 @@ def walked(xs):
         total += k
     for i, (k, v) in enumerate(d.items()):
         total += i * k * v
-    for v, w in zip(d.values(), d.keys()):
+    for v, w in zip(d.values(), d.keys(), strict=True):
         total += v - w
     pairs = sorted((v, k) for k, v in d.items())
     return total, pairs, sorted(d), sum(d.values()), [k for k in d if k > 0], list(reversed(list(d)))

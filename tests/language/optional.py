@@ -165,3 +165,19 @@ def returned_kinds(n):
     if n == 1:
         return 1.5
     return n
+
+
+@cases((X, True), (X, False))
+def bound_on_a_path_that_always_raises(x, flag):
+    if flag:
+        late = x.reshape(7)
+        late += 1
+    return late
+
+
+@cases(([],), ([1],))
+def items_of_a_list_that_is_always_empty(xs):
+    found = [x for x in xs if x > 100]
+    if found == list(range(-3)) and xs:
+        return found[0]
+    return found.index(3)

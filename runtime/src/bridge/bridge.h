@@ -52,7 +52,7 @@ static inline bool is_boxed(const node *n)
 
 /* ORDER GUARDS: Guard in bridge.py */
 enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
-                  G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS, G_DICT_KEYS_ARE };
+                  G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS, G_DICT_KEYS_ARE, G_LIST_LENGTH_IS };
 
 typedef struct guard {
     uint8_t kind;
@@ -66,27 +66,28 @@ typedef struct param {
 } param;
 
 typedef struct live {
-    PyObject *container, *key; /* a dict and a key in it, or a cell */
+    PyObject *container, *key; /* a dict or list and a key in it, or a cell */
     node spec;
 } live;
 
-typedef struct slot { /* an attribute or item of an object among the arguments */
-    int place;
-    PyObject *key;
-} slot;
+typedef struct store {         /* a place that the entry may set */
+    int place;                 /* of the argument that owns it, else -1 */
+    PyObject *owner, *key;
+    PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute; direct: or NULL */
+    int n_forms;
+    node *forms;
+} store;
 
 typedef struct variant {
     PyObject *source; /* tuple that owns every Python object below */
     const sc_program *program;
     const sc_entry *entry;
-    int n_params, n_positional, n_live, n_guards;
+    int n_params, n_positional, n_live, n_guards, n_stores;
     param *params;
     live *lives;
     guard *guards;
+    store *stores;
     node result;
-    int n_slots, n_forms;
-    slot *slots;
-    node *forms; /* of what slots hold */
     PyObject *bind, *grad_call; /* or NULL */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* inside the entry, last run */
@@ -176,8 +177,14 @@ PyObject *tensor_give(frame *f, sc_tensor *t);
 void tensor_note(sc_tensor *t); /* every result once, before the first is given */
 int frame_keep(frame *f, PyObject *o); /* takes the reference */
 
+/* store.c */
+void stores_note(frame *f, const variant *v);
+int stores_apply(frame *f, const variant *v);
+
 /* result.c */
-int write_back(frame *f, bool with_results, const variant *v);
+void note_tree(const node *n, const sc_value **next);
+PyObject *give_tree(frame *f, const node *n, const sc_value **next);
+int changes_write_back(frame *f, bool with_results, const variant *v);
 PyObject *result_build(frame *f, const variant *v);
 
 /* frame.c */

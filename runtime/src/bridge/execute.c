@@ -145,7 +145,7 @@ PyObject *execute(frame *f, variant *v)
     else if (r < 0)
         failed = error_object(f, v);
     /* what was written before an error stays written, as in eager */
-    int kept = bump_versions(f) < 0 || write_back(f, !failed, v) < 0 ? -1 : 0;
+    int kept = bump_versions(f) < 0 || changes_write_back(f, !failed, v) < 0 ? -1 : 0;
     if (failed) {
         PyErr_Clear();
         raise_object(failed);

@@ -72,6 +72,7 @@ static bool guard_holds(const host *h, const guard *g)
     case G_DEFAULT_DTYPE_IS: return answers(h->default_dtype, g->expected);
     case G_GRAD_MODE_IS: return answers(h->grad_enabled, g->expected);
     case G_DICT_KEYS_ARE: return same_keys(g->container, g->expected);
+    case G_LIST_LENGTH_IS: return PyList_GET_SIZE(g->container) == PyLong_AsSsize_t(g->expected);
     }
     return false;
 }
@@ -449,6 +450,17 @@ static int take(frame *f, const node *n, PyObject *o)
     }
 }
 
+/* What stands in the place of a live value now: borrowed, NULL for nothing. */
+static PyObject *found_at(const live *l)
+{
+    if (PyDict_Check(l->container))
+        return PyDict_GetItemWithError(l->container, l->key);
+    if (!PyList_CheckExact(l->container))
+        return PyCell_GET(l->container);
+    Py_ssize_t i = PyLong_AsSsize_t(l->key);
+    return i < PyList_GET_SIZE(l->container) ? PyList_GET_ITEM(l->container, i) : NULL;
+}
+
 int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     f->n_slots = v->n_params;
@@ -459,8 +471,7 @@ int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nar
     }
     for (int i = 0; r > 0 && i < v->n_live; i++) {
         const live *l = &v->lives[i];
-        PyObject *o = PyDict_Check(l->container) ? PyDict_GetItemWithError(l->container, l->key)
-                                                 : PyCell_GET(l->container);
+        PyObject *o = found_at(l);
         if (!o)
             return PyErr_Occurred() ? -1 : 0;
         f->naming = l->key;

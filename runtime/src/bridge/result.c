@@ -46,7 +46,7 @@ static void note(const node *n, sc_value v)
                 note_item(&n->child[1], v.d->items[i].value);
 }
 
-static void note_tree(const node *n, const sc_value **next)
+void note_tree(const node *n, const sc_value **next)
 {
     if (is_leaf(n))
         note(n, *(*next)++);
@@ -175,8 +175,6 @@ static PyObject *argument_at(const frame *f, PyObject *path)
     return at;
 }
 
-static PyObject *give_tree(frame *f, const node *n, const sc_value **next);
-
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **))
 {
     PyObject *tuple = PyTuple_New(n->n);
@@ -190,7 +188,7 @@ static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyOb
     return tuple;
 }
 
-static PyObject *give_tree(frame *f, const node *n, const sc_value **next)
+PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 {
     PyObject *items, *object = NULL;
     switch ((enum node_kind)n->kind) {
@@ -242,62 +240,13 @@ static bool is_written(const seen *s)
     return s->spec->kind == N_LIST ? s->made.l && s->made.l->written : s->made.d && s->made.d->written;
 }
 
-static int set_slot(PyObject *object, PyObject *key, PyObject *value)
-{
-    if (PyDict_CheckExact(object))
-        return value ? PyDict_SetItem(object, key, value) : PyDict_DelItem(object, key);
-    return PyObject_GenericSetAttr(object, key, value);
-}
-
-static int slot_back(frame *f, const variant *v, const sc_slot *stored, const slot *s)
-{
-    PyObject *object = f->places[s->place];
-    if (stored->form == SC_DELETED || stored->moved) {
-        if (set_slot(object, s->key, NULL) < 0) { /* perhaps it was made and deleted by this call */
-            if (!PyErr_ExceptionMatches(PyExc_KeyError) && !PyErr_ExceptionMatches(PyExc_AttributeError))
-                return -1;
-            PyErr_Clear();
-        }
-        if (stored->form == SC_DELETED)
-            return 0;
-    }
-    const sc_value *next = stored->held ? stored->held->items : NULL;
-    PyObject *value = give_tree(f, &v->forms[stored->form], &next);
-    int r = value ? set_slot(object, s->key, value) : -1;
-    Py_XDECREF(value);
-    return r;
-}
-
-/* Slots in the order in which the program first stored to them. */
-static int slots_back(frame *f, const variant *v)
-{
-    int n = f->cx->n_slots < v->n_slots ? f->cx->n_slots : v->n_slots;
-    const sc_slot *slots = f->cx->slots;
-    for (int64_t done = -1;;) {
-        int next = -1;
-        for (int i = 0; i < n; i++)
-            if (slots[i].form != SC_UNTOUCHED && slots[i].order > done && (next < 0 || slots[i].order < slots[next].order))
-                next = i;
-        if (next < 0)
-            return 0;
-        done = slots[next].order;
-        if (slot_back(f, v, &slots[next], &v->slots[next]) < 0)
-            return -1;
-    }
-}
-
-int write_back(frame *f, bool with_results, const variant *v)
+int changes_write_back(frame *f, bool with_results, const variant *v)
 {
     const sc_value *next = f->results;
     for (int i = 0; i < f->n_lists; i++)
         if (is_written(&f->lists[i]))
             note(f->lists[i].spec, f->lists[i].made);
-    for (int i = 0; i < f->cx->n_slots && i < v->n_slots; i++) {
-        const sc_slot *stored = &f->cx->slots[i];
-        const sc_value *leaves = stored->held ? stored->held->items : NULL;
-        if (stored->form >= 0)
-            note_tree(&v->forms[stored->form], &leaves);
-    }
+    stores_note(f, v);
     if (with_results)
         note_tree(&v->result, &next);
     for (int i = 0; i < f->n_lists; i++) {
@@ -305,7 +254,7 @@ int write_back(frame *f, bool with_results, const variant *v)
         if (is_written(s) && (s->spec->kind == N_LIST ? list_back(f, s) : table_back(f, s)) < 0)
             return -1;
     }
-    return slots_back(f, v);
+    return stores_apply(f, v);
 }
 
 PyObject *result_build(frame *f, const variant *v)

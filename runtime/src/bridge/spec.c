@@ -72,25 +72,6 @@ static int node_init(node *n, PyObject *source, int *leaves)
     return 0;
 }
 
-/* What objects among the arguments become when the call is over: slots as (place, key), and forms. */
-static int slots_init(variant *v, PyObject *slots, PyObject *forms)
-{
-    int leaves = 0;
-    Py_ssize_t n_slots = PyTuple_GET_SIZE(slots), n_forms = PyTuple_GET_SIZE(forms);
-    if (!(v->slots = PyMem_Calloc((size_t)n_slots + 1, sizeof *v->slots)) ||
-        !(v->forms = PyMem_Calloc((size_t)n_forms + 1, sizeof *v->forms)))
-        return -1;
-    for (; v->n_slots < n_slots; v->n_slots++) {
-        slot *s = &v->slots[v->n_slots];
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(slots, v->n_slots), "iO", &s->place, &s->key))
-            return -1;
-    }
-    for (; v->n_forms < n_forms; v->n_forms++)
-        if (node_init(&v->forms[v->n_forms], PyTuple_GET_ITEM(forms, v->n_forms), &leaves) < 0)
-            return -1;
-    return 0;
-}
-
 static PyObject *or_null(PyObject *o) { return o == Py_None ? NULL : o; }
 
 static int params_init(variant *v, PyObject *params, int *leaves)
@@ -137,14 +118,34 @@ static int guards_init(variant *v, PyObject *guards)
     return 0;
 }
 
+static int stores_init(variant *v, PyObject *stores)
+{
+    int leaves = 0;
+    if (!(v->stores = PyMem_Calloc((size_t)PyTuple_GET_SIZE(stores) + 1, sizeof *v->stores)))
+        return -1;
+    for (; v->n_stores < PyTuple_GET_SIZE(stores); v->n_stores++) {
+        store *s = &v->stores[v->n_stores];
+        PyObject *forms;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(stores, v->n_stores), "iOOOOO!", &s->place, &s->owner, &s->key, &s->path, &s->direct,
+                              &PyTuple_Type, &forms) ||
+            !(s->forms = PyMem_Calloc((size_t)PyTuple_GET_SIZE(forms) + 1, sizeof *s->forms)))
+            return -1;
+        s->path = or_null(s->path), s->direct = or_null(s->direct);
+        for (; s->n_forms < PyTuple_GET_SIZE(forms); s->n_forms++)
+            if (node_init(&s->forms[s->n_forms], PyTuple_GET_ITEM(forms, s->n_forms), &leaves) < 0)
+                return v->n_stores++, -1;
+    }
+    return 0;
+}
+
 static int variant_init(variant *v, PyObject *source)
 {
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
-    PyObject *params, *lives, *guards, *result, *slots, *forms;
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!O!OOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
-                          &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &slots, &PyTuple_Type, &forms, &v->bind, &v->grad_call,
-                          &PyDict_Type, &v->exceptions))
+    PyObject *params, *lives, *guards, *result, *stores;
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+                          &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
+                          &v->grad_call, &PyDict_Type, &v->exceptions))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
     if (entry < 0 || entry >= v->program->n_entries) {
@@ -154,7 +155,7 @@ static int variant_init(variant *v, PyObject *source)
     v->entry = &v->program->entries[entry];
     v->bind = or_null(v->bind), v->grad_call = or_null(v->grad_call);
     if (params_init(v, params, &n_args) < 0 || lives_init(v, lives, &n_args) < 0 || guards_init(v, guards) < 0 ||
-        node_init(&v->result, result, &n_results) < 0 || slots_init(v, slots, forms) < 0)
+        stores_init(v, stores) < 0 || node_init(&v->result, result, &n_results) < 0)
         return PyErr_Occurred() ? -1 : (PyErr_NoMemory(), -1);
     if (n_args != v->entry->n_args || n_results != v->entry->n_results) {
         PyErr_Format(PyExc_ValueError, "entry %s has %d arguments and %d results, its specs have %d and %d",
@@ -182,13 +183,15 @@ void variant_free(variant *v)
         node_free(&v->params[i].spec);
     for (int i = 0; i < v->n_live; i++)
         node_free(&v->lives[i].spec);
+    for (int i = 0; i < v->n_stores; i++) {
+        for (int k = 0; k < v->stores[i].n_forms; k++)
+            node_free(&v->stores[i].forms[k]);
+        PyMem_Free(v->stores[i].forms);
+    }
     node_free(&v->result);
-    for (int i = 0; i < v->n_forms; i++)
-        node_free(&v->forms[i]);
-    PyMem_Free(v->slots);
-    PyMem_Free(v->forms);
     PyMem_Free(v->params);
     PyMem_Free(v->lives);
+    PyMem_Free(v->stores);
     PyMem_Free(v->guards);
     Py_XDECREF(v->source);
     PyMem_Free(v);

@@ -1,0 +1,59 @@
+"""What one reading of a function is based on: assumptions from earlier readings, and the world outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from scriptc.frontend.specs import Guard, Live, LiveValue
+from scriptc.frontend.values import AV
+from scriptc.ir.core import Param
+from scriptc.ir.types import Type
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """An attribute or item outside that compiled code changes, or the list or dict in it."""
+
+    owner: Any
+    key: Any
+    is_item: bool = False
+
+
+class TableSite(NamedTuple):
+    """Where the keys, or items, of a run-time dict or set get their type; the items of an argument list as well."""
+
+    table: Any  # the site that makes it
+    part: str
+
+
+@dataclass
+class Assumptions:
+    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
+
+    elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
+    growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
+    mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
+    known_length: set[Any] = field(
+        default_factory=set
+    )  # sites whose lists hold items of several kinds, and are changed
+    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
+    untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
+    unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
+    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
+    state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
+    changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
+
+
+@dataclass
+class Outside:
+    """What the entry depends on outside its arguments."""
+
+    guards: dict[Any, Guard] = field(default_factory=dict)
+    live: list[Live] = field(default_factory=list)
+    values: list[LiveValue] = field(default_factory=list)
+    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
+    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
+    objects: list[AV] = field(default_factory=list)  # arguments that have a place
+    keep: list[Any] = field(default_factory=list)  # objects whose ids are used

@@ -1,0 +1,122 @@
+"""iter(), next(), and the iterators of nn.Module: over parameters, buffers, children and modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+
+from scriptc.frontend.decompositions import iterators
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, GeneratorV, Known, ListV, ObjectV, RangeV, Tup, is_tensor
+
+
+@serves("builtins.iter")
+def iter_(r: Reader, source: AV) -> AV:
+    if isinstance(source, GeneratorV):
+        return source
+    if isinstance(source, ObjectV):
+        return source if source.cls is iterators.SequenceIterator else r.iterated_object(source)
+    if not isinstance(source, (ListV, RangeV, Tup)) and not is_tensor(source):
+        source = Tup(r.iterate(source))
+    return _over(source)
+
+
+@serves("builtins.next")
+def next_(r: Reader, iterator: AV, *default: AV) -> AV:
+    if isinstance(iterator, GeneratorV):  # written in the call, so that nobody asks it again
+        return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
+    if not isinstance(iterator, ObjectV):
+        r.raises_at_run_time("TypeError", f"'{r.type_name(iterator)}' object is not an iterator")
+    if default and iterator.cls is iterators.SequenceIterator:
+        return r.call(Known(iterators.next_or), [iterator, *default], {})
+    if default:
+        r.fail("next() of this iterator with a default is not supported", "call its __next__() and test for the end")
+    return r.call(r.attribute(iterator, "__next__"), [], {})
+
+
+# ---- nn.Module: the tree is known, and guarded ----
+def _modules(r: Reader, root: AV, prefix: str) -> Iterator[tuple[str, torch.nn.Module]]:
+    module = r.known(root, "the module")
+    for path, found in module.named_modules(prefix=prefix):
+        r.guard_children(found)
+        yield path, found
+
+
+def _tensors(r: Reader, root: AV, table: str, prefix: str, recurse: AV, once: bool) -> Iterator[tuple[str, AV]]:
+    """The parameters or buffers of a tree by name, each of them once if asked."""
+    seen: set[int] = set()
+    deep = r.known(recurse, "recurse")
+    for path, module in _modules(r, root, prefix) if deep else [(prefix, r.known(root, "the module"))]:
+        held = module.__dict__[table]
+        r.guard("DICT_KEYS_ARE", held, None, tuple(held))
+        for name, tensor in held.items():
+            if tensor is None or (once and id(tensor) in seen):
+                continue
+            seen.add(id(tensor))
+            yield f"{path}.{name}" if path else name, r.module_attribute(module, name)
+
+
+def _over(sequence: AV) -> AV:
+    return ObjectV(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
+
+
+def _iterator(items: list[AV]) -> AV:
+    return _over(Tup(items))
+
+
+def _named(r: Reader, table: str, module: AV, prefix: AV, recurse: AV, remove_duplicate: AV) -> AV:
+    found = _tensors(
+        r, module, table, r.known(prefix, "prefix"), recurse, r.known(remove_duplicate, "remove_duplicate")
+    )
+    return _iterator([Tup([Known(name), tensor]) for name, tensor in found])
+
+
+_NO_PREFIX, _YES = Known(""), Known(True)
+
+
+@serves("torch.nn.Module.named_parameters")
+def named_parameters(
+    r: Reader, self: AV, prefix: AV = _NO_PREFIX, recurse: AV = _YES, remove_duplicate: AV = _YES
+) -> AV:
+    return _named(r, "_parameters", self, prefix, recurse, remove_duplicate)
+
+
+@serves("torch.nn.Module.named_buffers")
+def named_buffers(r: Reader, self: AV, prefix: AV = _NO_PREFIX, recurse: AV = _YES, remove_duplicate: AV = _YES) -> AV:
+    return _named(r, "_buffers", self, prefix, recurse, remove_duplicate)
+
+
+@serves("torch.nn.Module.parameters")
+def parameters(r: Reader, self: AV, recurse: AV = _YES) -> AV:
+    return _iterator([tensor for _, tensor in _tensors(r, self, "_parameters", "", recurse, True)])
+
+
+@serves("torch.nn.Module.buffers")
+def buffers(r: Reader, self: AV, recurse: AV = _YES) -> AV:
+    return _iterator([tensor for _, tensor in _tensors(r, self, "_buffers", "", recurse, True)])
+
+
+@serves("torch.nn.Module.named_children")
+def named_children(r: Reader, self: AV) -> AV:
+    module = r.known(self, "the module")
+    r.guard_children(module)
+    return _iterator([Tup([Known(name), Known(child)]) for name, child in module.named_children()])
+
+
+@serves("torch.nn.Module.children")
+def children(r: Reader, self: AV) -> AV:
+    module = r.known(self, "the module")
+    r.guard_children(module)
+    return _iterator([Known(child) for child in module.children()])
+
+
+@serves("torch.nn.Module.named_modules")
+def named_modules(r: Reader, self: AV, memo: AV = Known(None), prefix: AV = _NO_PREFIX) -> AV:  # noqa: B008
+    return _iterator([Tup([Known(n), Known(m)]) for n, m in _modules(r, self, r.known(prefix, "prefix"))])
+
+
+@serves("torch.nn.Module.modules")
+def modules(r: Reader, self: AV) -> AV:
+    return _iterator([Known(m) for _, m in _modules(r, self, "")])

@@ -1,0 +1,57 @@
+"""Facts about Python objects around the compiled function: whose they are, and which tensors can take part."""
+
+from __future__ import annotations
+
+import torch
+
+from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
+
+
+def is_library(module_name: str | None) -> bool:
+    """Whether a module belongs to torch, Python or scriptc, whose names are taken not to change."""
+    root = (module_name or "").partition(".")[0]
+    return root in (
+        "scriptc",
+        "torch",
+        "math",
+        "operator",
+        "builtins",
+        "typing",
+        "functools",
+        "itertools",
+        "warnings",
+        "collections",
+        "enum",
+        "dataclasses",
+        "copy",
+        "scriptc",
+    )
+
+
+def dtype_name(dtype: torch.dtype) -> str | None:
+    return FROM_TORCH.get(str(dtype).removeprefix("torch."))
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    dtype = getattr(torch, TORCH_NAMES[name])
+    assert isinstance(dtype, torch.dtype)
+    return dtype
+
+
+def refuse_tensor(t: torch.Tensor) -> str | None:
+    """Why a tensor cannot take part in compiled code, None if it can."""
+    if type(t) not in (torch.Tensor, torch.nn.Parameter) and not isinstance(t, torch.nn.Buffer):
+        return f"it is a {type(t).__name__}, a subclass of Tensor"
+    if isinstance(t, torch._subclasses.FakeTensor):
+        return "it is a fake tensor"
+    if t.is_nested or t.layout != torch.strided:
+        return f"its layout is {'nested' if t.is_nested else t.layout}, and only strided tensors are supported"
+    if t.is_quantized:
+        return "it is quantized"
+    if t.device.type != "cpu":
+        return f"it is on {t.device}, and only the CPU is supported"
+    if t.is_conj() or t.is_neg():
+        return "it is a lazy conj or neg view; call resolve_conj() or resolve_neg() first"
+    if dtype_name(t.dtype) is None:
+        return f"its dtype {t.dtype} is not supported"
+    return None

@@ -1,0 +1,175 @@
+"""Values that leave compiled code: the tree of a value, which the bridge and packages follow, and its dynamic leaves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from scriptc.frontend.joins import Conflict
+from scriptc.frontend.specs import (
+    DictSpec,
+    KnownSpec,
+    ListSpec,
+    MapSpec,
+    OptionalSpec,
+    PlaceSpec,
+    ScalarSpec,
+    SetSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Home,
+    Known,
+    KnownLengthListV,
+    ListV,
+    Made,
+    ObjectV,
+    OneOf,
+    Tup,
+    describe,
+    made_of,
+)
+from scriptc.ir.types import (
+    NEVER,
+    NONE,
+    DictType,
+    ListType,
+    OptionalType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+
+class Maker:
+    """Makes an object of its attributes, for results of an entry; equal makers make equal objects."""
+
+    def __init__(self, cls: type, names: tuple[str, ...]):
+        self.cls = cls
+        self.names = names
+        self.__name__ = cls.__name__
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        made: Any = object.__new__(self.cls)
+        for name, value in zip(self.names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.names))
+
+
+class DictMaker:
+    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
+
+    def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
+        self.cls = cls
+        self.factory = factory
+        self.keys = keys
+        self.__name__ = cls.__name__
+
+    def __call__(self, items: Any) -> Any:
+        found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
+        return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.keys))
+
+    def _form(self) -> tuple[Any, ...]:
+        return self.cls, self.factory, self.keys
+
+
+class Chooser:
+    """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
+
+    def __init__(self, tags: tuple[int, ...]):
+        self.tags = tags
+        self.__name__ = "one of several kinds"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        if values[0] not in self.tags:  # itself part of an alternative that was not taken
+            return None
+        return values[1 + self.tags.index(values[0])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chooser) and self.tags == other.tags
+
+    def __hash__(self) -> int:
+        return hash(self.tags)
+
+
+def result_of(av: AV) -> tuple[Spec, list[AV]]:
+    """The tree of a value, and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
+    match av:
+        case Known(obj):
+            return KnownSpec(obj), []
+        case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
+        case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
+        case Dyn():
+            if isinstance(av.type, TensorType):
+                assert av.type.dims is not None
+                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
+            return spec_of_type(av.type), [av]
+        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
+            return spec_of_type(value.type), [av]
+        case ListV(items=list() as items):
+            return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case Tup(items, cls):
+            return _tree([*items], lambda specs: TupleSpec(specs, cls))
+        case DictV(items, home=None, made=made) if made.cls is dict:
+            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+        case DictV(items, home=None, made=made):
+            make = DictMaker(made.cls, _factory(made), tuple(items))
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
+        case ObjectV(cls, items):
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
+        case OneOf(tag, alternatives):
+            chooser = Chooser(tuple(alternatives))
+            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
+    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
+
+
+def _tree(items: Sequence[AV], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AV]]:
+    parts = [result_of(i) for i in items]
+    return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
+
+
+def _factory(made: Made) -> Any:
+    if made.factory is None or isinstance(made.factory, Known):
+        return getattr(made.factory, "obj", None)
+    raise Conflict("a defaultdict with a function that is defined in compiled code")
+
+
+def spec_of_type(t: Type) -> Spec:
+    """The spec of values in a container."""
+    match t:
+        case ListType():
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
+        case DictType():
+            made = made_of(t)
+            make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
+            return MapSpec(*(None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem)), make)
+        case SetType():
+            return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
+        case TensorType():
+            return TensorSpec(t.dtype, (None,) * t.rank)
+        case TupleType(items):
+            return TupleSpec(tuple(map(spec_of_type, items)))
+        case OptionalType(item):
+            return OptionalSpec(spec_of_type(item))
+    return KnownSpec(None) if t == NONE else ScalarSpec(str(t))

@@ -1,0 +1,438 @@
+"""State: attributes and items outside that compiled code changes, and that keep what they were given after the call.
+
+Where a statement changes such a place, the place is noted in `Assumptions.state` and the function is read again. The place
+is then a *slot*: its value at entry is a parameter of the compiled function, never baked in, and its kind (None or a
+tensor, rank, dtype, length of a tuple) part of the signature. What a slot holds stands in the reader's heap, so that
+paths join it as they join variables. Each assignment also builds a `state.set`, in the order of the program: whoever
+called the code stores the last value of each *target* when the call is over, also when it ended in an exception.
+
+A run-time list is changed in place, and those who pass it in see that; it needs a slot, but no target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.assumptions import Assumptions, Place
+from scriptc.frontend.context import Context, Poisoned
+from scriptc.frontend.flow import identities
+from scriptc.frontend.joins import Conflict
+from scriptc.frontend.objects import is_plain
+from scriptc.frontend.results import result_of
+from scriptc.frontend.shapes import shape_of
+from scriptc.frontend.signature import Signature
+from scriptc.frontend.specs import KnownSpec, LiveValue, PlaceSpec, Spec, Store
+from scriptc.frontend.values import (
+    AV,
+    Content,
+    DictV,
+    Dyn,
+    Home,
+    Ident,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    Poison,
+    Tup,
+    Unbound,
+    describe,
+    home_of,
+    is_tensor,
+)
+from scriptc.ir.core import Module
+
+_ABSENT = object()
+_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+@dataclass(eq=False)
+class Target:
+    """A place that `state.set` ops set, and the values that they set it to."""
+
+    number: int
+    name: str
+    owner: Any
+    key: Any
+    path: tuple[Any, ...] | None = (
+        None  # None: an attribute of owner; else an item of what the path leads to from owner
+    )
+    direct: dict[Any, Any] | None = None
+    forms: list[AV] = field(default_factory=list)
+
+    def store(self) -> Store:
+        return Store(
+            self.name, self.owner, self.key, self.path, self.direct, tuple(result_of(av)[0] for av in self.forms)
+        )
+
+
+@dataclass(eq=False)
+class Slot:
+    """A place that is read live. `container` holds it at entry under the place's key; None where it is absent then."""
+
+    place: Place
+    name: str
+    container: Any
+    ident: Ident
+
+
+class State(Context):
+    """Mixin: slots and targets."""
+
+    stale = False  # a slot was found on the way: this reading is of no use
+
+    def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
+        super().__init__(module, assumptions, default_dtype)
+        self.slots: dict[Any, Slot] = {}
+        self.targets: dict[Any, Target] = {}
+        self.found: dict[
+            int, tuple[Any, Any]
+        ] = {}  # where lists and dicts outside were found, by id: container and key
+
+    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
+        raise NotImplementedError
+
+    def filled(self, spec: Spec, name: str) -> Spec:
+        raise NotImplementedError
+
+    def path(self, module: torch.nn.Module, name: str) -> str:
+        raise NotImplementedError
+
+    def is_new(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def class_attribute(self, obj: Any, cls: type, found: Any, name: str) -> AV:
+        raise NotImplementedError
+
+    # ---- entry ----
+    def open_slots(self, signature: Signature) -> None:
+        """Makes the slots of this reading; what they hold at entry becomes parameters."""
+        opened: set[Any] = set()
+        while more := [at for at in self.assume.state if at not in opened]:
+            for at in more:
+                opened.add(at)
+                self.open_slot(at, self.assume.state[at], signature)
+
+    def open_slot(self, at: Any, place: Place, signature: Signature) -> None:
+        container = _holder(place)
+        name = self.place_name(place)
+        if any(slot.name == name for slot in self.slots.values()):
+            name = f"{name}_{len(self.slots)}"
+        slot = self.slots[at] = Slot(place, name, container, Ident(name))
+        self.heap[slot.ident] = self.absent(slot) if container is None else self.present_value(slot, signature)
+
+    def place_name(self, place: Place) -> str:
+        if isinstance(place.owner, torch.nn.Module):
+            return self.path(place.owner, str(place.key))
+        return str(place.key)
+
+    def present_value(self, slot: Slot, signature: Signature) -> AV:
+        container, key = slot.container, slot.place.key
+        obj = container[key]
+        if isinstance(obj, torch.Tensor) and container is getattr(slot.place.owner, "_parameters", None):
+            return self.live_tensor(obj, container, key, slot.name)
+        spec = self.slot_spec(obj, slot.name, signature)
+        spec = self.filled(spec, f"state.{slot.name}")
+        self.outside.values.append(LiveValue(container, key, spec))
+        if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in self.assume.changed:
+            self.guard("LIST_LENGTH_IS", obj, None, len(obj))
+            for i in range(len(obj)):
+                self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
+        return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
+
+    def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
+        if isinstance(obj, list):  # of different kinds are told apart item by item
+            return signature.container(obj, name) or KnownSpec(obj)
+        if is_plain(type(obj)) and hasattr(obj, "__dict__"):
+            return KnownSpec(obj)
+        return signature.spec(obj, name)
+
+    def absent(self, slot: Slot) -> AV:
+        """What an attribute is that the object itself does not have: that of its class, or nothing."""
+        owner, name = slot.place.owner, slot.place.key
+        tables = [vars(owner)]
+        if isinstance(owner, torch.nn.Module):
+            tables += [vars(owner)[t] for t in _TABLES]
+        for table in tables:
+            self.guard("DICT_MISSING", table, name, None)
+        found = getattr(type(owner), name, _ABSENT)
+        return Unbound() if found is _ABSENT else self.class_attribute(owner, type(owner), found, name)
+
+    # ---- reading ----
+    def slot_value(self, slot: Slot) -> AV:
+        """What a slot holds here; AttributeError at run time on paths on which it has been deleted, or never set."""
+        match self.heap[slot.ident]:
+            case Maybe(flag, inner):
+                self.check_that(flag, "AttributeError", self.no_attribute(slot))
+                self.heap[slot.ident] = inner
+                return inner
+            case Unbound():
+                return self.class_value_of(slot)
+            case av:
+                return av
+
+    def class_value_of(self, slot: Slot) -> AV:
+        """What reading an attribute gives that the object itself no longer has."""
+        cls, name = type(slot.place.owner), slot.place.key
+        found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), _ABSENT)
+        if found is _ABSENT:
+            self.raises_at_run_time("AttributeError", self.no_attribute(slot))
+        if hasattr(found, "__get__") or isinstance(found, torch.Tensor):
+            self.fail(f"the attribute '{name}' of {cls.__name__} is not supported behind del")
+        self.guard("TYPE_ATTR_IS", cls, name, found)
+        return Known(found)
+
+    def no_attribute(self, slot: Slot) -> str:
+        return f"'{type(slot.place.owner).__name__}' object has no attribute '{slot.place.key}'"
+
+    def attribute_slot(self, obj: Any, name: str) -> Slot | None:
+        own = getattr(obj, "__dict__", None)
+        return self.slots.get((id(own), name)) if isinstance(own, dict) else None
+
+    def has_slot(self, slot: Slot) -> AV:
+        """hasattr() of an attribute that is a slot."""
+        match self.heap[slot.ident]:
+            case Maybe(flag, _):
+                return flag
+            case Unbound():
+                return Known(hasattr(type(slot.place.owner), slot.place.key))
+        return Known(True)
+
+    # ---- attributes ----
+    def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        """obj.name = value for an object outside."""
+        raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
+        if isinstance(raw, property) and raw.fset is not None:
+            self.call(Known(raw.fset), [Known(obj), value], {})
+            return
+        if isinstance(raw, property):
+            self.raises_at_run_time(
+                "AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter"
+            )
+        if (slot := self.own_slot(obj, name, "__setattr__", raw)) is None:
+            return
+        if isinstance(obj, torch.nn.Module):
+            self.check_registered(obj, name, value)
+        self.set_slot(slot, value)
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
+        if (slot := self.own_slot(obj, name, "__delattr__", raw)) is None:
+            return
+        match self.heap[slot.ident]:
+            case Maybe(flag, _):
+                self.check_that(flag, "AttributeError", self.no_attribute(slot))
+            case Unbound():
+                self.raises_at_run_time("AttributeError", self.no_attribute(slot))
+        self.set_slot(slot, Unbound())
+
+    def own_slot(self, obj: Any, name: str, setter: str, raw: Any) -> Slot | None:
+        """The slot of an attribute that is about to change; None where it will be one in the next reading."""
+        own = getattr(obj, "__dict__", None)
+        if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
+            what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
+            self.fail(f"assignment to the attribute '{name}' of {what} is not supported", "keep it in an nn.Module")
+        if getattr(type(obj), setter) not in (getattr(object, setter), getattr(torch.nn.Module, setter)):
+            self.fail(f"{type(obj).__name__} has a {setter} of its own, which is not followed")
+        at = (id(own), name)
+        slot = self.slots.get(at)
+        if slot is None or slot.place.is_item:
+            self.assume.state[at] = Place(obj, name)
+            self.outside.keep.append(own)
+            self.stale = True
+            return None
+        return slot
+
+    def check_registered(self, module: torch.nn.Module, name: str, value: AV) -> None:
+        """What nn.Module asks of values for the names of its parameters, buffers and modules."""
+        kinds = list(value.alternatives.values()) if isinstance(value, OneOf) else [value]
+        held = {table: name in vars(module)[table] for table in _TABLES}
+        if held["_modules"] or any(isinstance(k, Known) and isinstance(k.obj, torch.nn.Module) for k in kinds):
+            self.fail("a module cannot be replaced in compiled code", "choose between modules with if")
+        tensors = [is_tensor(k) for k in kinds]
+        none = [isinstance(k, Known) and k.obj is None for k in kinds]
+        if all(n or (t and held["_buffers"]) for n, t in zip(none, tensors, strict=True)):
+            return
+        if (
+            held["_parameters"]
+            and not any(none)
+            and all(t and self.is_new(k) for t, k in zip(tensors, kinds, strict=True))
+        ):
+            self.raises_at_run_time(
+                "TypeError",
+                f"cannot assign 'torch.FloatTensor' as parameter '{name}' (torch.nn.Parameter or None expected)",
+            )
+        if held["_parameters"] and not all(self.is_parameter(k) for k in kinds):
+            self.fail("a parameter cannot be replaced in compiled code", "write into it: p.copy_(new)")
+        if held["_buffers"] and not any(t or n for t, n in zip(tensors, none, strict=True)):
+            self.raises_at_run_time(
+                "TypeError",
+                f"cannot assign '{self.type_name(value)}' object to buffer '{name}' "
+                "(torch.nn.Buffer, torch.Tensor or None required)",
+            )
+        if held["_buffers"]:
+            self.fail(f"the buffer '{name}' can hold a tensor or None alone, and this may be {describe(value)}")
+
+    def is_parameter(self, av: AV) -> bool:
+        """Whether a value is an nn.Parameter that lives outside."""
+        op = av.value.op if isinstance(av, Dyn) else None
+        if op is None or op.name != "param":
+            return False
+        live = next(v for v in self.outside.live if v.name == op.attrs["name"])
+        return isinstance(live.container[live.key], torch.nn.Parameter)
+
+    # ---- items ----
+    def change_outside(self, obj: Any) -> None:
+        """A list or dict outside is about to change: this reading took it as it was, the next one reads it live."""
+        kind = type(obj).__name__
+        if id(obj) not in self.found or not isinstance(obj, (list, dict)) or id(obj) in self.assume.changed:
+            self.fail(f"this {kind} from outside cannot be changed in compiled code", f"make a new one: {kind}(...)")
+        container, key = self.found[id(obj)]
+        self.assume.changed[id(obj)] = obj
+        self.assume.state.setdefault((id(container), key), Place(container, key, is_item=True))
+        self.outside.keep.append(container)
+        self.stale = True
+
+    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+        """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
+        if av.home is not None:
+            if isinstance(av, KnownLengthListV) and len(old) != len(new):
+                self.fail("a list of the caller whose items differ in kind keeps its length", "pass one type of items")
+            path = None if isinstance(av, ObjectV) else av.home.path
+            gone = [(key, Unbound()) for key in old if key not in new]
+            for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
+                self.check_alone(value, self.owner_name(av, key))
+                self.set_target(self.target(av.home.owner, key, path, str(key)), value)
+            return
+        for holder in self.outside.objects:
+            if not isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+                continue
+            for key, value in self.items_of(holder).items():
+                if av.ident in identities(self.settled(value, self.heap)):
+                    assert holder.home is not None
+                    path = None if isinstance(holder, ObjectV) else holder.home.path
+                    self.set_target(self.target(holder.home.owner, key, path, str(key)), value)
+        for slot in self.slots.values():
+            if av.ident in identities(self.settled(self.heap[slot.ident], self.heap)):
+                self.set_slot(slot, self.heap[slot.ident])
+
+    def item_slot(self, obj: Any, index: AV) -> Slot | None:
+        """The slot of an item of a list outside whose items are of different kinds."""
+        if not isinstance(obj, list) or not isinstance(index, Known) or type(index.obj) is not int:
+            return None
+        return self.slots.get((id(obj), index.obj if index.obj >= 0 else index.obj + len(obj)))
+
+    def has_item_slots(self, obj: list[Any]) -> bool:
+        return bool(obj) and (id(obj), 0) in self.slots
+
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        """Whether an attribute is just what an object outside holds."""
+        return isinstance(owner, Known) and not hasattr(getattr(type(owner.obj), name, None), "__set__")
+
+    # ---- targets ----
+    def set_slot(self, slot: Slot, value: AV) -> None:
+        place = slot.place
+        self.check_alone(value, slot.name)
+        target = self.target(place.owner, place.key, () if place.is_item else None, slot.name)
+        target.direct = slot.container if isinstance(slot.container, dict) else None
+        self.set_target(target, value)
+        self.heap[slot.ident] = value
+
+    def kept(self, heap: dict[Ident, AV]) -> Iterator[tuple[str, AV]]:
+        """What lives on after the call: names of places, and what they hold."""
+        for slot in self.slots.values():
+            yield slot.name, heap[slot.ident]
+        for holder in self.outside.objects:
+            if isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+                content = heap.get(holder.ident)
+                items = content.items if isinstance(content, Content) else {}
+                yield from ((self.owner_name(holder, key), value) for key, value in items.items())
+
+    def owner_name(self, av: DictV | KnownLengthListV | ObjectV, key: Any) -> str:
+        return f"{describe(av)}.{key}" if isinstance(av, ObjectV) else f"{describe(av)}[{key!r}]"
+
+    def check_alone(self, value: AV, name: str) -> None:
+        """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""
+        mine = set(identities(self.settled(value, self.heap)))
+        for other, held in self.kept(self.heap) if mine else ():
+            if other != name and mine & set(identities(self.settled(held, self.heap))):
+                self.fail(f"one object is kept in '{other}' and in '{name}'", "keep it in one place")
+
+    def check_returned(self, value: AV, heap: dict[Ident, AV]) -> None:
+        """The same of what is returned; `heap` is that of the return."""
+        mine = set(identities(self.settled(value, heap)))
+        for name, held in self.kept(heap) if mine else ():
+            if mine & set(identities(self.settled(held, heap))):
+                self.fail(f"what '{name}' holds is returned as well", "return its items, or a copy: dict(d)")
+
+    def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
+        return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
+
+    def set_target(self, target: Target, value: AV) -> None:
+        match value:
+            case Poison():
+                raise Poisoned
+            case Unbound():
+                self.effect("state.set", (), name=target.name, target=target.number, form=-1)
+                return
+        held = _frozen(self.settled(value, self.heap))
+        if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
+            self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
+        try:
+            _, leaves = result_of(held)
+        except Conflict as e:
+            self.fail(f"'{target.name}' is to keep {describe(held)}, which cannot live on after the call ({e})")
+        self.effect(
+            "state.set", [self.value(leaf) for leaf in leaves], name=target.name, target=target.number,
+            form=len(target.forms),
+        )  # fmt: skip
+        target.forms.append(held)
+
+    def settled(self, av: AV, env: Any) -> AV:
+        raise NotImplementedError
+
+
+def _holder(place: Place) -> Any:
+    """The dict or list that holds the value of a place now; None where there is none."""
+    if place.is_item:
+        return place.owner
+    tables = [vars(place.owner)]
+    if isinstance(place.owner, torch.nn.Module):
+        tables += [vars(place.owner)[t] for t in _TABLES]
+    return next((t for t in tables if place.key in t), None)
+
+
+def _frozen(av: AV) -> AV:
+    """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return av
+    match av:
+        case KnownLengthListV(first=items):
+            return KnownLengthListV({k: _frozen(v) for k, v in items.items()}, None, av.ident, av.home)
+        case DictV(items):
+            return DictV({k: _frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case ObjectV(cls, items):
+            return ObjectV(cls, {k: _frozen(v) for k, v in items.items()}, av.ident, av.home)
+        case Tup(items, cls):
+            return Tup([_frozen(i) for i in items], cls)
+        case OneOf(tag, alternatives):
+            return OneOf(tag, {t: _frozen(a) for t, a in alternatives.items()})
+    return av
+
+
+def _parts(av: AV) -> Iterator[AV]:
+    yield av
+    if isinstance(av, OneOf):
+        parts: Iterable[AV] = av.alternatives.values()
+    else:
+        shape = shape_of(av)
+        parts = shape.parts if shape is not None else ()
+    for part in parts:
+        yield from _parts(part)

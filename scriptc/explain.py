@@ -1,0 +1,51 @@
+"""`scriptc.explain`: what in a call's program cannot be compiled, and what to write instead, without compiling it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from scriptc.frontend.entry import read
+from scriptc.frontend.specs import describe
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.options import Options
+from scriptc.target import target_of
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one call's program would meet.
+
+    diagnostics: every place that cannot be compiled, in source order; each has `loc` (file, line, the calls that led
+    there), `message` and `hint`. signature: what the arguments were taken for, None where there are diagnostics.
+    """
+
+    name: str
+    diagnostics: tuple[Diagnostic, ...]
+    signature: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.diagnostics
+
+    def __str__(self) -> str:
+        if self.ok:
+            return f"{self.name} compiles for {self.signature or 'a call without arguments'}"
+        count = len(self.diagnostics)
+        head = f"{self.name} cannot be compiled: {count} place{'s' if count != 1 else ''} to change"
+        return "\n\n".join([head, *map(str, self.diagnostics)])
+
+
+def explain(obj: Any, *args: Any, **kwargs: Any) -> Explanation:
+    """Reads what `scriptc.compile(obj)(*args, **kwargs)` would read; nothing is run.
+
+    obj: a function, method, nn.Module class instance, or what `scriptc.compile` made of one. Raises TypeError where the
+    arguments do not fit, as the call would.
+    """
+    target = target_of(obj)
+    arguments = target.bind(args, kwargs)
+    try:
+        entry = read(target.func, target.receiver, arguments, dynamic=Options().dynamic)
+    except CompileError as error:
+        return Explanation(target.name, tuple(error.diagnostics))
+    return Explanation(target.name, (), ", ".join(f"{a.name}: {describe(a.spec)}" for a in entry.args))

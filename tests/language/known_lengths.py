@@ -1,0 +1,156 @@
+"""Lists whose length is known throughout hold items of any kinds."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+
+import torch
+from three_ways import Program, call
+from torch import Tensor, nn
+
+from language.cases import LANGUAGE, cases
+
+State = namedtuple("State", ["h", "c"])
+
+
+@cases((torch.ones(2), 3), (torch.ones(2), 0), (torch.zeros(1), 1))
+def none_replaced_in_a_loop(x: Tensor, n: int) -> object:
+    hidden = [None] * 2
+    for _ in range(n):
+        for layer in range(2):
+            old = hidden[layer]
+            hidden[layer] = x * (layer + 1) if old is None else old + x
+    return hidden, len(hidden), hidden[0] is None
+
+
+@cases((torch.ones(2), 1), (torch.ones(2), -1))
+def items_of_all_kinds(x: Tensor, n: int) -> object:
+    found = []
+    found.append(n)
+    found.append("text")
+    found += [None, x]
+    found.insert(1, (x + n, "pair"))
+    found.extend([[n], {"key": x}])
+    last = found.pop()
+    if n > 0:
+        found[0] = x
+        found[-1].append(7)
+    else:
+        found[0] = 2.5
+    del found[2]
+    return found, last["key"], found[1:3], len(found), found[::-1][0]
+
+
+@cases((torch.ones(2), 4), (torch.ones(2), 0))
+def states_of_several_classes(x: Tensor, n: int) -> object:
+    state = State(x, x * 2)
+    states = []
+    for _ in range(n):
+        h, c = state
+        state = (h + c, c)
+    states += [state]
+    states += [(x, x, "third")]
+    return states
+
+
+class Layers(nn.Module):
+    """Hidden states of all layers, None at first, in one list."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cells = nn.ModuleList([nn.LSTMCell(2, 3), nn.LSTMCell(3, 3)])
+
+    def forward(self, x: Tensor) -> object:
+        states = [None for _ in self.cells]
+        outputs = []
+        for step in x:
+            for i, cell in enumerate(self.cells):
+                states[i] = cell(step, states[i])
+                step = states[i][0]
+            outputs.append(step)
+        return outputs, states
+
+
+torch.manual_seed(0)
+LANGUAGE.append(Program(Layers(), [call(torch.ones(4, 1, 2)), call(torch.ones(0, 1, 2)), call(torch.ones(1, 2, 2))]))
+
+
+@cases((torch.ones(1),))
+def walked_while_it_grows(x: Tensor) -> object:
+    todo = [x, "stop"]
+    seen = 0
+    for _item in todo:
+        seen += 1
+        if seen < 3:
+            todo.append(seen)
+    return seen, todo
+
+
+@cases((torch.ones(1), 2), (torch.ones(1), 5))
+def raises_what_lists_raise(x: Tensor, at: int) -> object:
+    mixed = [x, "a", 1]
+    mixed.append(2.0)
+    if at > 3:
+        mixed.pop(9)
+    mixed[4 if at > 3 else 0] = "b"
+    return mixed
+
+
+@cases((torch.ones(1), True), (torch.ones(1), False))
+def shared_between_names(x: Tensor, flag: bool) -> object:
+    a = [x, "one"]
+    b = a
+    if flag:
+        b.append(3)
+    else:
+        b.append(4)
+    a[0] = None
+    return a, a is b, len(b)
+
+
+@cases((torch.ones(2), 3), (torch.ones(2), 1))
+def iterators(x: Tensor, n: int) -> object:
+    items = iter([n, 2, 3])
+    first = next(items)
+    numbers = iter(list(range(n)))
+    start = next(numbers)
+    rest = [i * 2 for i in numbers]
+    second = next(items)
+    return first, second, start, rest, next(items), next(items, "none left"), next(i for i in range(9) if i > n)
+
+
+@cases((torch.ones(2), 0), (torch.ones(2), 2))
+def iterators_end(x: Tensor, n: int) -> object:
+    numbers = iter(list(range(n)))
+    return next(numbers), next(numbers), next(numbers, None)
+
+
+class Tied(nn.Module):
+    """Walks its own parameters, children and modules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a = nn.Linear(2, 2)
+        self.b = nn.Linear(2, 2)
+        self.b.weight = self.a.weight
+        self.register_buffer("scale", torch.tensor(3.0))
+
+    def forward(self, x: Tensor) -> object:
+        weight = next(self.parameters())
+        total = weight.new_zeros(())
+        for name, p in self.named_parameters():
+            total = total + p.sum() * len(name)
+        for child in self.children():
+            x = child(x)
+        names = [name for name, _ in self.named_modules()]
+        return x, total, len(list(self.parameters())), names, [b for b in self.buffers()], len(list(self.modules()))
+
+
+LANGUAGE.append(Program(Tied(), [call(torch.ones(1, 2))]))
+
+
+@cases(
+    torch.ones(2), torch.zeros(0), torch.tensor(2.5), torch.tensor([[1, 2], [3, 4]]), torch.tensor([[True], [False]])
+)
+def tensors_to_lists(x: Tensor) -> object:
+    return x.tolist()

@@ -1,0 +1,80 @@
+"""`scriptc.explain`: every place at once, with its line, the calls that led there, and a rewrite; nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+import scriptc
+from scriptc.cli import main
+
+
+def helper(x: torch.Tensor) -> torch.Tensor:
+    yield x
+
+
+class Net(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        class Inner:
+            pass
+
+        y = helper(x)
+        return y + x[7]
+
+
+def good(x: torch.Tensor, n: int) -> torch.Tensor:
+    for _ in range(n):
+        x = x.tanh()
+    return x
+
+
+@torch.jit.script
+def scripted(x: torch.Tensor, n: int) -> torch.Tensor:
+    for i in range(n):
+        x = x * i
+    return x
+
+
+def test_each_place_is_reported_with_a_rewrite() -> None:
+    found = scriptc.explain(Net(), torch.ones(3))
+    assert not found.ok and found.signature is None
+    source = Path(__file__).read_text().splitlines()
+    places = [(source[d.loc.line - 1].strip(), d.hint) for d in found.diagnostics]
+    assert places == [
+        ("class Inner:", "define the class at the top of the file"),
+        ("y = helper(x)", "append to a list and return it"),
+    ]
+    assert "2 places to change" in str(found) and "^" in str(found)
+
+
+def test_a_program_that_compiles() -> None:
+    found = scriptc.explain(good, torch.ones(2, 3), 4)
+    assert found.ok and "good compiles for x: f32[?, ?], n: int" in str(found), str(found)
+
+
+def test_compiled_and_scripted_functions() -> None:
+    assert scriptc.explain(scriptc.compile(good), torch.ones(1), 1).ok
+    assert scriptc.explain(scripted, torch.ones(1), 1).ok
+    compiled = scriptc.compile(scripted)
+    for n in range(3):
+        torch.testing.assert_close(compiled(torch.ones(2), n), scripted(torch.ones(2), n))
+
+
+def test_arguments_that_do_not_fit() -> None:
+    with pytest.raises(TypeError, match="missing a required argument: 'n'"):
+        scriptc.explain(good, torch.ones(1))
+
+
+def test_a_script_module_keeps_no_python() -> None:
+    with pytest.raises(TypeError, match="compile what was given to torch.jit.script"):
+        scriptc.compile(torch.jit.script(torch.nn.Linear(1, 1)))(torch.ones(1))
+
+
+@pytest.mark.parametrize(("name", "args", "status"), [("good", "torch.ones(2), 3", 0), ("Net", "torch.ones(2)", 1)])
+def test_the_command(name: str, args: str, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["explain", f"{__file__}:{name}", "--args", args])
+    assert end.value.code == status
+    assert ("compiles for" if status == 0 else "hint: define the class") in capsys.readouterr().out

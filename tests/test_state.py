@@ -1,0 +1,263 @@
+"""State that compiled code keeps outside of itself: the same values, in the same places, as after eager's calls."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from state_programs import SEQUENCES, X
+from three_ways import Args, Outcome, _interpret, _same, assert_same
+from torch import nn
+
+import scriptc
+
+IDS = [cls.__name__ for cls, _ in SEQUENCES]
+
+
+def outcome(call: Callable[..., Any], given: Args) -> Outcome:
+    try:
+        with torch.no_grad():
+            return Outcome(given.args, call(*given.args))
+    except scriptc.CompileError:
+        raise
+    except Exception as e:
+        return Outcome(given.args, error=e)
+
+
+def held(module: nn.Module) -> dict[str, Any]:
+    """All that a module and its submodules hold, and how."""
+    found: dict[str, Any] = {}
+    for path, m in module.named_modules():
+        found |= {f"{path}.{k}": _plain(v) for k, v in vars(m).items() if k[0] != "_" or k == "_level"}
+        found |= {f"{path}:{table}.{k}": v for table in ("_buffers", "_parameters") for k, v in vars(m)[table].items()}
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    own = getattr(value, "__dict__", None)
+    return dict(own) if own is not None and not isinstance(value, (torch.Tensor, nn.Module)) else value
+
+
+def check(cls: type, calls: list[tuple[Any, ...]], machine: Callable[[nn.Module], Callable[..., Any]]) -> None:
+    torch.manual_seed(0)
+    eager = cls().eval()
+    other = copy.deepcopy(eager)
+    run = machine(other)
+    for given in calls:
+        expected = outcome(eager, Args(copy.deepcopy(given)))
+        assert_same(expected, outcome(run, Args(copy.deepcopy(given))))
+        _same(held(eager), held(other), "state")
+
+
+@pytest.mark.parametrize(("cls", "calls"), SEQUENCES, ids=IDS)
+def test_interpreter_keeps_state(cls: type, calls: list[tuple[Any, ...]]) -> None:
+    check(cls, calls, lambda module: lambda *args: _interpret(module, args, {}))
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+@pytest.mark.parametrize(("cls", "calls"), SEQUENCES, ids=IDS)
+def test_compiled_code_keeps_state(cls: type, calls: list[tuple[Any, ...]], optimize: int) -> None:
+    check(cls, calls, lambda module: scriptc.compile(module, optimize=optimize))
+
+
+@pytest.mark.parametrize(("cls", "calls"), SEQUENCES, ids=IDS)
+def test_eager_and_compiled_calls_share_state(cls: type, calls: list[tuple[Any, ...]]) -> None:
+    turns = iter(range(100))
+
+    def machine(module: nn.Module) -> Callable[..., Any]:
+        compiled = scriptc.compile(module, optimize=0)
+        return lambda *args: (module if next(turns) % 2 else compiled)(*args)
+
+    check(cls, calls, machine)
+
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.Linear(3, 3)
+        self.h = None
+        self.steps = 0
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x):
+        self.h = x if self.h is None else torch.tanh(self.cell(x) + self.h)
+        self.steps += 1
+        self.total = self.total + self.h.sum(0)
+        return self.h
+
+
+def test_copies_and_state_dicts_behind_compiled_calls() -> None:
+    module = Step()
+    eager = copy.deepcopy(module)
+    compiled = scriptc.compile(module, optimize=0)
+    with torch.no_grad():
+        for _ in range(2):
+            compiled(X)
+            eager(X)
+        twin = copy.deepcopy(compiled)
+        assert twin.steps == 2
+        torch.testing.assert_close(twin.state_dict(), eager.state_dict())
+        twin(X)
+        assert (twin.steps, compiled.steps) == (3, 2)
+        module.load_state_dict({k: v * 0 for k, v in module.state_dict().items()})
+        module.h = None
+        torch.testing.assert_close(compiled(X), X)
+
+
+def test_instances_of_one_class_keep_their_own() -> None:
+    cls = scriptc.compile(type("Own", (Step,), {}), optimize=0)
+    a, b = cls(), cls()
+    with torch.no_grad():
+        a(X), a(X), b(X)
+    assert (a.steps, b.steps) == (2, 1)
+    assert a.h is not b.h
+
+
+def test_what_is_stored_is_the_object_itself() -> None:
+    class Keeps(nn.Module):
+        def forward(self, x):
+            self.given = x
+            self.made = x * 2
+            self.view = self.made[0]
+            self.items = [self.made, x]
+            return self.made, self.items
+
+    module = Keeps()
+    x = torch.ones(2, 3)
+    made, items = scriptc.compile(module, optimize=0)(x)
+    assert module.given is x
+    assert module.made is made
+    assert module.items is items
+    assert items[0] is made and items[1] is x
+    made.fill_(5)
+    assert module.view.tolist() == [5, 5, 5]
+
+
+def test_threads_with_a_module_each() -> None:
+    modules = [Step() for _ in range(4)]
+    compiled = [scriptc.compile(m, optimize=0) for m in modules]
+
+    def run(call: Callable[..., Any]) -> None:
+        with torch.no_grad():
+            for _ in range(50):
+                call(X)
+
+    threads = [threading.Thread(target=run, args=(c,)) for c in compiled]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert [m.steps for m in modules] == [50] * 4
+
+
+def test_state_from_outside_is_seen() -> None:
+    """A sequence begins anew where its state is set back, without another build."""
+    module = Step()
+    compiled = scriptc.compile(module, optimize=0)
+    with torch.no_grad():
+        for _ in range(3):
+            module.h, module.steps = None, 10
+            compiled(X)
+            compiled(X)
+            assert module.steps == 12
+    assert len(compiled.signatures()) == 2
+
+
+def test_state_requires_grad_as_eagers_does() -> None:
+    class Chain(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 3)
+            self.h: Any = None
+            self.log: list[torch.Tensor] = []
+
+        def forward(self, x, stop: bool = False):
+            self.h = self.lin(x) if self.h is None else self.lin(x) + self.h
+            self.log.append(self.h)
+            if stop:
+                raise ValueError
+            self.cut = self.h.detach()
+            return self.h * 2
+
+    module = Chain()
+    compiled = scriptc.compile(module, optimize=0)
+    assert compiled(X).requires_grad
+    with pytest.raises(ValueError):
+        compiled(X, True)
+    assert module.h.requires_grad and all(t.requires_grad for t in module.log)
+    assert module.h is module.log[-1]
+    assert not module.cut.requires_grad
+
+
+class Shared:
+    count = 0
+
+
+def twice(module: nn.Module, x: torch.Tensor) -> Any:
+    d = {"x": x}
+    module.a = d
+    module.b = d
+    return x
+
+
+def kept_and_returned(module: nn.Module, x: torch.Tensor) -> Any:
+    module.a = {"x": x}
+    return module.a
+
+
+def on_a_class(module: nn.Module, x: torch.Tensor) -> Any:
+    Shared.count += 1
+    return x
+
+
+def an_object(module: nn.Module, x: torch.Tensor) -> Any:
+    module.a = Shared()
+    return x
+
+
+def a_module(module: nn.Module, x: torch.Tensor) -> Any:
+    module.cell = module.other
+    return x
+
+
+def a_parameter(module: nn.Module, x: torch.Tensor) -> Any:
+    module.cell.weight = x
+    return x
+
+
+REFUSED = {
+    twice: "one object is kept in 'a' and in 'b'",
+    kept_and_returned: "what 'a' holds is returned as well",
+    on_a_class: "attribute 'count' of a class",
+    an_object: "a Shared made in compiled code cannot be kept",
+    a_module: "a module cannot be replaced",
+    a_parameter: "a parameter cannot be replaced",
+}
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda f: f.__name__)
+def test_what_cannot_be_kept(function: Callable[..., Any]) -> None:
+    module = Step()
+    module.other = nn.Linear(3, 3)
+    with pytest.raises(scriptc.CompileError, match=REFUSED[function]):
+        scriptc.compile(function, optimize=0)(module, X)
+
+
+def test_a_tensor_for_a_parameter_raises_as_in_eager() -> None:
+    class Wrong(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            self.w = x * 2
+            return x
+
+    with pytest.raises(TypeError, match="as parameter 'w'"):
+        scriptc.compile(Wrong(), optimize=0)(X)
