@@ -46,8 +46,8 @@ def test_compiled_equals_python(program: Program) -> None:
 def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    modules = "|".join({i.partition("-")[0] for i in IDS})
-    named = set(re.findall(rf"`((?:{modules})\.\w+)`", table))
+    files = "|".join({i.partition("-")[0] for i in IDS})
+    named = set(re.findall(rf"`((?:{files})\.\w+)`", table))
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED
