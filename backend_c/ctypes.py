@@ -6,6 +6,7 @@ from scriptc.ir.dtypes import C_TYPES
 from scriptc.ir.errors import InternalError
 from scriptc.ir.types import (
     BOOL,
+    EXC,
     FLOAT,
     INT,
     NEVER,
@@ -24,7 +25,7 @@ from scriptc.ir.types import (
 
 _SCALARS: dict[Type, str] = {
     INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *",
-    NEVER: "void *",
+    EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
 _MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
@@ -14,7 +14,8 @@ from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
 from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
-from scriptc.ir.types import ITER, PtrType
+from scriptc.ir.regions import try_around
+from scriptc.ir.types import ITER, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
 
@@ -52,6 +53,7 @@ class FunctionPrinter:
         self.line = self.writer.line
         self.declared: dict[Value, int] = {}  # variables, with the number of lines up to their declaration
         self.read: set[Value] = set()  # variables whose value some line reads
+        self.unwound: Sequence[Value] = ()  # what is released where the next op fails
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
 
     def text(self) -> str:
@@ -117,8 +119,28 @@ class FunctionPrinter:
             printer: Callable[[Op], None] = getattr(self, "do_" + op.name.replace(".", "_"))
             printer(op)
 
-    def fail(self, op: Op) -> str:
-        return f"return sc_fail_at(cx, {self.locs.row(op.loc)});"
+    def fail(self, op: Op, condition: str = "") -> None:
+        """Leaves for whoever catches the error of an op, if there is a condition only where that holds."""
+        row, handler = self.locs.row(op.loc), try_around(op)
+        head = f"if ({condition}) " if condition else ""
+        if handler is None and not self.unwound:
+            self.line(f"{head}return sc_fail_at(cx, {row});")
+            return
+        if condition:
+            self.writer.open(f"{head}{{")
+        for value in self.unwound:
+            self.line(f"sc_release(cx, {self.value(value)});")
+        self.unwound = ()
+        if handler is None:
+            self.line(f"return sc_fail_at(cx, {row});")
+        else:
+            self.line(f"sc_fail_at(cx, {row});")
+            self.goto(handler, "except")
+        if condition:
+            self.writer.close()
+
+    def do_c_unwind(self, op: Op) -> None:
+        self.unwound = op.operands
 
     def declare(self, value: Value, initial: str = "") -> None:
         """The line that declares the variable of a value."""
@@ -161,6 +183,21 @@ class FunctionPrinter:
     def do_c_release(self, op: Op) -> None:
         self.line(f"sc_release(cx, {self.value(op.operands[0])});")
 
+    def do_c_cell(self, op: Op) -> None:
+        self.declare(op.result, f" = {unwrapped(self.value(op.operands[0]))}")
+        if is_counted(op.result.type):
+            self.line(f"sc_retain({self.value(op.result)});")
+
+    def do_c_get(self, op: Op) -> None:
+        self.set(op.result, self.value(op.operands[0]))
+
+    def do_c_set(self, op: Op) -> None:
+        cell, value = self.variables[op.operands[0]], unwrapped(self.value(op.operands[1]))
+        if is_counted(op.operands[0].type):
+            self.line(f"sc_retain({value});")
+            self.line(f"sc_release(cx, {cell});")
+        self.line(f"{cell} = {value};")
+
     def do_c_view(self, op: Op) -> None:
         self.line(f"sc_tensor {self.variables[op.result]} = {op.attrs['fn']}({self.filled(op, 'args')});")
 
@@ -174,16 +211,16 @@ class FunctionPrinter:
                 self.set(op.result, f"{fn}({args})")
             case "null":
                 self.set(op.result, f"{fn}({args})")
-                self.line(f"if (!{self.value(op.result)}) {self.fail(op)}")
+                self.fail(op, f"!{self.value(op.result)}")
             case "status":
                 for result in op.results:
                     args += f", {self.out(result)}"
-                self.line(f"if ({fn}({args}) < 0) {self.fail(op)}")
+                self.fail(op, f"{fn}({args}) < 0")
 
     def do_call(self, op: Op) -> None:
         args = ["cx", *(["w"] if self.program.weights else []), *map(self.value, op.operands)]
         args += map(self.out, op.results)
-        self.line(f"if ({self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0) {self.fail(op)}")
+        self.fail(op, f"{self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0")
 
     def do_raise(self, op: Op) -> None:
         message = c_string(op.attrs["message"])
@@ -192,7 +229,11 @@ class FunctionPrinter:
             self.line(f"sc_raise_text(cx, {c_string(op.attrs['type'])}, {message}, {values});")
         else:
             self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
-        self.line(self.fail(op))
+        self.fail(op)
+
+    def do_reraise(self, op: Op) -> None:
+        self.line(f"sc_reraise(cx, {self.value(op.operands[0])});")
+        self.fail(op)
 
     def do_unreachable(self, op: Op) -> None:
         self.line("__builtin_unreachable();")
@@ -208,9 +249,10 @@ class FunctionPrinter:
             out = self.local.unseen("out")
             self.line(f"sc_tensor *{out}[{len(names)}];")
         begin, last = ("sc_iter_over", f", {op.attrs['last']:#x}") if op.attrs["last"] else ("sc_iter_begin", "")
-        self.line(
-            f"if ({begin}(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
-            f"(sc_tensor *[]){{{inputs}}}{last}) < 0) {self.fail(op)}"
+        self.fail(
+            op,
+            f"{begin}(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"(sc_tensor *[]){{{inputs}}}{last}) < 0",
         )
         for i, result in enumerate(op.results):
             if len(names) > 1:
@@ -260,6 +302,22 @@ class FunctionPrinter:
         self.writer.open("{")
         self.block(op.regions[0])
         self.writer.close()
+        self.end_label(op)
+
+    def do_try(self, op: Op) -> None:
+        self.declare_all(op.results)
+        body, handler = op.regions
+        self.writer.open("{")
+        self.block(body)
+        caught = self.targets.get(op, {}).get("except")
+        if caught and body.ops[-1].name == "yield":
+            self.goto(op, "end")
+        self.writer.close()
+        if caught:  # else nothing in the body fails
+            self.writer.label(caught)
+            self.writer.open("{")
+            self.block(handler)
+            self.writer.close()
         self.end_label(op)
 
     def do_loop(self, op: Op) -> None:
@@ -333,7 +391,7 @@ class FunctionPrinter:
     def goto(self, op: Op, kind: str) -> None:
         labels = self.targets.setdefault(op, {})
         if kind not in labels:
-            labels[kind] = self.local.unseen(f"{kind}_{op.attrs['label']}")
+            labels[kind] = self.local.unseen(f"{kind}_{op.attrs.get('label', 'try')}")
         self.line(f"goto {labels[kind]};")
 
     def do_break(self, op: Op) -> None:

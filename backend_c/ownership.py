@@ -12,7 +12,8 @@ list keeps it until then. Then, for a value owned by a block:
 - A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
   out. What it carries out but does not own there is retained first.
 
-Errors release nothing: the caller unwinds the context.
+A cell owns what it holds. Errors that leave the entry release nothing: the caller unwinds the context. Where an error is
+caught, in a `try` or by a caller, `c.unwind` in front of what may fail lists what the blocks that it leaves still own.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections.abc import Iterator
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
+from scriptc.ir.regions import try_around
 from scriptc.ir.types import is_counted
 
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
@@ -30,19 +32,32 @@ _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
 def run(module: Module) -> None:
-    for func in module.funcs.values():
-        _Function(func).run()
+    caught = _called_in_try(module)
+    for name, func in module.funcs.items():
+        _Function(func, errors_are_caught=name in caught).run()
+
+
+def _called_in_try(module: Module) -> set[str]:
+    """The functions whose errors a caller may catch."""
+    found: set[str] = set()
+    while True:
+        calls = [(name, op) for name, f in module.funcs.items() for op in f.body.walk() if op.name == "call"]
+        new = {op.attrs["func"] for name, op in calls if name in found or try_around(op) is not None} - found
+        if not new:
+            return found
+        found |= new
 
 
 class _Function:
-    def __init__(self, func: Func):
+    def __init__(self, func: Func, *, errors_are_caught: bool):
         self.func = func
+        self.errors_are_caught = errors_are_caught
         self.position: dict[Op, int] = {}
         self.owned: dict[Block, list[Value]] = {}
         self.looked_at: set[Value] = set()  # objects that a list keeps as long as they are used
         self.last: dict[Value, int] = {}  # position of the last use; that of the definition (-1: argument) without one
         self.moved: dict[Value, int] = {}  # position of the loop that takes the value
-        self.before: dict[Op, list[tuple[str, Value]]] = {}
+        self.before: dict[Op, list[tuple[str, list[Value]]]] = {}
         self.after: dict[tuple[Block, int], list[Value]] = {}
 
     def run(self) -> None:
@@ -61,6 +76,8 @@ class _Function:
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+            if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
+                self.unwind(op)
         for (block, at), values in self.after.items():
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
@@ -105,7 +122,7 @@ class _Function:
             if ends and not any(user is not loop and _ancestor(user, block) is loop for user in _users(value)):
                 self.moved[value] = at
             else:
-                self.before.setdefault(loop, []).append(("c.retain", value))
+                self.before.setdefault(loop, []).append(("c.retain", [value]))
 
     def leave(self, op: Op) -> None:
         live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(value, at)]
@@ -114,8 +131,19 @@ class _Function:
             if value in live:
                 live.remove(value)
             elif _is_counted(value):
-                changes.append(("c.retain", value))
-        changes += [("c.release", value) for value in live]
+                changes.append(("c.retain", [value]))
+        changes += [("c.release", [value]) for value in live]
+
+    def unwind(self, op: Op) -> None:
+        """What an error that `op` raises leaves behind, up to the `try` that catches it."""
+        holder = try_around(op)
+        block, at, objects = op.parent, op, list[Value]()
+        while block is not None:
+            objects += [value for value in self.owned[block] if self.is_live(value, self.position[at])]
+            if block.parent is None or (holder is not None and block is holder.regions[0]):
+                break
+            at, block = block.parent, block.parent.parent
+        self.before.setdefault(op, []).append(("c.unwind", objects))
 
     def left(self, op: Op) -> Iterator[tuple[Block, int]]:
         """The blocks that a terminator leaves, innermost first, each with the position in it that is left."""
@@ -142,10 +170,10 @@ class _Function:
             for value in self.after.get((block, -1), ()):
                 block.append(Op(release, [value], (), {}, ops[0].loc))
             for i, op in enumerate(ops):
-                for name, value in self.before.get(op, ()):
-                    block.append(Op(OPS[name], [value], (), {}, op.loc))
+                for name, values in self.before.get(op, ()):
+                    block.append(Op(OPS[name], values, (), {}, op.loc))
                 block.append(op)
-                if op.name == "c.read" and is_counted(op.result.type) and op.result not in self.looked_at:
+                if op.name in ("c.read", "c.get") and is_counted(op.result.type) and op.result not in self.looked_at:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
@@ -153,6 +181,10 @@ class _Function:
 
 def _is_quiet(op: Op) -> bool:
     return op.name in _QUIET or (op.name == "c.call" and op.attrs["fn"] in _QUIET_CALLS)
+
+
+def _may_fail(op: Op) -> bool:
+    return op.defn.raises and op.attrs.get("fails") != "never"
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:

@@ -41,6 +41,9 @@ class Assumptions:
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    recursive: set[Any] = field(
+        default_factory=set
+    )  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
@@ -57,3 +60,4 @@ class Outside:
     tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
     objects: list[AV] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

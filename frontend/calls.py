@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend import aten
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
 from scriptc.frontend.lookup import Lookup
@@ -24,6 +26,7 @@ from scriptc.frontend.values import (
     DictV,
     Known,
     KnownSet,
+    ManagerV,
     Native,
     ObjectV,
     OneOf,
@@ -32,6 +35,7 @@ from scriptc.frontend.values import (
     Tup,
     describe,
     is_tensor,
+    tensor_type,
 )
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
@@ -51,6 +55,9 @@ _GLOBAL_HOOKS = (
     "_global_backward_hooks",
     "_global_backward_pre_hooks",
 )
+
+
+_CONTEXT_MANAGER = contextlib.contextmanager(lambda: None).__code__  # type: ignore[arg-type,attr-defined]
 
 
 class Calls(Objects, Lookup):
@@ -158,6 +165,9 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if "out" in kwargs and (handler or decomposition):
+            rest = {name: av for name, av in kwargs.items() if name != "out"}
+            return self.into(kwargs["out"], self.call_known(obj, args, rest))
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)
         if decomposition is not None:
@@ -216,24 +226,53 @@ class Calls(Objects, Lookup):
                 )
         self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
 
+    def into(self, out: AV, result: AV) -> AV:
+        """What a call with `out` returns: `out`, behind the writes."""
+        if isinstance(out, Known) and out.obj is None:
+            return result
+        if not is_tensor(out):
+            for target, part in zip(self.iterate(out), self.iterate(result), strict=True):
+                self.into(target, part)
+            return out
+        if tensor_type(out).rank != tensor_type(result).rank:
+            self.fail("out= of another rank than the result is not supported", "give a tensor of the result's shape")
+        for dim in range(tensor_type(out).rank):
+            self.check_that(
+                self.compare("Eq", self.size_av(out, dim), self.size_av(result, dim)), "RuntimeError",
+                "scriptc: out= has another shape than the result, and is not resized",
+            )  # fmt: skip
+        return self.write(out, result)
+
     def spelled(self, name: str) -> str:
         """A callable as the program spells it, so that it can be found there."""
         func = self.node.func if isinstance(self.node, ast.Call) else None
         return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
     def call_aten(self, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        """torch.ops.aten.name.overload: what torch calls by that name."""
-        schema = op._schema if isinstance(op, torch._ops.OpOverload) else getattr(op, op.overloads()[0])._schema
+        """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
+        schema = (
+            op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
+        )
         name = schema.name.removeprefix("aten::")
-        for target in (f"aten.{name}", f"Tensor.{name}"):
-            if target in DECOMPOSITIONS:
-                return self.call_known(DECOMPOSITIONS[target], args, kwargs)
-        if ("Tensor", name) in METHODS:
-            return self.handle(METHODS["Tensor", name], name, args, kwargs)
+        args, kwargs = aten.by_schema(schema, args, kwargs)
+        if "out" in kwargs:
+            rest = {key: av for key, av in kwargs.items() if key != "out"}
+            return self.into(kwargs["out"], self.call_aten(op, args, rest))
+        for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
+            kind, _, method = target.partition(".")
+            if (function := DECOMPOSITIONS.get(target)) is not None:
+                return self.call_known(function, *aten.by_name(function, 0, schema, args, kwargs))
+            if (handler := METHODS.get((kind, method))) is not None:
+                return self.handle(handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
         for home in (torch, torch._C._nn, torch.nn.functional):
             if (found := getattr(home, name, None)) is not None:
+                function = DECOMPOSITIONS.get(found)
+                if function is not None:
+                    args, kwargs = aten.by_name(function, 0, schema, args, kwargs)
                 return self.call_known(found, args, kwargs)
-        self.fail(f"torch.ops.{schema.name} is not supported yet")
+        if name.endswith("_"):
+            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        self.fail(f"torch.ops.{schema.name.replace('::', '.')} is not supported yet")
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""
@@ -283,6 +322,9 @@ class Calls(Objects, Lookup):
 
     def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """Follows a Python function: its body runs in place."""
+        wrapped = getattr(func, "__wrapped__", None)
+        if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
+            return ManagerV(wrapped, args, kwargs)
         if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
             self.fail(f"{func.__qualname__} is a generator or async function", "append to a list and return it")
         try:
@@ -291,16 +333,19 @@ class Calls(Objects, Lookup):
             self.fail(f"{func.__module__}.{func.__qualname__} cannot be followed: {e}")
         frame = Frame(source, func, self.loc)
         self.check_depth(frame, func.__qualname__)
+        self.bind_arguments(frame, func, args, kwargs)
+        return self.follow(frame, source.node)
+
+    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+        node = frame.source.node
         defaults = [Known(d) for d in func.__defaults__ or ()]
         kw_defaults = {k: Known(v) for k, v in (func.__kwdefaults__ or {}).items()}
-        node = source.node
         names = [a.arg for a in node.args.kwonlyargs]
         self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__name__)
-        return self.follow(frame, node)
 
     def check_depth(self, frame: Frame, name: str) -> None:
-        if frame.depth() > _MAX_DEPTH or sum(f.source is frame.source for f in self.frames) > 8:
-            self.fail(f"{name} calls itself, which is not supported yet", "write it as a loop")
+        if frame.depth() > _MAX_DEPTH:
+            self.fail(f"{name} is called from within more than {_MAX_DEPTH} calls", "write it as a loop")
 
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source
@@ -316,7 +361,7 @@ class Calls(Objects, Lookup):
             body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
         else:
             body = node.body
-        return self.inline(frame, body)
+        return self.call_recursive(frame, body) if self.calls_itself(frame) else self.inline(frame, body)
 
     def bind(
         self, frame: Frame, spec: ast.arguments, args: Sequence[AV], kwargs: dict[str, AV], defaults: Sequence[AV],

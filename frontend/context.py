@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, is_storable, unite
-from scriptc.frontend.frame import Frame
+from scriptc.frontend.frame import Frame, Site, Watch
+from scriptc.frontend.parts import Parts
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, ScalarSpec
+from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
     Content,
     DictV,
     Dyn,
     Formatted,
-    GeneratorV,
     Ident,
     Kinds,
     Known,
@@ -31,7 +31,6 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
-    SuperV,
     Text,
     Tup,
     Unbound,
@@ -109,7 +108,7 @@ class Walk:
     lists: Sequence[Value] = ()
 
 
-class Context:
+class Context(Parts):
     """State of one reading of an entry. The parts of the reader are mixins over it."""
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
@@ -131,192 +130,18 @@ class Context:
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
-
-    # ---- supplied by the parts ----
-    def eval(self, node: ast.expr) -> AV:
-        raise NotImplementedError
-
-    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        raise NotImplementedError
-
-    def attribute(self, owner: AV, name: str) -> AV:
-        raise NotImplementedError
-
-    def binary(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def truth(self, av: AV) -> AV:
-        raise NotImplementedError
-
-    def test(self, node: ast.expr) -> AV:
-        raise NotImplementedError
-
-    def iterate(self, av: AV) -> list[AV]:
-        raise NotImplementedError
+        self.watches: list[Watch] = []  # bodies of `try` around what is read
+        self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
+        self.named_functions = 0
+        self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
+        self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
+        self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     @property
     def default_dtype(self) -> str:
         """torch.get_default_dtype(); what is built from it is guarded."""
         self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
         return self._default_dtype
-
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
-        raise NotImplementedError
-
-    def inline(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
-        raise NotImplementedError
-
-    def write(self, dst: AV, src: AV) -> AV:
-        raise NotImplementedError
-
-    def check_that(self, condition: AV, type: str, message: str) -> None:
-        raise NotImplementedError
-
-    def wrap(self, value: Value) -> AV:
-        raise NotImplementedError
-
-    def size_av(self, tensor: AV, dim: int) -> AV:
-        raise NotImplementedError
-
-    def known_items(self, obj: Any) -> list[AV]:
-        raise NotImplementedError
-
-    def iteration(self, av: AV, site: Any) -> Walk:
-        raise NotImplementedError
-
-    def inplace(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def load(self, name: str) -> AV:
-        raise NotImplementedError
-
-    def subscript(self, owner: AV, index: AV) -> AV:
-        raise NotImplementedError
-
-    def item_at(self, owner: AV, index: int) -> AV:
-        raise NotImplementedError
-
-    def size(self, tensor: AV, dim: int) -> Value:
-        raise NotImplementedError
-
-    def store_item(self, owner: AV, index: AV, value: AV) -> None:
-        raise NotImplementedError
-
-    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def delete_item(self, owner: AV, index: AV) -> None:
-        raise NotImplementedError
-
-    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
-        raise NotImplementedError
-
-    def store_outside(self, obj: Any, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def delete_attribute(self, obj: Any, name: str) -> None:
-        raise NotImplementedError
-
-    def change_outside(self, obj: Any) -> None:
-        raise NotImplementedError
-
-    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
-        raise NotImplementedError
-
-    def super_value(self, owner: SuperV, name: str) -> AV:
-        raise NotImplementedError
-
-    def object_attribute(self, owner: ObjectV, name: str) -> AV:
-        raise NotImplementedError
-
-    def at_entry(self, make: Callable[[], AV]) -> AV:
-        raise NotImplementedError
-
-    def joined(self, parts: list[AV]) -> AV:
-        raise NotImplementedError
-
-    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
-        raise NotImplementedError
-
-    def both(self, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def to_int(self, v: Value) -> Value:
-        raise NotImplementedError
-
-    def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
-        raise NotImplementedError
-
-    def branch(
-        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
-    ) -> bool:  # fmt: skip
-        raise NotImplementedError
-
-    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
-        raise NotImplementedError
-
-    def walk_table(self, av: AV) -> Walk:
-        raise NotImplementedError
-
-    def new_dict(self, pairs: Sequence[tuple[AV, AV]], site: Any) -> AV:
-        raise NotImplementedError
-
-    def new_set(self, items: Sequence[AV], site: Any) -> AV:
-        raise NotImplementedError
-
-    def may_table(self, site: Any) -> bool:
-        raise NotImplementedError
-
-    def assign(self, target: ast.expr, value: AV) -> None:
-        raise NotImplementedError
-
-    def run(self, stmts: Sequence[ast.stmt]) -> bool:
-        raise NotImplementedError
-
-    def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
-        raise NotImplementedError
-
-    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        raise NotImplementedError
-
-    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
-        raise NotImplementedError
-
-    def present(self, av: AV, type: str, message: str) -> AV:
-        raise NotImplementedError
-
-    def negate(self, av: AV) -> AV:
-        raise NotImplementedError
-
-    def compare(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def raise_with(self, type: str, message: AV) -> NoReturn:
-        raise NotImplementedError
-
-    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
-        raise NotImplementedError
-
-    def tuple_method(self, owner: Tup, name: str) -> AV | None:
-        raise NotImplementedError
-
-    def tuple_of(self, items: list[AV]) -> AV:
-        raise NotImplementedError
-
-    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
-        raise NotImplementedError
-
-    def to_float(self, v: Value) -> Value:
-        raise NotImplementedError
-
-    def bind_name(self, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def python_class(self, av: AV) -> type:
-        raise NotImplementedError
 
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
@@ -342,6 +167,7 @@ class Context:
         old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
         self.items_changed(av, old, items)
+        self.note_change(av.ident)
 
     def edit(self, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
         """Changes a list of known length as `change` changes its items; the value is what that returns."""
@@ -352,6 +178,20 @@ class Context:
             self.raises_at_run_time(type(e).__name__, str(e))
         self.set_items(av, dict(enumerate(items)))
         return result
+
+    # ---- what exceptions find ----
+    def note_change(self, key: str | Ident) -> None:
+        """A name of the function being read, or an object, has changed: a `try` around must know."""
+        for watch in self.watches:
+            if isinstance(key, Ident) or (watch.frame is self.frame and key in watch.names):
+                place = self.effect("cell.set", ())  # what it writes is known when the body has been read
+                watch.sites.append(Site(place, key, {**watch.frame.locals, **self.heap}))
+
+    def leavings(self) -> list[list[Any]]:
+        """The lists in which statements around note who leaves them and what changes in them."""
+        finals = [final for frame in self.frames for final in frame.finals]
+        exits = [noted for final in finals for _, noted in final.ways.values()]
+        return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
@@ -377,7 +217,9 @@ class Context:
         raise UserError(self.loc_of(node), message, hint)
 
     def report(self, error: UserError) -> None:
-        self.errors.append(Diagnostic(self.loc_of(error.node), error.message, error.hint))
+        found = Diagnostic(self.loc_of(error.node), error.message, error.hint)
+        if found not in self.errors:  # a `finally` is read once for each way through it
+            self.errors.append(found)
 
     def fresh_label(self) -> str:
         self.labels += 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
@@ -21,6 +22,7 @@ from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.recursion import Recursion
 from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
@@ -42,6 +44,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.types import FLOAT, INT, Type, join
 
 _MAX_READINGS = 100
+_PYTHON_FRAMES = 20_000  # calls are followed within calls
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,10 @@ class Entry:
     guards: list[Guard]
     values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
     stores: list[Store]  # by the number that `state.set` ops name
+    exceptions: dict[str, type[BaseException]]  # the classes that the module declares
 
 
-class EntryReader(Arguments, Calls, Reader):
+class EntryReader(Arguments, Calls, Recursion, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
@@ -94,6 +98,17 @@ def read(
     found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
     """
     library.load()
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
+    try:
+        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _read(
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any]
+) -> Entry:
     assume = Assumptions(changing=set(changing))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
@@ -149,6 +164,7 @@ def _read_once(
         )
     elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
+    frame.signature = reader.signature([*frame.locals.values()])
     reader.enter(frame)
     reader.open_slots(signature)
     try:
@@ -170,7 +186,8 @@ def _read_once(
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
     outside, stores = reader.outside, [t.store() for t in reader.targets.values()]
-    return Entry(reader.module, specs, found, outside.live, list(outside.guards.values()), outside.values, stores)
+    guards = list(outside.guards.values())
+    return Entry(reader.module, specs, found, outside.live, guards, outside.values, stores, outside.exceptions)
 
 
 def _as_given(

@@ -74,7 +74,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
     def load(self, name: str) -> AV:
         """The value of a name: local, of an enclosing function, captured, global or builtin."""
         frame: Frame | None = self.frame
-        if name not in self.frame.locals and name in local_names(self.frame.source.node):
+        own = self.frame
+        if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
             self.unbound(name)  # no path has come to where it is assigned
         while frame is not None:
             if name in frame.locals or name in frame.cells:

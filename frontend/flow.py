@@ -64,23 +64,33 @@ class Flow(Context):
                 ends.append((block, self.snapshot(), truth))
                 altered |= changed(start, ends[-1][1], mark)
         self.restore(before)
-        envs = [env for _, env, _ in ends]
         keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
+        if not self.meet("if", [cond_value], blocks, [(b, env) for b, env, _ in ends], keys, altered, mark):
+            return False
+        if len(ends) == 1:
+            self.learn(cond_value, ends[0][2])
+        return True
+
+    def meet(
+        self, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
+        keys: set[Hashable], altered: set[Hashable], mark: float,
+    ) -> bool:  # fmt: skip
+        """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
+        their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
+        envs = [env for _, env in ends]
         plans = self.plans(keys, envs, fresh=len(ends) == 1, mark=mark) if ends else {}
-        for block, env, _ in ends:
+        for block, env in ends:
             with self.builder.at(block):
                 self.effect("yield", self.flatten(plans, env, envs))
         types = [t for plan in plans.values() for t in plan.types()]
-        op = self.builder.op("if", [cond_value], self.loc, regions=blocks, types=types)
+        op = self.builder.op(name, operands, self.loc, regions=blocks, types=types)
         if not ends:
             self.effect("unreachable", ())
             return False
         self.rebind(plans, op.results, envs, mark)
-        for name in altered - set(plans):
-            if isinstance(name, str) and name not in before:
-                self.frame.locals[name] = Unbound()
-        if len(ends) == 1:
-            self.learn(cond_value, ends[0][2])
+        for key in altered - set(plans):
+            if isinstance(key, str) and key not in self.frame.locals:
+                self.frame.locals[key] = Unbound()
         return True
 
     def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
@@ -222,6 +232,11 @@ class Flow(Context):
         if not exits:
             self.splice(block)
             return falls
+        if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the one way out is at the end
+            exits[0][0].erase()
+            self.splice(block)
+            self.restore(exits[0][1])
+            return True
         self.restore(before)
         envs = [env for _, env in exits] + ([end] if falls else [])
         keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -37,6 +37,33 @@ class LoopTarget:
 
 
 @dataclass(eq=False)
+class Final:
+    """A `finally` around the statements being read, inside `loops` loops. `ways`: for each way to leave it, the label of
+    the scope behind which that goes on, and who left so with which names."""
+
+    loops: int
+    ways: dict[str, tuple[str, list[tuple[Op, dict[Hashable, AV]]]]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Site:
+    """A change of a name or an object: the op in whose place cells are written, and the state behind the change."""
+
+    op: Op
+    key: str | Ident
+    env: dict[Hashable, AV]
+
+
+@dataclass(eq=False)
+class Watch:
+    """The body of a `try` while it is read: the changes in it that an exception may leave behind."""
+
+    frame: Frame
+    names: frozenset[str]
+    sites: list[Site] = field(default_factory=list)
+
+
+@dataclass(eq=False)
 class Frame:
     """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
 
@@ -49,6 +76,9 @@ class Frame:
     cells: dict[str, Ident] = field(default_factory=dict)  # variables that inner functions assign, in the heap
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
+    finals: list[Final] = field(default_factory=list)
+    signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
+    on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
 
     @property

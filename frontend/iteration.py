@@ -32,7 +32,7 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.types import ListType
 
-_UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs the counter
+UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
 
 
 class Iteration(Context):
@@ -218,7 +218,7 @@ class Iteration(Context):
     def known_range(self, av: RangeV) -> list[AV]:
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
         numbers = range(*bounds)
-        if len(numbers) > _UNROLL_LIMIT:
+        if len(numbers) > UNROLL_LIMIT:
             self.fail(
                 f"this loop needs its counter at compile time, but {len(numbers)} iterations are too many to unroll"
             )

@@ -15,21 +15,24 @@ from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
+    Formatted,
     Known,
     KnownSet,
     ObjectV,
     OneOf,
     SuperV,
+    Text,
     Tup,
     describe,
     is_tensor,
     tensor_type,
 )
 from scriptc.ir.core import Param
-from scriptc.ir.types import ListType, TensorType
+from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
@@ -133,6 +136,10 @@ class Lookup(State):
                 return self.object_attribute(owner, name)
             case SuperV():
                 return self.super_value(owner, name)
+            case ClassOf(exception) if name in ("__name__", "__qualname__"):
+                return Text([Formatted(exception, "n")])
+            case Dyn(value) if value.type == EXC:
+                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from scriptc.frontend.context import Restart, Walk
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
+from scriptc.frontend.iteration import UNROLL_LIMIT
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
 from scriptc.ir.core import Block, Op, Value
@@ -25,6 +26,8 @@ class Loops(Flow):
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
                 condition = self.test(node.test)
+                if isinstance(condition, Known) and not isinstance(node.test, ast.Constant):
+                    self.decided.add(site)
                 if not isinstance(condition, Known):
                     # `while c: body` is a loop that a failing test leaves
                     self.branch(condition, lambda: True, leave, frozenset())
@@ -32,9 +35,17 @@ class Loops(Flow):
                     return leave()
                 return self.run(node.body)
 
-            return self.dynamic_loop(node, names, None, body, breaks)
+            return self.dynamic_loop(node, names, None, body, breaks, site)
 
+        site = (self.loc, "while")
+        if site in self.assume.unrolled:
+            return self.unrolled(node, lambda: self.goes_on(node), names)
         return self.with_else(node, names, loop)
+
+    def goes_on(self, node: ast.While) -> bool:
+        """Whether the condition of a loop holds, at compile time."""
+        found = self.known(self.test(node.test), "the condition of a loop whose body needs its numbers at compile time")
+        return bool(found)
 
     def s_For(self, node: ast.For) -> bool:
         names = assigned([node.target, *node.body]) & self.frame.live.header[node]
@@ -42,7 +53,15 @@ class Loops(Flow):
         site = (self.loc, "for")
         plan = self.iteration(sequence, site)
         if plan.items is not None:
-            return self.unrolled(node, plan.items, names)
+            items = iter(plan.items)
+
+            def advance() -> bool:
+                item = next(items, None)
+                if item is not None:
+                    self.assign(node.target, item)
+                return item is not None
+
+            return self.unrolled(node, advance, names)
         if plan.count is None:
             return self.run(node.orelse)
 
@@ -119,13 +138,13 @@ class Loops(Flow):
             self.rebind(plans, args, [before], mark)
             header = self.snapshot()
             target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
-            if bounds and site is not None and all(isinstance(b, Known) for b in bounds):
-                self.counters[block.args[0]] = site
+            if site is not None and all(isinstance(b, Known) for b in bounds or ()):
+                self.counters |= dict.fromkeys(block.args[:1] if bounds else block.args, site)
             exits = target.breaks  # leaving by the test of a `while`
             if breaks is not None:
                 exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
             outer_breaks = len(target.breaks)
-            errors, poisoned, returns = len(self.errors), self.poisoned, [len(f.returns) for f in self.frames]
+            errors, poisoned, noted = len(self.errors), self.poisoned, [(x, len(x)) for x in self.leavings()]
             frame.loops.append(target)
 
             def leave() -> bool:
@@ -142,6 +161,9 @@ class Loops(Flow):
             keys -= {k for k in keys if isinstance(header.get(k), Moved)}
             envs = [before, header, *inner, *leaving]
             found = self.plans(keys, envs, force=True, mark=mark)
+            if site in self.decided and not self.poisoned and any(p.key() == "Poison" for p in found.values()):
+                self.assume.unrolled.add(site)  # no type holds what its iterations make, but each may be known
+                raise Restart
             found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
                 break
@@ -151,8 +173,8 @@ class Loops(Flow):
                 del self.errors[errors:]
                 self.poisoned = poisoned
             del target.breaks[outer_breaks:]
-            for f, n in zip(self.frames, returns, strict=True):
-                del f.returns[n:]
+            for leaving, n in noted:
+                del leaving[n:]
         else:
             self.fail("what this loop carries from one iteration to the next has no type", "use one type per name")
         if falls:
@@ -179,29 +201,35 @@ class Loops(Flow):
                 return node.target.id
         return "i"
 
-    def unrolled(self, node: ast.For, items: Iterable[AV], names: frozenset[str]) -> bool:
-        """A loop over a known sequence: its body once per item."""
-        leaves = has_leave(node.body, ast.Break) or has_leave(node.body, ast.Continue)
-        if not leaves:
-            for item in items:
-                self.assign(node.target, item)
+    def unrolled(self, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str]) -> bool:
+        """A loop whose iterations are known: its body once for each time that `advance` says there is another one."""
+        count = 0
+
+        def more() -> bool:
+            nonlocal count
+            count += 1
+            if count > UNROLL_LIMIT and isinstance(node, ast.While):
+                self.fail(f"this loop needs its numbers at compile time, but {UNROLL_LIMIT} iterations do not end it")
+            return advance()
+
+        if not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):
+            while more():
                 if not self.run(node.body):
                     return False
             return self.run(node.orelse)
-        names |= (assigned(node.body) | assigned([node.target])) & self.frame.live.header[node]
+        targets = assigned([node.target]) if isinstance(node, ast.For) else frozenset()
+        names |= (assigned(node.body) | targets) & self.frame.live.header[node]
 
         def whole(break_label: str, breaks: list[Exit]) -> bool:
-            for item in items:
+            def once(continue_label: str, continues: list[Exit]) -> bool:
+                target = LoopTarget(break_label, continue_label, "break", breaks, continues)
+                self.frame.loops.append(target)
+                try:
+                    return self.run(node.body)
+                finally:
+                    self.frame.loops.pop()
 
-                def once(continue_label: str, continues: list[Exit], item: AV = item) -> bool:
-                    self.assign(node.target, item)
-                    target = LoopTarget(break_label, continue_label, "break", breaks, continues)
-                    self.frame.loops.append(target)
-                    try:
-                        return self.run(node.body)
-                    finally:
-                        self.frame.loops.pop()
-
+            while more():
                 if not self.scoped(names, once):
                     return False
             return self.run(node.orelse)

@@ -26,6 +26,10 @@ class Objects(Alternatives):
             return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.named_tuple(cls, args, kwargs)
+        if issubclass(cls, BaseException):
+            if kwargs:
+                self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no keyword arguments")
+            return ObjectV(cls, {"args": self.tuple_of(list(args))})
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
             evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)

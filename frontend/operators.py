@@ -18,6 +18,7 @@ from scriptc.frontend.text import Texts
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
@@ -41,7 +42,7 @@ from scriptc.frontend.values import (
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, FLOAT, INT, NONE, TensorType
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -70,6 +71,17 @@ _METHODS = {
     "Invert": "invert",
 }  # fmt: skip
 _DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
+_NOT_OF_BOOLS = {
+    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
+    "Use the `^` or `logical_xor()` operator instead.",
+    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
+    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
+    "relu": "Boolean inputs not supported for relu",
+}
+_ATEN_NAMES = {
+    "f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short",
+    "i8": "Char", "u8": "Byte", "bool": "Bool",
+}  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
@@ -223,20 +235,14 @@ class Operators(Alternatives, Texts, Tables):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
-        if (
-            len(operands) == 2
-            and name in ("bitwise_and", "bitwise_or", "bitwise_xor")
-            and self.result_dtype(*operands) in FLOATING
-        ):
-            self.raises_at_run_time("RuntimeError", f"\"{name}_cpu\" not implemented for 'Float'")
         common = dtype or self.result_dtype(*operands)
         if "FLOATING" in OPS[name].traits and common not in FLOATING:
             common = self.default_dtype
-        if name == "sub" and common == "bool":
+        if common not in OPS[name].takes:
+            if common == "bool" and name in _NOT_OF_BOOLS:
+                self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
             self.raises_at_run_time(
-                "RuntimeError",
-                "Subtraction, the `-` operator, with two bool tensors is not supported. "
-                "Use the `^` or `logical_xor()` operator instead.",
+                "NotImplementedError", f"\"{name}_cpu\" not implemented for '{_ATEN_NAMES[common]}'"
             )
         if name in _DIVIDES and common not in FLOATING:
             self.check_divisor(operands[1])
@@ -271,6 +277,8 @@ class Operators(Alternatives, Texts, Tables):
         if op in ("In", "NotIn"):
             return self.contains(a, b, negate=op == "NotIn")
         function, name = COMPARE[op]
+        if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
+            return self.identity(a, b, negate=op == "NotEq")
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
         none = next(
@@ -366,6 +374,8 @@ class Operators(Alternatives, Texts, Tables):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
+            result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
             result = Known(False)
         elif identity_of(a) is not None or identity_of(b) is not None:
@@ -444,7 +454,7 @@ class Operators(Alternatives, Texts, Tables):
                 if found is None and (found := self.special(av, "__len__", [])) is None:
                     return Known(True)
                 return self.truth(found)
-            case Closure() | Bound():
+            case Closure() | Bound() | ClassOf():
                 return Known(True)
             case RangeV() | Text():
                 return self.truth(self.call(Known(len), [av], {}))
@@ -456,6 +466,8 @@ class Operators(Alternatives, Texts, Tables):
             case Dyn(value):
                 if value.type == BOOL:
                     return av
+                if value.type == EXC:
+                    return Known(True)
                 if value.type in (INT, FLOAT):
                     return Dyn(self.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
                 if isinstance(value.type, TensorType):
@@ -478,12 +490,6 @@ class Operators(Alternatives, Texts, Tables):
         if is_tensor(av):
             if name == "UAdd":
                 return av
-            if name == "USub" and tensor_type(av).dtype == "bool":
-                self.raises_at_run_time(
-                    "RuntimeError",
-                    "Negation, the `-` operator, on a bool tensor is not supported. "
-                    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-                )
             return self.elementwise("neg" if name == "USub" else "bitwise_not", av)
         value = self.number(av, name, av, av)
         if value.type == FLOAT:
@@ -525,10 +531,9 @@ class Operators(Alternatives, Texts, Tables):
         if is_tensor(src):
             to, found = tensor_type(dst).dtype, tensor_type(src).dtype
             if category(found) > category(to):
-                names = {"f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int",
-                         "i16": "Short", "i8": "Char", "u8": "Byte", "bool": "Bool"}  # fmt: skip
                 self.raises_at_run_time(
-                    "RuntimeError", f"result type {names[found]} can't be cast to the desired output type {names[to]}"
+                    "RuntimeError",
+                    f"result type {_ATEN_NAMES[found]} can't be cast to the desired output type {_ATEN_NAMES[to]}",
                 )
             if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
                 self.effect("check.store", [self.value(dst), self.value(src)])

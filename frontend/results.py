@@ -36,6 +36,7 @@ from scriptc.frontend.values import (
     made_of,
 )
 from scriptc.ir.types import (
+    EXC,
     NEVER,
     NONE,
     DictType,
@@ -120,7 +121,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return place, []
         case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
             return place, []
-        case Dyn():
+        case Dyn() if av.type != EXC:
             if isinstance(av.type, TensorType):
                 assert av.type.dims is not None
                 return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
@@ -136,7 +137,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None, made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case ObjectV(cls, items):
+        case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))
@@ -163,7 +164,8 @@ def spec_of_type(t: Type) -> Spec:
         case DictType():
             made = made_of(t)
             make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
-            return MapSpec(*(None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem)), make)
+            key, item = (None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem))
+            return MapSpec(key, item, make)
         case SetType():
             return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
         case TensorType():

@@ -34,6 +34,10 @@ def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
             if node.name is not None:
                 yield node.name
             yield from _assigned(ast.iter_child_nodes(node))
+        elif isinstance(node, ast.ExceptHandler):
+            if node.name is not None:
+                yield node.name
+            yield from _assigned(ast.iter_child_nodes(node))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((a.asname or a.name.split(".")[0]) for a in node.names)
         elif isinstance(node, _COMPREHENSIONS):
@@ -51,21 +55,32 @@ def used(node: ast.AST | None) -> Names:
 
 @dataclass
 class Liveness:
-    """`after[stmt]`: names live after a statement. `header[loop]`: names live when an iteration of a loop begins."""
+    """`after[stmt]`: names live after a statement. `header[loop]`: names live when an iteration of a loop begins.
+    `caught[stmt]`: names live when a `try` or `with` catches an exception. `final[stmt]`: those live in front of the
+    `finally` of a `try`."""
 
     after: dict[ast.stmt, Names] = field(default_factory=dict)
     header: dict[ast.stmt, Names] = field(default_factory=dict)
+    caught: dict[ast.stmt, Names] = field(default_factory=dict)
+    final: dict[ast.stmt, Names] = field(default_factory=dict)
 
 
 class _Pass:
     def __init__(self, captured: Names):
         self.result = Liveness()
-        self.captured = captured  # names that inner functions read: live to the end
+        self.kept = captured  # names that are live throughout: inner functions read them, or handlers around
 
     def block(self, stmts: list[ast.stmt], out: Names, brk: Names, cont: Names) -> Names:
         for stmt in reversed(stmts):
-            out = self.stmt(stmt, out | self.captured, brk, cont)
+            out = self.stmt(stmt, out | self.kept, brk, cont) | self.kept
         return out
+
+    def guarded(self, stmts: list[ast.stmt], caught: Names, out: Names, brk: Names, cont: Names) -> Names:
+        """Statements any of which may be where an exception leaves, to where the names `caught` are live."""
+        saved, self.kept = self.kept, self.kept | caught
+        found = self.block(stmts, out, brk, cont)
+        self.kept = saved
+        return found
 
     def stmt(self, stmt: ast.stmt, out: Names, brk: Names, cont: Names) -> Names:
         self.result.after[stmt] = self.result.after.get(stmt, _NONE) | out
@@ -83,16 +98,13 @@ class _Pass:
             case ast.For() | ast.While():
                 return self.loop(stmt, out, brk, cont)
             case ast.With():
-                inner = self.block(stmt.body, out, brk, cont)
+                self.result.caught[stmt] = self.result.caught.get(stmt, _NONE) | out
+                inner = self.guarded(stmt.body, out, out, brk, cont)
                 for item in stmt.items:
                     inner = (inner - assigned([item])) | used(item.context_expr)
                 return inner
             case ast.Try():
-                # anything in the body may be where an exception leaves it
-                final = self.block(stmt.finalbody, out, brk, cont)
-                handlers = frozenset().union(*(self.block(h.body, final, brk, cont) for h in stmt.handlers))
-                orelse = self.block(stmt.orelse, final, brk, cont)
-                return self.block(stmt.body, orelse, brk, cont) | handlers | final
+                return self.try_(stmt, out, brk, cont)
             case ast.AugAssign():
                 return (
                     out | used(stmt.value) | frozenset(n.id for n in ast.walk(stmt.target) if isinstance(n, ast.Name))
@@ -102,6 +114,20 @@ class _Pass:
                 return used(stmt.subject) | out.union(*cases)
             case _:
                 return (out - assigned([stmt])) | used(stmt)
+
+    def try_(self, stmt: ast.Try, out: Names, brk: Names, cont: Names) -> Names:
+        final = self.block(stmt.finalbody, out, brk, cont)
+        saved = self.kept
+        if stmt.finalbody:  # it runs on every way out
+            self.kept, brk, cont = self.kept | final, brk | final, cont | final
+        handlers = [self.block(h.body, final, brk, cont) | used(h.type) for h in stmt.handlers]
+        caught = (final if stmt.finalbody else _NONE).union(*handlers)
+        orelse = self.block(stmt.orelse, final, brk, cont)
+        body = self.guarded(stmt.body, caught, orelse, brk, cont)
+        self.kept = saved
+        for table, names in ((self.result.caught, caught), (self.result.final, final)):
+            table[stmt] = table.get(stmt, _NONE) | names
+        return body
 
     def loop(self, stmt: ast.For | ast.While, out: Names, brk: Names, cont: Names) -> Names:
         after = self.block(stmt.orelse, out, brk, cont) if stmt.orelse else out
@@ -119,12 +145,18 @@ class _Pass:
 
 
 @lru_cache(maxsize=4096)
+def captured_names(node: ast.FunctionDef | ast.Lambda) -> Names:
+    """Names that functions inside a function read."""
+    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
+    return frozenset().union(*map(used, inner))
+
+
+@lru_cache(maxsize=4096)
 def liveness(node: ast.FunctionDef | ast.Lambda) -> Liveness:
     """Liveness of the statements of a function."""
     if isinstance(node, ast.Lambda):
         return Liveness()
-    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
-    run = _Pass(frozenset().union(*map(used, inner)))
+    run = _Pass(captured_names(node))
     run.block(node.body, _NONE, _NONE, _NONE)
     return run.result
 

@@ -9,6 +9,7 @@ from typing import Any
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Content,
     DictV,
     Formatted,
@@ -49,8 +50,8 @@ def shape_of(av: AV) -> Shape | None:
             return _keyed(
                 ("dict", _living(home), made), items, lambda held: DictV(held, home=home, sites=sites, made=made)
             )  # fmt: skip
-        case ViewV(table, part):
-            return Shape(("view", part), [table], lambda parts: ViewV(parts[0], part))
+        case ViewV(table, kind):
+            return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
         case KnownLengthListV(first=items, reader=reader, home=home):
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
         case ObjectV(cls, items, home=home):
@@ -65,6 +66,8 @@ def shape_of(av: AV) -> Shape | None:
                 ("partial", n, *kwargs), [func, *args, *kwargs.values()],
                 lambda parts: PartialV(parts[0], parts[1:n], dict(zip(kwargs, parts[n:], strict=True))),
             )  # fmt: skip
+        case ClassOf(exception):
+            return Shape("class of", [exception], lambda parts: ClassOf(parts[0]))
         case RangeV(start, stop, step):
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):

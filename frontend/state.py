@@ -343,6 +343,7 @@ class State(Context):
         target.direct = slot.container if isinstance(slot.container, dict) else None
         self.set_target(target, value)
         self.heap[slot.ident] = value
+        self.note_change(slot.ident)
 
     def kept(self, heap: dict[Ident, AV]) -> Iterator[tuple[str, AV]]:
         """What lives on after the call: names of places, and what they hold."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from scriptc.frontend.context import NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame, ReturnSite
-from scriptc.frontend.loops import Loops
+from scriptc.frontend.managers import Managers
 from scriptc.frontend.matching import Matching
 from scriptc.frontend.scope import assigned, declared, shared_names
 from scriptc.frontend.unsupported import UNSUPPORTED
@@ -23,13 +23,12 @@ from scriptc.frontend.values import (
     Poison,
     Tup,
     Unbound,
-    describe,
     is_tensor,
 )
 from scriptc.ir.core import Block
 
 
-class Statements(Loops, Matching):
+class Statements(Managers, Matching):
     """Mixin: runs statements; each returns whether the next one is reached."""
 
     def run(self, stmts: Sequence[ast.stmt]) -> bool:
@@ -141,17 +140,6 @@ class Statements(Loops, Matching):
             return fails()
         return self.branch(condition, lambda: True, fails, frozenset())
 
-    def s_Raise(self, node: ast.Raise) -> bool:
-        if node.exc is None:
-            self.fail("a bare raise is not supported in compiled code")
-        call = node.exc if isinstance(node.exc, ast.Call) else None
-        cls = self.known(self.eval(call.func if call else node.exc), "the class of an exception")
-        if not (isinstance(cls, type) and issubclass(cls, Exception) and cls.__module__ == "builtins"):
-            self.fail("only Python's own exceptions can be raised in compiled code", "raise ValueError or RuntimeError")
-        if call and call.args:
-            self.raise_with(cls.__name__, self.eval(call.args[0]))
-        self.raises_at_run_time(cls.__name__, "")
-
     def check_that(self, condition: AV, type: str, message: str) -> None:
         """Raises at run time unless the condition holds."""
         truth = self.truth(condition)
@@ -197,47 +185,34 @@ class Statements(Loops, Matching):
         kw_defaults = [None if d is None else self.eval(d) for d in node.args.kw_defaults]
         return Closure(node, self.frame, defaults, kw_defaults)
 
-    def s_With(self, node: ast.With) -> bool:
-        import torch
-
-        for item in node.items:
-            manager = self.eval(item.context_expr)
-            if not (isinstance(manager, Known) and isinstance(manager.obj, (torch.no_grad, torch.inference_mode))):
-                self.fail(
-                    f"with {describe(manager)} is not supported in compiled code",
-                    "torch.no_grad() and torch.inference_mode() are",
-                )
-        self.no_grad += 1
-        try:
-            falls = self.run(node.body)
-        finally:
-            self.no_grad -= 1
-        for name in assigned(node.body) & self.frame.live.after[node] if falls else ():
-            av = self.frame.locals.get(name)
-            if av is not None and is_tensor(av):
-                self.frame.locals[name] = self.op("alias", av, hint=name)
-        return falls
-
     # ---- leaving ----
     def s_Return(self, node: ast.Return) -> bool:
         self.leave_with(Known(None) if node.value is None else self.eval(node.value))
         return False
 
     def leave_with(self, av: AV) -> None:
+        self.leave_by("return", av)
+
+    def return_value(self, av: AV) -> None:
         label = self.frame.label
         op = self.effect("break", (), to=label) if label else self.effect("return", ())
         self.frame.returns.append(ReturnSite(op, av, dict(self.heap)))
 
     def s_Break(self, node: ast.Break) -> bool:
-        target = self.frame.loops[-1]
-        target.breaks.append((self.effect("break", (), to=target.break_label), self.snapshot()))
+        self.leave_by("break", None)
         return False
 
     def s_Continue(self, node: ast.Continue) -> bool:
+        self.leave_by("continue", None)
+        return False
+
+    def leave_loop(self, way: str) -> None:
         target = self.frame.loops[-1]
+        if way == "break":
+            target.breaks.append((self.effect("break", (), to=target.break_label), self.snapshot()))
+            return
         op = self.effect(target.continue_op, (), to=target.continue_label)
         target.continues.append((op, self.snapshot()))
-        return False
 
     # ---- branches ----
     def s_If(self, node: ast.If) -> bool:
@@ -279,10 +254,13 @@ class Statements(Loops, Matching):
             if owner is None:
                 self.fail(f"assignment to '{name}' of a function outside", "pass the value in and return it")
             self.heap[owner.cells[name]] = value
+            self.note_change(owner.cells[name])
         elif name in frame.cells:
             self.heap[frame.cells[name]] = value
+            self.note_change(frame.cells[name])
         else:
             frame.locals[name] = value
+            self.note_change(name)
 
     def s_Global(self, node: ast.Global | ast.Nonlocal) -> bool:
         return True  # see bind_name

@@ -149,7 +149,7 @@ class Tables(Context):
             return Known(True), av
         value = self.value(av)
         if key == FLOAT:
-            number = Dyn(self.to_float(value))
+            number: AV = Dyn(self.to_float(value))
             return self.compare("Eq", number, av), number
         if held == FLOAT:
             small = self.both(self.compare("GtE", av, Known(-_LARGE)), self.compare("Lt", av, Known(_LARGE)))

@@ -11,11 +11,11 @@ from typing import Any, NoReturn
 import torch
 
 from scriptc.frontend.context import Context, Terminated
-from scriptc.frontend.values import AV, DictV, Dyn, Formatted, Known, ListV, OneOf, Text, Tup, describe
-from scriptc.ir.types import BOOL, FLOAT, INT
+from scriptc.frontend.values import AV, DictV, Dyn, Formatted, Known, ListV, ObjectV, OneOf, Text, Tup, describe
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT
 
 _FLOAT_SPEC = re.compile(r"0?\d*(\.\d+)?[fe]$")
-_CODES = {"i64": "%i", "f64": "%r", "bool": "%b"}
+_CODES = {"i64": "%i", "f64": "%r", "bool": "%b", "exc": "%m"}
 _INT_SPEC = re.compile(r"0?\d*d$")
 
 
@@ -84,6 +84,14 @@ class Texts(Context):
                 yield Known(repr(obj) if quoted else str(obj))
             case Text(parts) if not quoted:
                 yield from parts
+            case Text(parts) if all(repr(p.obj)[1:-1] == p.obj for p in parts if isinstance(p, Known)):
+                yield from [Known("'"), *parts, Known("'")]
+            case Dyn() if value.type == EXC and not quoted:
+                yield value
+            case ObjectV(cls) if issubclass(cls, BaseException):
+                if quoted:
+                    self.fail("the repr of an exception is not supported in compiled code", "use str() of it")
+                yield from self.message_parts(value)
             case Dyn() if value.type in (INT, FLOAT, BOOL):
                 yield value
             case Tup(items, cls) if cls is torch.Size:
@@ -106,6 +114,16 @@ class Texts(Context):
                 yield from text.parts
             case _:
                 self.fail(f"the text of {describe(value)} is not supported in compiled code", "use its numbers")
+
+    def message_parts(self, made: ObjectV) -> list[AV]:
+        """What str() of an exception made here consists of."""
+        args = made.items["args"]
+        if isinstance(args, Known):
+            args = Tup([Known(a) for a in args.obj])
+        assert isinstance(args, Tup)
+        if len(args.items) == 1:
+            return [*self.text_parts(args.items[0], quoted=issubclass(made.cls, KeyError))]
+        return [*self.text_parts(args)] if args.items else []
 
     def listed(self, left: str, items: list[AV], right: str) -> Iterator[AV]:
         yield Known(left)

@@ -12,7 +12,6 @@ UNSUPPORTED: dict[type[ast.AST], tuple[str, str | None]] = {
     ast.Yield: ("yield is", "append to a list and return it"),
     ast.YieldFrom: ("yield from is", "extend a list and return it"),
     ast.ClassDef: ("class statements inside a function are", "define the class at the top of the file"),
-    ast.Try: ("try blocks are", "test the condition before the call that raises"),
 }
 if hasattr(ast, "TryStar"):
     UNSUPPORTED[ast.TryStar] = ("except* blocks are", "use if and raise")

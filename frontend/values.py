@@ -10,11 +10,12 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import DictType, ListType, NeverType, SetType, TensorType, Type
+from scriptc.ir.types import EXC, DictType, ListType, NeverType, SetType, TensorType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -184,6 +185,13 @@ class KnownLengthListV(ListV):
 
 
 @dataclass(eq=False, slots=True)
+class ClassOf(AV):
+    """The class of an exception that was caught."""
+
+    exception: AV
+
+
+@dataclass(eq=False, slots=True)
 class OneOf(AV):
     """A value of one of several kinds: `tag` says which at run time."""
 
@@ -283,6 +291,15 @@ class PartialV(AV):
 
 
 @dataclass(eq=False, slots=True)
+class ManagerV(AV):
+    """What a generator decorated with contextlib.contextmanager gives when it is called."""
+
+    func: FunctionType
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
+
+
+@dataclass(eq=False, slots=True)
 class Maybe(AV):
     """A name that some path leaves unbound; `flag` says whether it is bound."""
 
@@ -346,6 +363,8 @@ def describe(av: AV) -> str:
     match av:
         case Known(obj):
             return f"{obj!r}" if isinstance(obj, (int, float, str, type(None))) else f"{type(obj).__name__}"
+        case Dyn() if av.type == EXC:
+            return "an exception"
         case Dyn():
             return "a tensor" if isinstance(av.type, TensorType) else f"{av.type}"
         case Tup():

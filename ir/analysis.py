@@ -16,7 +16,7 @@ from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import Container, OptionalType, TensorType, TupleType, Type, cells
+from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type, cells
 
 # The classes of memory that belong to values; "list" is that of all containers with identity.
 _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
@@ -26,7 +26,7 @@ def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
     if isinstance(t, Container):
         return memory == "list" or any(holds(cell.find().type, memory) for cell in cells(t))
-    if isinstance(t, OptionalType):
+    if isinstance(t, (OptionalType, CellType)):
         return holds(t.item, memory)
     if isinstance(t, TupleType):
         return any(holds(item, memory) for item in t.items)
@@ -136,14 +136,19 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Whether an operand may be found again through a container or another function."""
-    made_list = op.has("ALLOCATES") and any(isinstance(r.type, Container) for r in op.results)
-    return calls(op) or made_list or "state" in op.defn.writes or ("list" in op.defn.writes and index > 0)
+    """Whether an operand may be found again through a container, a cell or another function."""
+    made = op.has("ALLOCATES") and any(isinstance(r.type, (*get_args(Container), CellType)) for r in op.results)
+    return (
+        calls(op)
+        or made
+        or "state" in op.defn.writes
+        or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
+    )
 
 
 def captured(value: Value) -> bool:
     """Whether the object may be reached by other ways than through values derived from it."""
-    held = (TupleType, *get_args(Container))
+    held = (TupleType, *get_args(Container), CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
         for op, i in references(value, through_regions=True)

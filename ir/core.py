@@ -221,12 +221,14 @@ class Param:
 
 @dataclass(eq=False)
 class Module:
-    """A compilation unit. `entries` names the functions that callers may enter; `params` feed `param` ops by name."""
+    """A compilation unit. `entries` names the functions that callers may enter; `params` feed `param` ops by name;
+    `exceptions` holds the classes of exceptions that are not Python's own, with the names of their bases."""
 
     name: str
     funcs: dict[str, Func] = field(default_factory=dict)
     params: dict[str, Param] = field(default_factory=dict)
     entries: list[str] = field(default_factory=list)
+    exceptions: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Op]:
         for func in self.funcs.values():

@@ -6,18 +6,23 @@ torch is imported here alone, and only when something runs.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
 
 Env = dict[Value, Any]
 
 
-class _Leave(Exception):
+MAX_DEPTH = 1000  # calls within each other, as in Python
+
+
+class _Leave(BaseException):
     """A terminator on its way to the op that it leaves."""
 
     def __init__(self, op: Op, values: list[Any]):
@@ -134,22 +139,32 @@ def reference(op_name: str) -> Callable[..., Any]:
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
-    params: tensors by the names that `param` ops read. warnings: (category, message) pairs that ran. state: what was set,
-    in order: (target, form, values).
+    params: tensors by the names that `param` ops read. exceptions: classes that the module declares, by name.
+    warnings: (category, message) pairs that ran. state: what was set, in order: (target, form, values).
     """
 
-    def __init__(self, module: Module, params: Mapping[str, Any] | None = None):
+    def __init__(
+        self, module: Module, params: Mapping[str, Any] | None = None,
+        exceptions: Mapping[str, type[BaseException]] | None = None,
+    ):  # fmt: skip
         import torch
 
         self.torch = torch
         self.module = module
         self.params = dict(params or {})
+        self.exceptions = classes(module, exceptions or {})
         self.warnings: list[tuple[str, str]] = []
         self.state: list[tuple[int, int, list[Any]]] = []
 
     def run(self, name: str, *args: Any) -> tuple[Any, ...]:
         """Calls a function; returns the tuple of its results. Exceptions are those of torch and Python."""
-        return self.call(self.module.funcs[name], list(args))
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, 20 * MAX_DEPTH))
+        self.depth = 0
+        try:
+            return self.call(self.module.funcs[name], list(args))
+        finally:
+            sys.setrecursionlimit(limit)
 
     def call(self, func: Func, args: list[Any]) -> tuple[Any, ...]:
         env: Env = dict(zip(func.body.args, args, strict=True))
@@ -170,15 +185,24 @@ class Interpreter:
                     raise AssertionError(f"unreachable code was reached at {op.loc}")
                 if op.name == "raise":
                     raise self.exception(op, operands)
+                if op.name == "reraise":
+                    raise operands[0]
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
             results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 
-    def exception(self, op: Op, operands: list[Any]) -> Exception:
-        error = getattr(importlib.import_module("builtins"), op.attrs["type"])
+    def class_of(self, name: str) -> type[BaseException]:
+        found = self.exceptions.get(name) or own_class(name)
+        assert found is not None, f"there is no exception {name}"
+        return found
+
+    def exception(self, op: Op, operands: list[Any]) -> BaseException:
+        error = self.class_of(op.attrs["type"])
         message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
+        if issubclass(error, KeyError) and message:
+            return error(argument(message))
         return error(message) if message else error()
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
@@ -226,6 +250,28 @@ class Interpreter:
     def do_if(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0 if operands[0] else 1], env)
 
+    def do_try(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
+        body, handler = op.regions
+        try:
+            return self.block(body, env)
+        except Exception as e:
+            env.update(dict.fromkeys(handler.args, e))
+        return self.block(handler, env)
+
+    def do_exc_is(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        classes = tuple(map(self.class_of, op.attrs["classes"]))
+        return (type(operands[0]) in classes if op.attrs["exact"] else isinstance(operands[0], classes),)
+
+    def do_cell_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ([operands[0]],)
+
+    def do_cell_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0][0],)
+
+    def do_cell_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0][0] = operands[1]
+        return ()
+
     def do_scope(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         try:
             return self.block(op.regions[0], env)
@@ -258,7 +304,13 @@ class Interpreter:
                 carried = values
 
     def do_call(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return self.call(self.module.funcs[op.attrs["func"]], operands)
+        if self.depth >= MAX_DEPTH:
+            raise RecursionError("maximum recursion depth exceeded")
+        self.depth += 1
+        try:
+            return self.call(self.module.funcs[op.attrs["func"]], operands)
+        finally:
+            self.depth -= 1
 
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))

@@ -116,6 +116,7 @@ class OpDef:
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
     reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
+    takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
     Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the
     C type and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of
     backend_c/emitters).
@@ -136,10 +137,13 @@ class OpDef:
     emit: str | None = None
     samples: Samples | None = None
     tolerance_ulp: float = 0.0
+    takes: tuple[str, ...] = ()
     args: tuple[SchemaArg, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "args", parse_schema(self.schema))
+        if not self.takes and self.samples is not None:
+            object.__setattr__(self, "takes", self.samples.dtypes)
         if bad := self.traits - TRAITS:
             raise ValueError(f"{self.name}: unknown traits {sorted(bad)}")
 

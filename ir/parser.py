@@ -14,6 +14,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
+    EXC,
     FLOAT,
     INT,
     ITER,
@@ -22,6 +23,7 @@ from scriptc.ir.types import (
     PACKED,
     ROWS,
     STR,
+    CellType,
     ElemType,
     OptionalType,
     PtrType,
@@ -34,7 +36,7 @@ from scriptc.ir.types import (
 )
 
 _NAMED_TYPES: dict[str, Type] = {
-    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ROWS, ITER)
+    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -104,6 +106,9 @@ class _Reader:
             elif child.data == "param":
                 text, t = child.children
                 module.params[_unquote(text)] = Param(_unquote(text), self.type(t))  # type: ignore[arg-type]
+            elif child.data == "exception":
+                made, *bases = (_unquote(text) for text in _items(child))
+                module.exceptions[made] = tuple(bases)
             else:
                 func = self.func(child)
                 module.funcs[func.name] = func
@@ -243,8 +248,8 @@ class _Reader:
                     return set_of(self.type(args[0]))
                 if name == "dict" and len(args) == 2:
                     return dict_of(*map(self.type, args))
-                if name == "optional" and len(args) == 1:
-                    return OptionalType(self.type(args[0]))
+                if name in ("optional", "cell") and len(args) == 1:
+                    return {"optional": OptionalType, "cell": CellType}[str(name)](self.type(args[0]))
                 if name in ("elem", "ptr") and len(args) == 1:
                     return {"elem": ElemType, "ptr": PtrType}[str(name)](str(args[0].children[0]))
         raise self.error(tree, f"there is no type {name}")

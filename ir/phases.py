@@ -9,6 +9,7 @@ from scriptc.ir.verifier import VerifyError, verify
 
 _STRUCTURE = frozenset({
     "const", "undef", "call", "if", "loop", "scope", "yield", "continue", "break", "return", "raise", "unreachable",
+    "try", "reraise",
 })  # fmt: skip
 _LOOPS = frozenset(name for name in OPS if name.startswith("c."))
 HIGH = frozenset(OPS) - _LOOPS

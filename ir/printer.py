@@ -129,4 +129,5 @@ def print_module(module: Module, *, locs: bool = False) -> str:
     """The whole module; the parser reads it back to an equal one."""
     head = [f"module {format_attr(module.name)} entries({', '.join('@' + e for e in module.entries)})"]
     head += [f"param {format_attr(p.name)} : {p.type}" for p in module.params.values()]
+    head += [f"exception {format_attr(n)}({', '.join(map(format_attr, b))})" for n, b in module.exceptions.items()]
     return "\n".join(head) + "\n\n" + "\n".join(print_func(f, locs=locs) for f in module.funcs.values())

@@ -1,4 +1,5 @@
-"""How values pass through ops that own regions. Passes ask here, so that only this file knows `if`, `loop` and `scope`.
+"""How values pass through ops that own regions. Passes ask here, so that only this file knows `if`, `loop`, `try` and
+`scope`.
 
 A slot is one value that enters or leaves a region op: for a loop the carried argument with its result, for the others a
 result; for `fuse` also each argument. Its operands are everything that may become that value.
@@ -102,6 +103,16 @@ def ancestor_in(block: Block, op: Op) -> Op | None:
     while at is not None and at.parent is not block:
         at = at.parent.parent if at.parent is not None else None
     return at
+
+
+def try_around(op: Op) -> Op | None:
+    """The `try` whose handler an exception that `op` raises goes to; None where it leaves the function."""
+    block = op.parent
+    while block is not None and block.parent is not None:
+        if block.parent.name == "try" and block is block.parent.regions[0]:
+            return block.parent
+        block = block.parent.parent
+    return None
 
 
 def dominates(a: Op, b: Op) -> bool:

@@ -190,9 +190,19 @@ class OptionalType(Type):
 
 
 @dataclass(frozen=True, slots=True)
+class CellType(Type):
+    """A place that holds one value, another from time to time."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return f"cell<{self.item}>"
+
+
+@dataclass(frozen=True, slots=True)
 class OpaqueType(Type):
-    """`packed`: a weight in the layout of the kernels; `rows`: products computed ahead of a loop; `iter`: a running
-    pointwise iteration."""
+    """`packed`: a weight in the layout of the kernels; `rows`: products computed ahead of a loop; `exc`: an exception that
+    was caught; `iter`: a running pointwise iteration."""
 
     name: str
 
@@ -200,7 +210,7 @@ class OpaqueType(Type):
         return self.name
 
 
-PACKED, ROWS, ITER = OpaqueType("packed"), OpaqueType("rows"), OpaqueType("iter")
+PACKED, ROWS, EXC, ITER = map(OpaqueType, ("packed", "rows", "exc", "iter"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +245,7 @@ def is_counted(t: Type) -> bool:
     """Whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):
         return is_counted(t.item)
-    return isinstance(t, (TensorType, Container)) or t in (PACKED, ROWS)
+    return isinstance(t, (TensorType, Container)) or t in (PACKED, ROWS, EXC)
 
 
 def join_dim(a: Dim, b: Dim) -> Dim:

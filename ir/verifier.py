@@ -6,7 +6,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import given
 from scriptc.ir.printer import print_func
-from scriptc.ir.types import BOOL, INT, JoinError, Type, is_subtype, join
+from scriptc.ir.types import BOOL, EXC, INT, CellType, JoinError, Type, is_subtype, join
 
 
 class VerifyError(Exception):
@@ -100,6 +100,32 @@ class _Checker:
 
     def check_scope(self, op: Op) -> None:
         self.yields(op, op.regions[0])
+
+    def check_try(self, op: Op) -> None:
+        if len(op.regions) != 2:
+            self.note(op, "a try has two regions")
+        elif op.regions[0].args or [a.type for a in op.regions[1].args] not in ([], [EXC]):
+            self.note(op, "the second region of a try may take the exception, and nothing else")
+        for region in op.regions:
+            self.yields(op, region)
+
+    def check_reraise(self, op: Op) -> None:
+        if op.operands[0].type != EXC:
+            self.note(op, f"reraise takes an exception, not {op.operands[0].type}")
+
+    def check_cell_new(self, op: Op) -> None:
+        t = op.result.type
+        if not isinstance(t, CellType):
+            self.note(op, f"a cell has a cell type, not {t}")
+        else:
+            self.values(op, op.operands, [t.item], "the initial value must fit the cell")
+
+    def check_cell_set(self, op: Op) -> None:
+        t = op.operands[0].type
+        if not isinstance(t, CellType):
+            self.note(op, f"cell.set takes a cell, not {t}")
+        else:
+            self.values(op, op.operands[1:], [t.item], "the value must fit the cell")
 
     def check_loop(self, op: Op) -> None:
         counted, body = op.attrs["counted"], op.regions[0]

@@ -42,14 +42,22 @@ def _described(message: str, rows: Sequence[Row]) -> str:
     return "\n".join([message, *where] if message else [line.strip() for line in where])
 
 
+def _key(message: str) -> object:
+    """What a KeyError was made with, whose str() is the repr of that."""
+    try:
+        return ast.literal_eval(message)
+    except (ValueError, SyntaxError):
+        return message
+
+
 def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[str, type]) -> BaseException:
     """The exception for an error of compiled code; `own` holds the classes that are not builtins, by name."""
     kind = own.get(name) or getattr(builtins, name, None)
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind, message = RuntimeError, f"{name or 'internal scriptc error'}: {message}"
     # str() of a KeyError quotes its argument, so a location there would be unreadable; the traceback has it
-    text = message if issubclass(kind, KeyError) else _described(message, rows)
-    exception = kind(text) if text else kind()
+    text = _key(message) if issubclass(kind, KeyError) else _described(message, rows)
+    exception = kind() if text == "" else kind(text)
     return _raised_at(exception, rows) if rows else exception
 
 

@@ -86,6 +86,7 @@ class Dispatcher:
             stores=tuple(_store(s) for s in entry.stores),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
+            exceptions=entry.exceptions,
             grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
         )
 

@@ -8,11 +8,12 @@ goes into them. The answer may name an input too many (a tensor written on anoth
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import FLOATING
-from scriptc.ir.types import Container, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 _NONE: Inputs = frozenset()
@@ -32,6 +33,8 @@ class Dependencies:
 
 
 def _carries(t: Type) -> bool:
+    if isinstance(t, CellType):
+        return _carries(t.item)
     return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in FLOATING)
 
 
@@ -84,10 +87,18 @@ class _Flow:
             self.leave(op)
         elif op.name == "param":
             self.add(op.result, frozenset({self.params[op.attrs["name"]]}))
+        elif op.name == "call":  # its results, and all that it may write
+            inputs |= {self.params[p.attrs["name"]] for p in self.called(op.attrs["func"]) if p.name == "param"}
+            for value in (*op.operands, *op.results):
+                self.add(value, inputs)
         elif op.name != "alias":
             for result in op.results:
                 self.add(result, inputs)
-            if op.defn.writes & {"tensor", "list"}:  # what was written, and what it is a view of, takes up the inputs
+            if op.defn.writes & {
+                "tensor",
+                "list",
+                "cell",
+            }:  # what was written, and what it is a view of, takes up the inputs
                 target: Value | None = op.operands[0] if op.operands else None
                 while target is not None:
                     self.add(target, inputs)
@@ -97,6 +108,18 @@ class _Flow:
                         if made is not None and made.operands and _carries(made.operands[0].type)
                         else None
                     )
+
+    def called(self, name: str) -> Iterator[Op]:
+        """The ops of a function, and of those that it calls."""
+        seen, pending = set[str](), [name]
+        while pending:
+            if (func := pending.pop()) in seen:
+                continue
+            seen.add(func)
+            for op in self.module.funcs[func].body.walk():
+                yield op
+                if op.name == "call":
+                    pending.append(op.attrs["func"])
 
     def leave(self, op: Op) -> None:
         """Values carried to the op that a terminator leaves, or to its next iteration."""

@@ -17,10 +17,12 @@ from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
+    EXC,
     FLOAT,
     INT,
     NONE,
     STR,
+    CellType,
     JoinError,
     ListType,
     OptionalType,
@@ -36,7 +38,7 @@ BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
-    "pack_linear.kept", "cat", "stack", "list.argsort", "print",
+    "pack_linear.kept", "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]
@@ -108,7 +110,7 @@ class Generator:
     def step(self, depth: int) -> None:
         """One more op, with what it needs."""
         self.left -= 1
-        nested = [self.loop, self.while_loop, self.branch, self.scope] if depth < 3 else []
+        nested = [self.loop, self.while_loop, self.branch, self.scope, self.guarded] if depth < 3 else []
         special = [
             self.list_ops, self.optional_ops, self.packed, self.call, self.tuple_ops, self.weights, self.same_again,
         ]  # fmt: skip
@@ -313,6 +315,40 @@ class Generator:
         self.body(then, types, depth, None)
         self.body(orelse, types, depth, ("raise", "") if self.rng.random() < 0.2 else None)
         self.keep(*self.b.op("if", [condition], LOC, regions=[then, orelse], types=types).results)
+
+    def guarded(self, depth: int) -> None:
+        """A `try` whose body writes a cell before it may raise; its handler reads that, and lets some exceptions go on."""
+        types = [v.type for v in self.carried()]
+        initial = self.rng.choice([v for v in self.visible if v.type not in (STR, NONE)])
+        cell = self.b.op("cell.new", [initial], LOC, types=[CellType(initial.type)]).result
+        body, handler, again, goes_on = Block(), Block([(EXC, "e")]), Block(), Block()
+        outer = list(self.visible)
+        with self.b.at(body):
+            for _ in range(2):
+                for _ in range(self.rng.randrange(3)):
+                    self.step(depth)
+                self.b.op("cell.set", [cell, *self.fitting([initial.type])], LOC)
+                self.way_out("raise", "", types)
+            self.b.op("yield", self.fitting(types), LOC)
+        self.visible = list(outer)
+        with self.b.at(handler):
+            self.keep(self.b.build("cell.get", [cell], LOC))
+            caught = self.b.build(
+                "exc.is",
+                handler.args,
+                LOC,
+                classes=(self.rng.choice(("ValueError", "RuntimeError", "LookupError")),),
+                exact=self.rng.random() < 0.3,
+            )
+            with self.b.at(again):
+                self.b.op("reraise", handler.args, LOC)
+            with self.b.at(goes_on):
+                self.b.op("yield", (), LOC)
+            self.b.op("if", [caught], LOC, regions=[goes_on, again], types=[])
+            self.b.op("yield", self.fitting(types), LOC)
+        self.visible = outer
+        self.keep(*self.b.op("try", (), LOC, regions=[body, handler], types=types).results)
+        self.keep(self.b.build("cell.get", [cell], LOC))
 
     def scope(self, depth: int) -> None:
         types, label, block = [v.type for v in self.carried()], self.label(), Block()

@@ -9,6 +9,7 @@ import pytest
 from language import (  # noqa: F401  (they list their programs)
     arguments,
     dicts,
+    exceptions,
     expressions,
     known_lengths,
     lists,
@@ -16,8 +17,10 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    recursion,
     sets,
     statements,
+    unrolled,
 )
 from language.cases import LANGUAGE
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted

@@ -1,24 +1,74 @@
-"""Every op of tests/data/opinfo_passing.txt agrees with eager on PyTorch's first sample of it.
+"""What docs/operators.md does not except agrees with eager, on PyTorch's first sample of it or fewer of them.
 
-`python -m tests.opinfo` runs more samples of all ops, and with `--passing` writes that list.
+`python -m tests.opinfo`, `tests.coreaten` and `tests.moduleinfo` run all samples, and with `--report` write that page.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
-from opinfo.programs import listed_ops
-from opinfo.run import run_op
+from measure import coreaten, modules, opinfo
+from measure.command import Measure
+from measure.outcome import Program, run_call, run_calls
+from measure.report import not_passing
+from measure.source import together
 
-PASSING = (Path(__file__).parent / "data" / "opinfo_passing.txt").read_text().split()
 GROUPS = 16
+AT_ONCE = 24  # calls in a build
+
+
+def entries(measure: Measure, variant: str, group: int) -> Iterator[str]:
+    excepted = not_passing(measure.title_of(variant))
+    for i, name in enumerate(measure.names(variant)):
+        if i % GROUPS == group and name not in excepted:
+            yield name
+
+
+def first_calls(measure: Measure, variant: str, names: Iterator[str], directory: Path) -> list[tuple[str, Program]]:
+    return [(name, p) for name in names for p in measure.calls(name, variant, 1, directory) if p.function is not None]
+
+
+def failures(calls: list[tuple[str, Program]], directory: Path) -> list[str]:
+    """Many calls in one build; each by itself where that fails."""
+    failed = []
+    for at in range(0, len(calls), AT_ONCE):
+        part = calls[at : at + AT_ONCE]
+        try:
+            with torch.no_grad():
+                assert run_call(together(f"together{at}", [p for _, p in part], directory), 0) is not None
+        except Exception:
+            for name, program in part:
+                for reason, text in run_calls(name, lambda p=program: [p], 0).reasons:
+                    failed.append(f"{name}: {reason}\n    {text}")
+    return failed
 
 
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_ops_that_passed_still_pass(group: int, tmp_path: Path) -> None:
-    ops = listed_ops()
-    outcomes = [run_op(ops[name], torch.float32, 1, tmp_path, optimize=0) for name in PASSING[group::GROUPS]]
-    failed = [f"{o.name}: {reason}\n    {call}" for o in outcomes for reason, call in o.reasons]
-    assert not failed, "\n".join(failed)
+def test_functions(group: int, tmp_path: Path) -> None:
+    """In float32, and in one of the other dtypes."""
+    others = opinfo.DTYPES[1:]
+    calls = []
+    for variant in ("float32", others[group % len(others)]):
+        calls += first_calls(opinfo.MEASURE, variant, entries(opinfo.MEASURE, variant, group), tmp_path)
+    assert not failures(calls, tmp_path)
+
+
+@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+def test_core_aten(group: int, tmp_path: Path) -> None:
+    names = [name for g in range(group, group + 4) for name in entries(coreaten.MEASURE, "float32", g)]
+    assert not failures(first_calls(coreaten.MEASURE, "float32", iter(names), tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+def test_modules(group: int, tmp_path: Path) -> None:
+    names = [name for g in range(group, group + 4) for name in entries(modules.MEASURE, "eval", g)]
+    assert not failures(first_calls(modules.MEASURE, "eval", iter(names), tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["nn.BatchNorm1d", "nn.BatchNorm2d", "nn.BatchNorm3d", "nn.InstanceNorm1d"])
+def test_modules_that_keep_statistics(name: str, tmp_path: Path) -> None:
+    outcome = modules.MEASURE.run(name, "train", 4, tmp_path)
+    assert outcome.ok, outcome.reasons

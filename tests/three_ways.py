@@ -104,7 +104,7 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     inputs += [v for value in entry.values for _, v in leaf_values(value.spec, value.container[value.key])]
     places = [v for a in entry.args for v in placed(a.spec, arguments[a.name])]
     places += [v for value in entry.values for v in placed(value.spec, value.container[value.key])]
-    interpreter = Interpreter(entry.module, params)
+    interpreter = Interpreter(entry.module, params, entry.exceptions)
     try:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:

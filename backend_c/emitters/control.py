@@ -40,7 +40,7 @@ def _flat(types: Sequence[Type]) -> list[Type]:
     return [leaf for t in types for leaf in flat_types(t)]
 
 
-def _result_names(op: Op) -> list[str]:
+def result_names(op: Op) -> list[str]:
     return [name for r in op.results for name in flat_names(r.name, flat_types(r.type))]
 
 
@@ -49,14 +49,14 @@ def if_(low: Lowerer, op: Op) -> Sequence[Shape]:
     condition = low.one(op.operands[0])
     regions = [low.region(region, Block()) for region in op.regions]
     types = _flat([r.type for r in op.results])
-    return low.results(op, low.build("if", [condition], types, op.loc, regions=regions, names=_result_names(op)))
+    return low.results(op, low.build("if", [condition], types, op.loc, regions=regions, names=result_names(op)))
 
 
 @emitter
 def scope(low: Lowerer, op: Op) -> Sequence[Shape]:
     region = low.region(op.regions[0], Block())
     types = _flat([r.type for r in op.results])
-    made = low.build("scope", (), types, op.loc, regions=[region], names=_result_names(op), label=op.attrs["label"])
+    made = low.build("scope", (), types, op.loc, regions=[region], names=result_names(op), label=op.attrs["label"])
     return low.results(op, made)
 
 
@@ -81,7 +81,7 @@ def loop(low: Lowerer, op: Op) -> Sequence[Shape]:
     low.region(op.regions[0], region)
     made = low.build(
         "loop", [*bounds, *init], _flat([r.type for r in op.results]), op.loc, regions=[region],
-        names=_result_names(op), label=op.attrs["label"], counted=counted,
+        names=result_names(op), label=op.attrs["label"], counted=counted,
     )  # fmt: skip
     return low.results(op, made)
 
@@ -151,7 +151,7 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     counted = op.attrs["func"] in low.recursive
     if counted:
         low.call(op, "sc_enter", Args("cx"))
-    made = low.build("call", args, types, op.loc, names=_result_names(op) if op.results else (), func=op.attrs["func"])
+    made = low.build("call", args, types, op.loc, names=result_names(op) if op.results else (), func=op.attrs["func"])
     if counted:
         low.call(op, "sc_leave", Args("cx"), fails="never")
     leaves = iter(made.results)

@@ -65,7 +65,7 @@ def relu_(input: Tensor) -> Tensor:
 
 @decomposes("torch._C._nn.hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    return torch.clamp(input, min_val, max_val)
+    return torch.clamp(input, min_val, max_val).to(input.dtype)
 
 
 @decomposes("torch._C._nn.relu6")
@@ -125,6 +125,8 @@ def selu(input: Tensor) -> Tensor:
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if input.dim() > 1 and weight.dim() == 1:
         weight = weight.reshape([1, -1] + [1] * (input.dim() - 2))
+    if input.dim() == 0 and weight.dim() == 1:
+        weight = weight.reshape(())
     return torch.where(input > 0, input, input * weight)
 
 

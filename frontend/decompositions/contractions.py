@@ -8,11 +8,23 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
+def in_dtype(value: float, dtype: torch.dtype) -> float:
+    """A factor as eager takes it beside tensors of a dtype: cut to it."""
+    if dtype.is_floating_point:
+        return value
+    return bool(value) if dtype == torch.bool else int(value)
+
+
 def _added(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
-    scaled = product if alpha == 1 else product * alpha
+    scaled = product if alpha == 1 else product * in_dtype(alpha, product.dtype)
     if beta == 0:
         return scaled
-    return (input if beta == 1 else input * beta) + scaled
+    return (input if beta == 1 else input * in_dtype(beta, input.dtype)) + scaled
+
+
+@decomposes("torch.addmm", "Tensor.addmm")
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    return _added(input, torch.matmul(mat1, mat2), beta, alpha)
 
 
 @decomposes("torch.addmv", "Tensor.addmv")
@@ -84,6 +96,10 @@ def tensordot(a: Tensor, b: Tensor, dims: int | tuple[int | list[int], int | lis
     else:
         of_a = tuple(d % a.dim() for d in ((dims[0],) if isinstance(dims[0], int) else dims[0]))
         of_b = tuple(d % b.dim() for d in ((dims[1],) if isinstance(dims[1], int) else dims[1]))
+    for d, e in zip(of_a, of_b):  # noqa: B905
+        if a.size(d) != b.size(e):  # one of the two is 1 and meets every element of the other
+            a = torch.sum(a, d, keepdim=True) if b.size(e) == 1 else a
+            b = torch.sum(b, e, keepdim=True) if a.size(d) == 1 else b
     rest_a = tuple(d for d in range(a.dim()) if d not in of_a)
     rest_b = tuple(d for d in range(b.dim()) if d not in of_b)
     n = 1
@@ -147,7 +163,8 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    x = input.reshape(1, -1) if input.dim() < 2 else input
+    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = x.reshape(1, -1) if x.dim() < 2 else x
     if fweights is None and aweights is None:
         total = float(x.size(1))
         centred = x - torch.mean(x, 1, keepdim=True)

@@ -20,10 +20,14 @@ def each(value: Any, count: int) -> tuple[int, ...]:
     return tuple(value) * count if len(value) == 1 else tuple(value)
 
 
-def same_padding(input: Tensor, weight: Tensor, padding: object, dilation: tuple[int, ...], count: int) -> Tensor:
+def same_padding(
+    input: Tensor, weight: Tensor, padding: object, stride: tuple[int, ...], dilation: tuple[int, ...], count: int
+) -> Tensor:
     """The input with what padding="same" adds."""
     if padding != "same":
         return input
+    if max(stride) > 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = tuple(dilation[i] * (weight.size(2 + i) - 1) for i in range(count))
     amounts = [n for i in range(count) for n in (totals[i] // 2, totals[i] - totals[i] // 2)]
     return torch.constant_pad_nd(input, [amounts[2 * (count - 1 - i // 2) + i % 2] for i in range(2 * count)])
@@ -35,7 +39,7 @@ def conv1d(
     groups: int = 1,
 ) -> Tensor:  # fmt: skip
     d = each(dilation, 1)
-    x = same_padding(input, weight, padding, d, 1)
+    x = same_padding(input, weight, padding, each(stride, 1), d, 1)
     p = (0,) if isinstance(padding, str) else each(padding, 1)
     image = torch.conv2d(
         x.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups
@@ -51,7 +55,7 @@ def conv3d(
     """The sum over the depth of the kernel of 2-D convolutions of all slices."""
     x = input.unsqueeze(0) if input.dim() == 4 else input
     s, d = each(stride, 3), each(dilation, 3)
-    x = same_padding(x, weight, padding, d, 3)
+    x = same_padding(x, weight, padding, s, d, 3)
     p = (0, 0, 0) if isinstance(padding, str) else each(padding, 3)
     x = torch.constant_pad_nd(x, [0, 0, 0, 0, p[0], p[0]])
     depth = (x.size(2) - d[0] * (weight.size(2) - 1) - 1) // s[0] + 1
@@ -148,7 +152,7 @@ def _avg_pool(
     dims = tuple(range(-count, 0))
     total = torch.sum(windows(input, kernel, stride, padding, ones, ceil_mode, 0.0, count), dims)
     if divisor is not None:
-        return total / divisor
+        return _divided(total, divisor)
     sizes = tuple(input.size(input.dim() - count + i) for i in range(count))
     present = torch.ones(sizes, dtype=input.dtype)
     if count_include_pad:
@@ -156,7 +160,11 @@ def _avg_pool(
         counted = torch.sum(windows(present, kernel, stride, (0,) * count, ones, ceil_mode, 0.0, count), dims)
     else:
         counted = torch.sum(windows(present, kernel, stride, padding, ones, ceil_mode, 0.0, count), dims)
-    return total / counted
+    return _divided(total, counted)
+
+
+def _divided(total: Tensor, count: Tensor | int) -> Tensor:
+    return total / count if total.is_floating_point() else torch.div(total, count, rounding_mode="trunc")
 
 
 def _average(count: int) -> None:

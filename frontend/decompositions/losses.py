@@ -190,6 +190,52 @@ def nll_loss(
     return _nll(input, target, weight, reduction, ignore_index)
 
 
+def _lengths(lengths: Tensor | list[int] | int) -> Tensor:
+    return lengths.to(torch.int64).reshape(-1) if isinstance(lengths, Tensor) else torch.tensor(lengths).reshape(-1)
+
+
+def _shifted(alpha: Tensor, by: int) -> Tensor:
+    return torch.constant_pad_nd(alpha, [by, -by], -math.inf)
+
+
+@decomposes("torch.ctc_loss")
+def ctc_loss(
+    log_probs: Tensor, targets: Tensor, input_lengths: Tensor | list[int], target_lengths: Tensor | list[int],
+    blank: int = 0, reduction: int = 1, zero_infinity: bool = False,
+) -> Tensor:  # fmt: skip
+    """alpha[n, k]: the log probability of all ways to the k-th of blank, label, blank, ..., label, blank."""
+    batched = log_probs.dim() == 3
+    logs = log_probs if batched else log_probs.unsqueeze(1)
+    steps, sizes = _lengths(input_lengths), _lengths(target_lengths)
+    longest = int(torch.amax(sizes))
+    places = torch.arange(longest).expand(logs.size(1), longest)
+    inside = places < sizes.unsqueeze(1)
+    if targets.dim() == 2:
+        rows = targets
+    else:  # one behind the other
+        rows = targets.reshape(1, -1).expand(logs.size(1), targets.size(0))
+        places = places + (torch.cumsum(sizes, 0) - sizes).unsqueeze(1)
+    labels = torch.gather(rows, 1, torch.where(inside, places, 0)).to(torch.int64)
+    states = torch.full((logs.size(1), 2 * longest + 1), blank, dtype=torch.int64)
+    states[:, 1::2] = torch.where(inside, labels, blank)
+    skips = torch.zeros_like(states, dtype=torch.bool)
+    skips[:, 3::2] = labels[:, 1:] != labels[:, :-1]
+    alpha = torch.where(torch.arange(2 * longest + 1) < 2, torch.gather(logs[0], 1, states), -math.inf)
+    for t in range(1, logs.size(0)):
+        ways = torch.logaddexp(alpha, _shifted(alpha, 1))
+        ways = torch.logaddexp(ways, torch.where(skips, _shifted(alpha, 2), -math.inf))
+        alpha = torch.where((t < steps).unsqueeze(1), ways + torch.gather(logs[t], 1, states), alpha)
+    last = 2 * sizes.unsqueeze(1)
+    ends = torch.gather(alpha, 1, last), torch.gather(alpha, 1, torch.clamp(last - 1, min=0))
+    loss = -torch.where(last > 0, torch.logaddexp(ends[0], ends[1]), ends[0]).squeeze(1)
+    loss = torch.where(steps > 0, loss, torch.where(sizes > 0, math.inf, 0.0))
+    if zero_infinity:
+        loss = torch.where(loss == math.inf, 0.0, loss)
+    if reduction == 1:
+        return torch.mean(loss / torch.clamp(sizes, min=1))
+    return torch.sum(loss) if reduction == 2 else loss if batched else loss.reshape(())
+
+
 @decomposes("torch._C._nn.cross_entropy_loss")
 def cross_entropy_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, reduction: int = 1, ignore_index: int = -100,

@@ -57,6 +57,8 @@ def prod(
     mask: Tensor | None = None,
 ) -> Tensor:
     dims = all_dims(input, dim)
+    if dtype is None and not input.is_floating_point():
+        dtype = torch.int64
     result = kept(input, mask, 1, dtype)
     listed = (dims,) if isinstance(dims, int) else dims or ()
     for d in sorted(tuple(d % max(input.dim(), 1) for d in listed))[::-1]:
@@ -170,7 +172,8 @@ def logsumexp(
     dtype: torch.dtype | None = None,
     mask: Tensor | None = None,
 ) -> Tensor:
-    return torch.logsumexp(kept(input, mask, -math.inf, dtype), all_dims(input, dim), keepdim)
+    result = torch.logsumexp(kept(input, mask, -math.inf, dtype), all_dims(input, dim), keepdim)
+    return result.to(input.dtype if dtype is None else dtype)
 
 
 @decomposes("torch.masked.logaddexp")

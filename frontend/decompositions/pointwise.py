@@ -88,7 +88,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     if rtol == 0 and atol == 0:
         return close
     allowed = atol + torch.abs(rtol * other)
-    difference = torch.abs(input - other)
+    difference = input ^ other if input.dtype == torch.bool else torch.abs(input - other)
     return close | (torch.isfinite(difference) & (difference <= allowed))
 
 

@@ -233,21 +233,32 @@ def batch_norm(
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
     """In training the running statistics move towards those of the batch."""
+    if input.dim() < 2:
+        return _empty_batch(input, weight, bias)
     shape = (1, -1) + (1,) * (input.dim() - 2)
     if training or running_mean is None:
         dims = (0, *range(2, input.dim()))
         variance, mean = torch.var_mean(input, dims, correction=0)
-        if running_mean is not None:
-            running_mean.copy_((1 - momentum) * running_mean + momentum * mean)
-        if running_var is not None:
+        if input.numel() > 0:
             count = input.numel() // input.size(1)
-            running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
+            if running_mean is not None:
+                running_mean.copy_((1 - momentum) * running_mean + momentum * mean)
+            if running_var is not None:
+                running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
     else:
         mean, variance = running_mean, running_var
     result = (input - mean.reshape(shape)) * torch.rsqrt(variance + eps).reshape(shape)
     if weight is not None:
         result = result * weight.reshape(shape)
     return result if bias is None else result + bias.reshape(shape)
+
+
+def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
+    """Eager asks for channels only where there are elements."""
+    if input.numel() > 0:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
+    result = input.clone() if weight is None else input * weight[0:1]
+    return result if bias is None else result + bias[0:1]
 
 
 @decomposes("torch.group_norm")
@@ -323,7 +334,7 @@ def native_batch_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     if not training:
         result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
-        return result, torch.zeros(0), torch.zeros(0)
+        return result, torch.zeros(0, dtype=input.dtype), torch.zeros(0, dtype=input.dtype)
     variance, mean = torch.var_mean(input, (0, *range(2, input.dim())), correction=0)
     result = torch.batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, False)
     return result, mean, torch.rsqrt(variance + eps)

@@ -250,9 +250,8 @@ def col2im(
     for a in range(kernel_size[0]):
         for b in range(kernel_size[1]):
             top, left = a * dilation[0], b * dilation[1]
-            rows = slice(top, top + (counts[0] - 1) * stride[0] + 1, stride[0])
-            columns = slice(left, left + (counts[1] - 1) * stride[1] + 1, stride[1])
-            result[:, :, rows, columns] += parts[:, :, a, b]
+            bottom, right = top + (counts[0] - 1) * stride[0] + 1, left + (counts[1] - 1) * stride[1] + 1
+            result[:, :, top : bottom : stride[0], left : right : stride[1]] += parts[:, :, a, b]
     result = result[:, :, padding[0] : padding[0] + output_size[0], padding[1] : padding[1] + output_size[1]]
     return result.select(0, 0) if input.dim() == 2 else result.contiguous()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 import torch
 from torch import Tensor
 
@@ -145,20 +147,57 @@ def histogram(
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
     """A value on an edge belongs to the bin above it, on the last edge to the last bin."""
     flat = input.reshape(-1)
-    if isinstance(bins, Tensor):
-        edges = bins
-    elif range is not None:
-        edges = torch.linspace(range[0], range[1], bins + 1, dtype=input.dtype)
-    else:
-        low, high = float(torch.amin(flat)), float(torch.amax(flat))
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = torch.linspace(low, high, bins + 1, dtype=input.dtype)
-    count = edges.size(0) - 1
-    at = torch.clamp(torch.searchsorted(edges, flat, right=True) - 1, 0, count - 1)
-    inside = ((flat >= edges[0]) & (flat <= edges[count])).to(input.dtype)
+    edges = _edges(flat, bins, None if range is None else range[0], None if range is None else range[1])
+    at, inside = _bins(flat, edges)
     each = inside if weight is None else inside * weight.reshape(-1)
-    found = torch.zeros(count, dtype=input.dtype).scatter_add(0, at, each)
+    found = torch.zeros(edges.size(0) - 1, dtype=input.dtype).scatter_add(0, at, each)
     if density:
         found = found / torch.sum(found) / torch.diff(edges)
     return torch.return_types.histogram((found, edges))
+
+
+def _edges(line: Tensor, bins: int | Tensor, low: float | None, high: float | None) -> Tensor:
+    if isinstance(bins, Tensor):
+        return bins
+    if low is None or high is None:
+        low, high = (0.0, 1.0) if line.numel() == 0 else (float(torch.amin(line)), float(torch.amax(line)))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return torch.linspace(low, high, bins + 1, dtype=line.dtype)
+
+
+def _bins(line: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
+    """The bin of each element, and 1 where it lies in one, else 0."""
+    count = edges.size(0) - 1
+    at = torch.clamp(torch.searchsorted(edges, line, right=True) - 1, 0, count - 1)
+    return at, ((line >= edges[0]) & (line <= edges[count])).to(line.dtype)
+
+
+@decomposes("torch.histogramdd", "torch.functional.histogramdd")
+def histogramdd(
+    input: Tensor, bins: int | list[int] | list[Tensor], range: tuple[float, ...] | None = None,
+    weight: Tensor | None = None, density: bool = False,
+) -> tuple[Tensor, tuple[Tensor, ...]]:  # fmt: skip
+    """Bins are given for each number of a point, or as one count for all of the numbers, which then must be known."""
+    count = len(bins)  # type: ignore[arg-type]
+    points = input.reshape(-1, input.size(-1))
+    lines = [points.select(1, d) for d in builtins.range(count)]
+    edges = [
+        _edges(line, bins[d], None if range is None else range[2 * d], None if range is None else range[2 * d + 1])  # type: ignore[index]
+        for d, line in enumerate(lines)
+    ]
+    at, inside = _bins(lines[0], edges[0])
+    for d in builtins.range(1, count):
+        place, fits = _bins(lines[d], edges[d])
+        at, inside = at * (edges[d].size(0) - 1) + place, inside * fits
+    each = inside if weight is None else inside * weight.reshape(-1)
+    sizes = tuple(e.size(0) - 1 for e in edges)
+    total = 1
+    for n in sizes:
+        total = total * n
+    found = torch.zeros(total, dtype=input.dtype).scatter_add(0, at, each).reshape(sizes)
+    if density:
+        found = found / torch.sum(found)
+        for d, e in enumerate(edges):
+            found = found / torch.diff(e).reshape(tuple(-1 if i == d else 1 for i in builtins.range(count)))
+    return torch.return_types.histogramdd((found, tuple(edges)))

@@ -1,4 +1,4 @@
-"""Composite contractions and shape functions."""
+"""Composite shape functions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.library import decomposes
-
-
-@decomposes("torch.addmm", "Tensor.addmm")
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    product = torch.matmul(mat1, mat2)
-    scaled = product if alpha == 1 else product * alpha
-    if beta == 0:
-        return scaled
-    return (input if beta == 1 else input * beta) + scaled
 
 
 @decomposes("torch.unflatten", "Tensor.unflatten")
@@ -58,6 +49,8 @@ def broadcast_to(input: Tensor, size: tuple[int, ...]) -> Tensor:
 @decomposes("Tensor.sum_to_size")
 def sum_to_size(input: Tensor, *size: int) -> Tensor:
     wanted = size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+    if len(wanted) == 0:
+        return torch.sum(input)
     lead = input.dim() - len(wanted)
     result = torch.sum(input, tuple(range(lead))) if lead > 0 else input
     for d, n in enumerate(wanted):
@@ -211,8 +204,10 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 
 @decomposes("torch.tensor_split", "Tensor.tensor_split")
-def tensor_split(input: Tensor, indices_or_sections: int | list[int], dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(input: Tensor, indices_or_sections: int | list[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     n = input.size(dim)
+    if isinstance(indices_or_sections, Tensor):
+        return _split_by_tensor(input, indices_or_sections, dim)
     if isinstance(indices_or_sections, int):
         count = indices_or_sections
         short, longer = n // count, n % count
@@ -223,6 +218,27 @@ def tensor_split(input: Tensor, indices_or_sections: int | list[int], dim: int =
     bounds = (0, *indices_or_sections)
     ends = (*indices_or_sections, n)
     return tuple(input.transpose(0, d)[a:b].transpose(0, d) for a, b in zip(bounds, ends))  # noqa: B905
+
+
+def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> list[Tensor]:
+    """How many parts there are is known at run time."""
+    n = input.size(dim)
+    line = input.transpose(0, dim)
+    parts = []
+    start = 0
+    if splits.dim() == 0:
+        count = int(splits)
+        for i in range(count):
+            stop = start + n // count + (1 if i < n % count else 0)
+            parts.append(line[start:stop].transpose(0, dim))
+            start = stop
+        return parts
+    for i in range(splits.size(0)):
+        stop = int(splits[i])
+        parts.append(line[start:stop].transpose(0, dim))
+        start = stop
+    parts.append(line[start:].transpose(0, dim))
+    return parts
 
 
 @decomposes("torch.hsplit", "Tensor.hsplit")
@@ -410,14 +426,22 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     return input.reshape(b, groups, c // groups, *rest).transpose(1, 2).reshape(b, c, *rest)
 
 
-@decomposes("aten.slice")
-def aten_slice(input: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
-    d = dim % input.dim()
-    return input.transpose(0, d)[start:end:step].transpose(0, d)
-
-
 def squeeze_dim(input: Tensor, dim: int) -> Tensor:
     """squeeze of a dim whose size is known only at run time: the results of the two ways differ in rank."""
     if input.size(dim) == 1:
         return input.select(dim, 0)
     return input[...]
+
+
+@decomposes("torch.empty_strided")
+def empty_strided(
+    size: tuple[int, ...], stride: tuple[int, ...], *, dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None, device: torch.device | None = None, requires_grad: bool = False,
+    pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    extent = 1
+    for n, step in zip(size, stride):  # noqa: B905
+        extent = extent + (n - 1) * step if n > 0 else 0
+        if n == 0:
+            break
+    return torch.empty(extent, dtype=dtype, device=device, layout=layout).as_strided(size, stride)

@@ -8,27 +8,16 @@ registered with `@decomposes` and compiled like the user's own code.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Callable
 from typing import Any
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
-METHODS: dict[tuple[str, str], Callable[..., Any]] = {}  # by kind of owner and name: ("Tensor", "tanh")
-DECOMPOSITIONS: dict[Any, Any] = {}  # by the callable itself, and by "Tensor.name" or "aten.name"
-_KINDS = (
-    "Tensor",
-    "list",
-    "tuple",
-    "dict",
-    "set",
-    "frozenset",
-    "Counter",
-    "str",
-    "int",
-    "float",
-    "bool",
-    "Size",
-    "range",
-)
+# By kind of owner and name: ("Tensor", "tanh"); ATen's functions are of the kind "aten".
+METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
+# By the callable itself, and by "Tensor.name", "aten.name" or "aten.name.overload".
+DECOMPOSITIONS: dict[Any, Any] = {}
+_KINDS = frozenset("Tensor aten list tuple dict set frozenset Counter str int float bool Size range".split())
 
 
 def resolve(name: str) -> Any:
@@ -92,9 +81,7 @@ def load() -> None:
     from scriptc.frontend.library import rows
 
     rows.register()
-    for module in ("builtin", "containers", "creation", "dicts", "functions", "images", "indexing", "iterators", "memory",
-                   "numbers", "pointwise", "reductions", "sequences", "sets", "shapes", "strings"):  # fmt: skip
-        importlib.import_module(f"scriptc.frontend.library.{module}")
-    for module in ("activations", "contractions", "images", "indexing", "lists", "losses", "masked", "numbers", "pointwise",
-                   "recurrent", "reductions", "resizing", "sets", "shapes"):  # fmt: skip
-        importlib.import_module(f"scriptc.frontend.decompositions.{module}")
+    for home in ("library", "decompositions"):
+        package = importlib.import_module(f"scriptc.frontend.{home}")
+        for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
+            importlib.import_module(f"scriptc.frontend.{home}.{found}")

@@ -9,6 +9,7 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
     Bound,
+    ClassOf,
     Closure,
     DictV,
     Dyn,
@@ -26,7 +27,7 @@ from scriptc.frontend.values import (
     python_of,
     tensor_type,
 )
-from scriptc.ir.types import BOOL, FLOAT, INT
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT
 
 
 @serves("builtins.len", "Tensor.__len__")
@@ -167,13 +168,28 @@ def python_class(r: Reader, x: AV) -> type:
 @serves("builtins.isinstance")
 def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
     cls = r.known(classes, "the class of isinstance()")
+    if isinstance(x, Dyn) and x.type == EXC:
+        return r.is_exception(
+            x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
+        )
     if is_tensor(x) and cls in (torch.nn.Parameter,):
         r.fail("whether a tensor is a Parameter is not known in compiled code")
     return r.evaluate(issubclass, python_class(r, x), cls)
 
 
+@serves("builtins.issubclass")
+def issubclass_(r: Reader, cls: AV, classes: AV) -> AV:
+    if isinstance(cls, ClassOf):
+        return isinstance_(r, cls.exception, classes)
+    return r.evaluate(
+        issubclass, r.known(cls, "the class of issubclass()"), r.known(classes, "the class of issubclass()")
+    )
+
+
 @serves("builtins.type")
 def type_(r: Reader, x: AV) -> AV:
+    if isinstance(x, Dyn) and x.type == EXC:
+        return ClassOf(x)
     return Known(python_class(r, x))
 
 

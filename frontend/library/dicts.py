@@ -93,7 +93,7 @@ def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
                 "a dict with known keys cannot take keys that are known only at run time", "begin with an empty dict"
             )
         r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
-        pairs = []
+        pairs: list[tuple[AV, AV]] = []
     elif is_dict_like(source):
         pairs = [(Known(k), v) for k, v in _pairs(r, source)]
     else:

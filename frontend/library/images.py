@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.decompositions.images import same_padding
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, tensor_type
@@ -28,13 +29,13 @@ def conv2d(
     groups: AV = _ONE,
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv2d")
+    steps, spread = pair(r, stride, "the stride"), pair(r, dilation, "the dilation")
     if r.known(padding, "padding") in ("same", "valid"):
-        if padding.obj == "same":  # type: ignore[attr-defined]
-            r.fail("padding='same' is not supported yet", "give the padding as numbers")
+        input = r.call(Known(same_padding), [input, weight, padding, Known(steps), Known(spread), Known(2)], {})
         padding = _ZERO
     return r.op(
-        "conv2d", input, weight, bias, stride=pair(r, stride, "the stride"), padding=pair(r, padding, "the padding"),
-        dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
+        "conv2d", input, weight, bias, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread,
+        groups=r.known(groups, "groups"),
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import torch
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Dyn, Known, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim
@@ -28,6 +28,31 @@ def size(r: Reader, self: AV, dim: AV = _NONE) -> AV:
     if isinstance(dim, Known) and dim.obj is None:
         return r.shape(self)
     return r.size_av(self, axis(r, self, dim))
+
+
+@serves("Tensor.stride")
+def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
+    if isinstance(dim, Known) and dim.obj is None:
+        return Tup([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
+    return Dyn(r.build("stride", [r.value(self), r.const(axis(r, self, dim))]))
+
+
+@serves("Tensor.storage_offset")
+def storage_offset(r: Reader, self: AV) -> AV:
+    if not r.is_new(self):
+        r.fail("where a tensor from outside begins in its storage is not known in compiled code")
+    return Known(0)
+
+
+@serves("Tensor.is_contiguous")
+def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguous_format)) -> AV:  # noqa: B008
+    """Of channels_last: whether it is contiguous with the channels behind."""
+    wanted, rank = r.known(memory_format, "the memory format"), tensor_type(self).rank
+    if wanted in (torch.channels_last, torch.channels_last_3d):
+        if rank != (4 if wanted == torch.channels_last else 5):
+            return Known(False)
+        self = r.op("permute", self, dims=(0, *range(2, rank), 1))
+    return Dyn(r.build("is_contiguous", [r.value(self)]))
 
 
 @serves("Tensor.dim", "Tensor.ndimension")

@@ -7,7 +7,7 @@ import torch
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import FLOATING, TORCH_NAMES
 
 _ONE = Known(1)
 _NONE = Known(None)
@@ -67,6 +67,14 @@ for _method, _op in (
     _reflected(_method, _op)
 
 
+@serves("torch.nextafter", "Tensor.nextafter")
+def nextafter(r: Reader, input: AV, other: AV) -> AV:
+    common = r.result_dtype(input, other)
+    if common in ("f16", "bf16"):
+        r.fail(f"nextafter in {TORCH_NAMES[common]} is not supported", "compute it in float32 or float64")
+    return r.elementwise("nextafter", input, other)
+
+
 @serves("torch.frexp", "Tensor.frexp")
 def frexp(r: Reader, input: AV) -> AV:
     exponent = r.cast(r.elementwise("frexp.exponent", input), "i32")
@@ -119,7 +127,7 @@ def clamp_max(r: Reader, input: AV, max: AV) -> AV:
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
     """Small whole exponents are products, as in eager."""
     if isinstance(exponent, Known) and is_tensor(input):
-        if exponent.obj == 2:
+        if exponent.obj == 2 and tensor_type(input).dtype != "bool":
             return r.elementwise("mul", input, input)
         if exponent.obj == 0.5 and tensor_type(input).dtype in ("f32", "f64", "f16", "bf16"):
             return r.elementwise("sqrt", input)
@@ -128,7 +136,7 @@ def pow(r: Reader, input: AV, exponent: AV) -> AV:
 
 @serves("torch.square", "Tensor.square")
 def square(r: Reader, input: AV) -> AV:
-    return r.elementwise("mul", input, input)
+    return pow(r, input, Known(2))
 
 
 @serves("torch.dropout", "torch.feature_dropout", "torch.alpha_dropout", "torch.feature_alpha_dropout")

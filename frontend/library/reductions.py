@@ -100,7 +100,8 @@ def _extreme(name: str) -> None:
             return r.elementwise(f"{name}imum", input, along)
         keep = bool(r.known(keepdim, "keepdim"))
         values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)
-        indices = r.op(f"arg{name}", input, dim=axis(r, input, along), keepdim=keep)
+        numbers = r.cast(input, "u8") if tensor_type(input).dtype == "bool" else input
+        indices = r.op(f"arg{name}", numbers, dim=axis(r, input, along), keepdim=keep)
         return Tup([values, indices], getattr(torch.return_types, name))
 
 

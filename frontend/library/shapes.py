@@ -160,7 +160,24 @@ def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
         if not is_tensor(item):
             r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
     dtype = r.result_dtype(*items)
+    if name == "cat":
+        items = _without_legacy(r, items)
     return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
+
+
+def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
+    """cat passes over empty 1-D tensors, whatever the rank of the others."""
+    ranks = [tensor_type(i).rank for i in items]
+    others = [n for n in ranks if n != 1]
+    if not others or len(others) == len(ranks):
+        return items
+    for item in items:
+        if tensor_type(item).rank == 1:
+            r.check_that(
+                r.compare("Eq", r.size_av(item, 0), Known(0)), "RuntimeError",
+                f"Tensors must have same number of dimensions: got 1 and {others[0]}",
+            )  # fmt: skip
+    return [i for i in items if tensor_type(i).rank != 1]
 
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")

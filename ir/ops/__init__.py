@@ -9,6 +9,7 @@ from scriptc.ir.ops import (
     contractions,
     creation,
     dicts,
+    exceptions,
     images,
     indexing,
     loops,
@@ -24,7 +25,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, scalars, containers, dicts, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, containers, dicts, checks, memory, creation, pointwise,
     special, reductions, scans, indexing, views, contractions, images,
     loops,
 ):  # fmt: skip

@@ -34,4 +34,11 @@ ROWS = [
     OpDef("c.store", "(Value pointer, Value index, Value element) -> ()", fixed(), writes=_MEMORY),
     OpDef("c.retain", "(Value object) -> ()", fixed(), writes=_MEMORY),
     OpDef("c.release", "(Value object) -> ()", fixed(), writes=_MEMORY),
+    # A C variable that holds one value after another, and counts the object that it holds.
+    OpDef("c.cell", "(Value initial) -> Value", given, frozenset({"ALLOCATES"})),
+    OpDef("c.get", "(Value cell) -> Value", given, _PURE, reads=frozenset({"cell"})),
+    OpDef("c.set", "(Value cell, Value value) -> ()", fixed(), writes=frozenset({"cell"})),
+    # Where the op behind it fails: releases the objects, then goes to the handler of the innermost `try` around it, or
+    # leaves the function.
+    OpDef("c.unwind", "(Value[] objects) -> ()", fixed(), writes=_MEMORY),
 ]  # fmt: skip

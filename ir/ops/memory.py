@@ -22,6 +22,10 @@ def _size(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 ROWS = [
     OpDef("size", "(Tensor self, int dim) -> SymInt", _size, _PURE, emit="size", ref="Tensor.size",
           samples=Samples(shapes=(((3, 4),),), extra=((1,), (-2,)))),
+    OpDef("stride", "(Tensor self, SymInt dim) -> SymInt", fixed(INT), _PURE, ref="Tensor.stride",
+          c="{0}->stride[{1}]", samples=Samples(shapes=(((3, 4),),), extra=((0,), (1,)))),
+    OpDef("is_contiguous", "(Tensor self) -> Value", fixed(BOOL), _PURE, ref="Tensor.is_contiguous",
+          c="sc_is_contiguous({0})", samples=Samples(shapes=(((3, 4),), ((1, 3),), ((0, 2),)))),
     # Whether two tensors are one Python object; an argument given twice is.
     OpDef("is_same", "(Tensor self, Tensor other) -> Value", fixed(BOOL), _PURE, ref="operator.is_",
           c="({0} == {1} || ({0}->owner && {0}->owner == {1}->owner))", samples=Samples(shapes=(((2,), (2,)),))),

@@ -46,13 +46,13 @@ def unary(
 def binary(
     name: str, c: str | Mapping[str, str], *more: str, dtypes: tuple[str, ...] = _NUMBERS, infer: Infer = elementwise,
     commutes: bool = False, low: float = -3.0, high: float = 3.0, ulp: float = 0.0, method: bool = True,
-    ref: str | None = None, traits: frozenset[str] = frozenset(),
+    ref: str | None = None, traits: frozenset[str] = frozenset(), takes: tuple[str, ...] = (),
 ) -> OpDef:  # fmt: skip
     """A function of two tensors, or of a tensor and a number in either order."""
     return OpDef(
         name, "(Operand self, Operand other) -> Tensor", infer, (_COMMUTES if commutes else _TRAITS) | traits,
         _names(name, *more, method=method), ref, reads=_TENSOR, check="broadcast", c=c,
-        samples=Samples(BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp,
+        samples=Samples(BINARY_SHAPES, low, high, dtypes), tolerance_ulp=ulp, takes=takes,
     )  # fmt: skip
 
 
@@ -84,8 +84,8 @@ ROWS = [
     unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})"},
           "torch.absolute", "Tensor.absolute", dtypes=_NUMBERS, ulp=0.0),
     unary("relu", {"float": "({0} < 0 ? 0 : {0})", "int": "({0} > 0 ? {0} : 0)"}, dtypes=_NUMBERS, ulp=0.0),
-    unary("sign", {"float": "(({0} > 0) - ({0} < 0))", "int": "(({0} > 0) - !(({0} > 0) | ({0} == 0)))"},
-          dtypes=_NUMBERS, ulp=0.0),
+    unary("sign", {"float": "(({0} > 0) - ({0} < 0))", "int": "(({0} > 0) - !(({0} > 0) | ({0} == 0)))", "bool": "{0}"},
+          dtypes=_ALL, ulp=0.0),
     unary("isnan", {"float": "({0} != {0})", "int": "false", "bool": "false"}, dtypes=_ALL, infer=predicate, ulp=0.0),
     unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false"},
           dtypes=_ALL, infer=predicate, ulp=0.0),
@@ -102,7 +102,7 @@ ROWS = [
     unary("frac", "({0} - sc_trunc_{t}({0}))", ulp=0.0),
     unary("deg2rad", "({0} * ({T})0.017453292519943295)", floating=True),
     unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True),
-    unary("angle", "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", dtypes=("f32", "f64"), floating=True),
+    unary("angle", "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", floating=True),
     unary("sinc", "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
           "torch.special.sinc", floating=True),
     # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
@@ -118,12 +118,12 @@ ROWS = [
            "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True, traits=_WIDE),
     binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE | _FLOATING),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
-           dtypes=_FLOATS, ulp=1.0),
-    binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS),
+           dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0),
+    binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS),
     binary("floor_div", {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}, method=False,
-           dtypes=_FLOATS, ref="torch.floor_divide"),
+           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide"),
     binary("trunc_div", {"float": "sc_trunc_{t}({0} / {1})", "int": "sc_wrap_div({0}, {1})"}, method=False,
-           dtypes=_FLOATS, ref="trunc_div", traits=_WIDE),
+           dtypes=_FLOATS, takes=_NUMBERS, ref="trunc_div", traits=_WIDE),
     binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING),
     binary("fmax", {"float": "sc_fmax_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
            dtypes=_ALL, ulp=1.0),
@@ -133,8 +133,8 @@ ROWS = [
     binary("nextafter", {"float": "sc_nextafter_{t}({0}, {1})"}, dtypes=("f32", "f64")),
     binary("heaviside", {"float": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)", "int": "({0} == 0 ? {1} : {0} > 0 ? 1 : 0)",
            "bool": "({0} | {1})"}, dtypes=_ALL, ref="heaviside"),
-    binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
-    binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=8.0),
+    binary("logaddexp", "sc_logaddexp_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0),
+    binary("logaddexp2", "sc_logaddexp2_{t}({0}, {1})", dtypes=_FLOATS, ulp=8.0),
     binary("xlogy", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log_{t}({1}))", "torch.special.xlogy", dtypes=_FLOATS,
            low=0.1, ulp=4.0, traits=_FLOATING),
     binary("xlog1py", "({1} != {1} ? {1} : {0} == 0 ? 0 : {0} * sc_log1p_{t}({1}))", "torch.special.xlog1py",
@@ -142,12 +142,12 @@ ROWS = [
     binary("bitwise_left_shift", {"int": "sc_wrap_shl({0}, {1})"}, "Tensor.__lshift__", dtypes=_INTS[:-1], low=0.0),
     binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
-           dtypes=("f32", "f64"), low=0.1, ulp=2.0),
+           dtypes=_FLOATS, takes=_NUMBERS, low=0.1, ulp=2.0),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
            dtypes=_ALL, commutes=True, ref="maximum"),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
            dtypes=_ALL, commutes=True, ref="minimum"),
-    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=("f32", "f64"), ulp=2.0, traits=_FLOATING),
+    binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=_FLOATS, ulp=2.0, traits=_FLOATING),
     *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_ALL, infer=predicate,
              commutes=n in ("eq", "ne"))
       for n, sign, long in (("eq", "==", "eq"), ("ne", "!=", "not_equal"), ("lt", "<", "less"), ("le", "<=", "less_equal"),

@@ -8,25 +8,28 @@ from scriptc.ir.ops.rules import elementwise
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE", "FLOATING"})
 _TENSOR = frozenset({"tensor"})
-_DTYPES = ("f32", "f64")  # eager has no half forms of most
+_DTYPES = ("f32", "f64")
+_HALF_TOO = (*_DTYPES, "f16", "bf16")
 
 
 def _unary(
-    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False
+    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False,
+    dtypes: tuple[str, ...] = _DTYPES,
 ) -> OpDef:  # fmt: skip
     return OpDef(
         name, "(Tensor self) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",), reads=_TENSOR,
-        c=f"({{T}}){c}((double){{0}})", samples=Samples(UNARY_SHAPES, low, high, _DTYPES, finite=finite), tolerance_ulp=16,
+        c=f"({{T}}){c}((double){{0}})", samples=Samples(UNARY_SHAPES, low, high, dtypes, finite=finite), tolerance_ulp=16,
     )  # fmt: skip
 
 
 def _binary(
-    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False
+    name: str, c: str, *names: str, low: float = -3.0, high: float = 3.0, finite: bool = False,
+    dtypes: tuple[str, ...] = _DTYPES, traits: frozenset[str] = _TRAITS,
 ) -> OpDef:  # fmt: skip
     return OpDef(
-        name, "(Operand self, Operand other) -> Tensor", elementwise, _TRAITS, names or (f"torch.special.{name}",),
+        name, "(Operand self, Operand other) -> Tensor", elementwise, traits, names or (f"torch.special.{name}",),
         reads=_TENSOR, check="broadcast", c=f"({{T}}){c}((double){{0}}, (double){{1}})",
-        samples=Samples(BINARY_SHAPES, low, high, _DTYPES, finite=finite), tolerance_ulp=16,
+        samples=Samples(BINARY_SHAPES, low, high, dtypes, finite=finite), tolerance_ulp=16,
     )  # fmt: skip
 
 
@@ -40,15 +43,15 @@ def _polynomial(name: str, c: str) -> OpDef:
 
 
 ROWS = [
-    _unary("lgamma", "sc_lgamma", *_aliases("lgamma", "gammaln"), low=0.1, high=9.0),
-    _unary("digamma", "sc_digamma", *_aliases("digamma", "digamma", "psi"), low=0.1, high=9.0),
-    _unary("erfinv", "sc_erfinv", *_aliases("erfinv", "erfinv"), low=-0.99, high=0.99),
-    _unary("erfc", "erfc", *_aliases("erfc", "erfc")),
-    _unary("i0", "sc_bessel_i0", *_aliases("i0", "i0")),
-    _unary("i0e", "sc_bessel_i0e"),
-    _unary("i1", "sc_bessel_i1"),
-    _unary("i1e", "sc_bessel_i1e"),
-    _unary("ndtr", "sc_ndtr"),
+    _unary("lgamma", "sc_lgamma", *_aliases("lgamma", "gammaln"), low=0.1, high=9.0, dtypes=_HALF_TOO),
+    _unary("digamma", "sc_digamma", *_aliases("digamma", "digamma", "psi"), low=0.1, high=9.0, dtypes=_HALF_TOO),
+    _unary("erfinv", "sc_erfinv", *_aliases("erfinv", "erfinv"), low=-0.99, high=0.99, dtypes=_HALF_TOO),
+    _unary("erfc", "erfc", *_aliases("erfc", "erfc"), dtypes=_HALF_TOO),
+    _unary("i0", "sc_bessel_i0", *_aliases("i0", "i0"), dtypes=_HALF_TOO),
+    _unary("i0e", "sc_bessel_i0e", dtypes=_HALF_TOO),
+    _unary("i1", "sc_bessel_i1", dtypes=_HALF_TOO),
+    _unary("i1e", "sc_bessel_i1e", dtypes=_HALF_TOO),
+    _unary("ndtr", "sc_ndtr", dtypes=_HALF_TOO),
     _unary("ndtri", "sc_ndtri", low=0.01, high=0.99),
     _unary("log_ndtr", "sc_log_ndtr"),
     _unary("erfcx", "sc_erfcx"),
@@ -64,8 +67,26 @@ ROWS = [
     _unary("scaled_modified_bessel_k0", "sc_bessel_k0e", low=0.1),
     _unary("scaled_modified_bessel_k1", "sc_bessel_k1e", low=0.1),
     _binary("zeta", "sc_zeta", low=1.1, high=6.0),
-    _binary("igamma", "sc_igamma", *_aliases("igamma", "gammainc"), low=0.1, high=6.0, finite=True),
-    _binary("igammac", "sc_igammac", *_aliases("igammac", "gammaincc"), low=0.1, high=6.0, finite=True),
+    _binary(
+        "igamma",
+        "sc_igamma",
+        *_aliases("igamma", "gammainc"),
+        low=0.1,
+        high=6.0,
+        finite=True,
+        dtypes=_HALF_TOO,
+        traits=_TRAITS - {"FLOATING"},
+    ),
+    _binary(
+        "igammac",
+        "sc_igammac",
+        *_aliases("igammac", "gammaincc"),
+        low=0.1,
+        high=6.0,
+        finite=True,
+        dtypes=_HALF_TOO,
+        traits=_TRAITS - {"FLOATING"},
+    ),
     *(_polynomial(f"chebyshev_polynomial_{k}", f"chebyshev_{k}") for k in "tuvw"),
     _polynomial("hermite_polynomial_h", "hermite_h"),
     _polynomial("hermite_polynomial_he", "hermite_he"),

@@ -150,6 +150,24 @@ def inline_scope(op: Op, rw: Rewriter) -> bool:
     return True
 
 
+def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
+    """A body that raises nothing needs no handler."""
+    if op.name != "try" or any(inner.defn.raises for inner in op.regions[0].walk()) or not inlines(op, op.regions[0]):
+        return False
+    rw.inline_region(op, op.regions[0])
+    return True
+
+
+def drop_unread_cell(op: Op, rw: Rewriter) -> bool:
+    """A cell that is only written."""
+    if op.name != "cell.new" or any(user.name != "cell.set" for user in op.result.users()):
+        return False
+    for user in op.result.users():
+        rw.erase_unused(user)
+    rw.erase_unused(op)
+    return True
+
+
 def same_on_all_exits(op: Op, rw: Rewriter) -> bool:
     """A result that is one and the same value from outside, whichever way the region is left, is that value."""
     changed = False
@@ -264,7 +282,8 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 RULES = [
     whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
     contiguous_of_contiguous,
-    inline_scope, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    inline_scope, try_what_cannot_raise, drop_unread_cell,
+    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 4
+#define SC_ABI_VERSION 5
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -36,7 +36,7 @@ typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
 } sc_dtype;
 
-typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_DICT } sc_kind;
+typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_EXC, SC_DICT } sc_kind;
 
 /* Head of every counted object. prev/next link the live list of the context that made it. */
 typedef struct sc_obj {
@@ -133,6 +133,11 @@ typedef struct sc_error {
     int loc;            /* row of the program's location table, -1 unknown */
 } sc_error;
 
+typedef struct sc_exc { /* an exception that was caught */
+    sc_obj obj;
+    sc_error error;
+} sc_exc;
+
 #define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
@@ -188,6 +193,9 @@ int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((cold, format(printf, 3, 4))); /* -1 */
 int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the first caller wins; returns -1 */
+sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* takes the error out of cx; depth: that of the frame that catches it */
+int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; it arose where it arose first */
+bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is one of these, each followed by a NUL */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */

@@ -219,6 +219,10 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         if (d->items) system_free(cx, d->items, (size_t)d->cap * sizeof *d->items);
         if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
     }
+    if (o->kind == SC_EXC) {
+        system_free(cx, o, sizeof(sc_exc));
+        return;
+    }
     give_struct(cx, o);
 }
 
@@ -327,6 +331,31 @@ int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
 int sc_fail_at(sc_ctx *cx, int loc) {
     if (cx->error.loc < 0) cx->error.loc = loc;
     return -1;
+}
+
+sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
+    cx->depth = depth;
+    sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
+    if (!e) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    link_live(cx, &e->obj, SC_EXC);
+    e->error = cx->error;
+    cx->error.type[0] = cx->error.message[0] = 0;
+    cx->error.loc = -1;
+    return e;
+}
+
+int sc_reraise(sc_ctx *cx, const sc_exc *e) {
+    cx->error = e->error;
+    return -1;
+}
+
+bool sc_exc_is(const sc_exc *e, const char *types) {
+    for (; *types; types += strlen(types) + 1)
+        if (!strcmp(e->error.type, types)) return true;
+    return false;
 }
 
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {

@@ -48,12 +48,17 @@ static void text_float(text *t, double x) {
     text_add(t, out, strlen(out));
 }
 
-/* A conversion of the format: %i int, %b bool, %r float as repr, else printf's own for a double (f, e) or an int (d). */
+/* A conversion of the format: %i int, %b bool, %r float as repr, %m and %n message and class of an
+ * exception, else printf's own for a double (f, e) or an int (d). */
 static const char *text_number(text *t, const char *at, va_list *values) {
     char spec[SPEC], out[NUMBER];
-    size_t n = strcspn(at, "ibrfed");
+    size_t n = strcspn(at, "ibrfedmn");
     char kind = at[n];
-    if (kind == 'b') {
+    if (kind == 'm' || kind == 'n') {
+        const sc_error *e = &va_arg(*values, const sc_exc *)->error;
+        const char *piece = kind == 'm' ? e->message : e->type;
+        text_add(t, piece, strlen(piece));
+    } else if (kind == 'b') {
         bool value = va_arg(*values, int);
         text_add(t, value ? "True" : "False", value ? 4 : 5);
     } else if (kind == 'r') {

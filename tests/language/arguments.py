@@ -335,3 +335,15 @@ def nested_results(x, n):
     s = State(x, n)
     s.log.append(1.5)
     return {"d": d, "s": [s, {1, n}], "p": [Point(x, n)], "e": {(1, n): {n}}}
+
+
+def depth_first(node):
+    """Recursion over a tree that is an argument ends where the tree does."""
+    node.value += 1
+    below = [depth_first(child) for child in (node.left, node.right) if child is not None]
+    return node.value * 2 + sum(below)
+
+
+@cases((Node(1, Node(2, Node(5)), Node(3)),), (Node(1),))
+def recursion_over_a_tree(root):
+    return depth_first(root)

@@ -52,6 +52,20 @@ def write_through_view(x):
     return x.sum(), row
 
 
+@cases((X, torch.empty(3, 4), torch.empty(3)), (STRIDED, torch.empty(4, 3).t(), torch.empty(3, dtype=torch.float64)))
+def out_arguments(x, out, sums):
+    torch.add(x, 1, out=out)
+    least, where = torch.min(x, 1, out=(torch.empty(3), torch.empty(3, dtype=torch.int64)))
+    assert torch.mul(out, out, out=out) is out
+    return torch.sum(out, 1, out=sums), least, where, torch.exp(x, out=None)
+
+
+@cases(X, PERMUTED, STRIDED, EMPTY)
+def layouts(x):
+    y = x + 1 if x.is_contiguous() else x.t() * 2
+    return x.stride(), x.stride(-1), x[:, 1:].is_contiguous(), y, (x + 1).storage_offset()
+
+
 @cases((X, torch.ones(4)), (X, X), (X, X[0]))
 def copies(x, y):
     x.copy_(y)

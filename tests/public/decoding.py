@@ -463,6 +463,7 @@ def tree_lstm():
     return ChildSumTreeLSTM(5, 3, 4), [call(t) for t in trees]
 
 
+@public
 def tree_lstm_by_index():
     model = IndexedTreeLSTM(5, 3, 4)
     leaf = (0, [3], [[]])

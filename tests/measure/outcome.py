@@ -1,20 +1,17 @@
-"""Runs the samples of an op: compiled against eager, each sample by itself."""
+"""One call, compiled against eager: whether they agree, and why not."""
 
 from __future__ import annotations
 
 import copy
 import re
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
-from torch.testing._internal.opinfo.core import OpInfo
 
 import scriptc
-
-from .programs import Program, op_name, programs
 
 
 class Differs(Exception):
@@ -22,8 +19,18 @@ class Differs(Exception):
 
 
 @dataclass
+class Program:
+    """A compilable function or module and the arguments of a call. function: None where `text` says why there is none."""
+
+    function: Callable[..., Any] | None
+    args: tuple[Any, ...]
+    text: str
+    kwargs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
 class Outcome:
-    """What became of an op. `reasons`: why samples fail, each with the call; `strides`: results with other strides."""
+    """What became of an entry. `reasons`: why calls fail, each with the call; `strides`: results with other strides."""
 
     name: str
     passed: int = 0
@@ -36,10 +43,13 @@ class Outcome:
 
 
 def leaves(value: Any) -> list[Any]:
+    """What a nest of containers holds, in order."""
+    if isinstance(value, dict):
+        return [x for v in value.values() for x in leaves(v)]
     return [x for v in value for x in leaves(v)] if isinstance(value, (list, tuple)) else [value]
 
 
-def compare(expected: Any, got: Any, exact: Any) -> int:
+def compare(expected: Any, got: Any, exact: Any = None) -> int:
     """Raises where results differ in structure, dtype, shape or value; the number of tensors with other strides.
 
     exact: the result in float64, or None. Values also agree within twice eager's own error against it.
@@ -79,32 +89,57 @@ def _as_good(eager: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> boo
     return worst[1] <= 2 * worst[0]
 
 
-def _in_double(program: Program, args: list[torch.Tensor]) -> Any:
-    assert program.function is not None
+def _widened(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.double() if value.is_floating_point() else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(map(_widened, value))
+    return value
+
+
+def _in_double(program: Program, inputs: tuple[Any, Any]) -> Any:
+    if isinstance(program.function, torch.nn.Module):
+        function: Any = copy.deepcopy(program.function).double()
+    else:
+        function = program.function
+    args, kwargs = copy.deepcopy(inputs)
     try:
-        return program.function(*(a.double() if a.is_floating_point() else a for a in copy.deepcopy(args)))
+        torch.manual_seed(0)
+        return function(*map(_widened, args), **{k: _widened(v) for k, v in kwargs.items()})
     except Exception:
         return None
 
 
-def run_sample(program: Program, optimize: int) -> int | None:
-    """Compares one sample; None where eager raises too. Raises what went wrong."""
+def _state(function: Any) -> list[Any]:
+    return leaves(function.state_dict()) if isinstance(function, torch.nn.Module) else []
+
+
+def run_call(program: Program, optimize: int) -> int | None:
+    """Compares one call: results, arguments behind it, the state of a module; None where eager raises too.
+
+    Raises what went wrong. Both draw their random numbers from the same seed.
+    """
     assert program.function is not None
-    args = [a.detach() for a in program.args]
-    eager_args, our_args = copy.deepcopy(args), copy.deepcopy(args)
+    eager = copy.deepcopy(program.function)  # of a function, the function itself
+    given, ours = copy.deepcopy((program.args, program.kwargs)), copy.deepcopy((program.args, program.kwargs))
     try:
-        expected = program.function(*eager_args)
+        torch.manual_seed(0)
+        expected = eager(*given[0], **given[1])
     except Exception:
         return None
-    got = scriptc.compile(program.function, optimize=optimize)(*our_args)
-    exact = _in_double(program, args) if any(a.is_floating_point() for a in args) else None
+    floats = any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in leaves(program.args))
+    exact = _in_double(program, (program.args, program.kwargs)) if floats else None
+    compiled = scriptc.compile(program.function, optimize=optimize)
+    torch.manual_seed(0)
+    got = compiled(*ours[0], **ours[1])
     strides = compare(expected, got, exact)
-    compare(eager_args, our_args, None)
+    compare(given, ours)
+    compare(_state(eager), _state(program.function))
     return strides
 
 
 def reason(error: BaseException) -> str:
-    """An error as one line that is the same for all samples that fail for one cause."""
+    """An error as one line that is the same for all calls that fail for one cause."""
     if isinstance(error, scriptc.CompileError):
         return error.diagnostics[0].message
     first = str(error).strip().split("\n")[0]
@@ -112,21 +147,22 @@ def reason(error: BaseException) -> str:
     return kind + re.sub(r"/\S+/", "", first)[:160]
 
 
-def run_op(op: OpInfo, dtype: torch.dtype, count: int, directory: Path, optimize: int) -> Outcome:
-    outcome = Outcome(op_name(op))
-    try:
-        made = programs(op, dtype, count, directory)
-    except Exception as e:
-        outcome.reasons.append((f"no samples: {reason(e)}", ""))
-        return outcome
+def run_calls(name: str, make: Callable[[], Iterable[Program]], optimize: int) -> Outcome:
+    """Makes and runs the calls of an entry, each by itself."""
+    outcome = Outcome(name)
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
+        try:
+            made = list(make())
+        except Exception as e:
+            outcome.reasons.append((f"no samples: {reason(e)}", ""))
+            return outcome
         for program in made:
             if program.function is None:
                 outcome.reasons.append((program.text, ""))
                 continue
             try:
-                strides = run_sample(program, optimize)
+                strides = run_call(program, optimize)
             except Exception as e:
                 outcome.reasons.append((reason(e), program.text))
                 continue

@@ -1,0 +1,47 @@
+"""ATen's functions that Python calls otherwise, as far as they need handlers; the others are in `decompositions.aten`."""
+
+from __future__ import annotations
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.indexing import index_put
+from scriptc.frontend.library.memory import is_contiguous, item, size, storage_offset, stride
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Dyn, Known
+
+_FALSE, _ANY_FORMAT = Known(False), Known(0)
+
+serves("aten._local_scalar_dense")(item)
+serves("aten.sym_size")(size)
+serves("aten.sym_stride")(stride)
+serves("aten.sym_storage_offset")(storage_offset)
+
+
+@serves("aten.sym_numel")
+def sym_numel(r: Reader, self: AV) -> AV:
+    return Dyn(r.build("numel", [r.value(self)]))
+
+
+@serves("aten.sym_is_contiguous")
+def sym_is_contiguous(r: Reader, self: AV, memory_format: AV = _ANY_FORMAT) -> AV:
+    return is_contiguous(r, self) if memory_format is _ANY_FORMAT else is_contiguous(r, self, memory_format)
+
+
+@serves("aten.alias")
+def alias(r: Reader, self: AV) -> AV:
+    return r.view_of(self)
+
+
+def _whole_dims(r: Reader, indices: AV) -> AV:
+    """A dim that ATen does not index is None, which would make a new dim in Python."""
+    whole = Known(slice(None))
+    return r.tuple_of([whole if isinstance(i, Known) and i.obj is None else i for i in r.iterate(indices)])
+
+
+@serves("aten.index")
+def index(r: Reader, self: AV, indices: AV) -> AV:
+    return r.subscript(self, _whole_dims(r, indices))
+
+
+@serves("aten.index_put")
+def index_put_(r: Reader, self: AV, indices: AV, values: AV, accumulate: AV = _FALSE) -> AV:
+    return index_put(r, self, _whole_dims(r, indices), values, accumulate)

@@ -1,0 +1,43 @@
+"""Context managers that mean little or nothing to compiled code."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, ObjectV
+
+
+@serves("contextlib.nullcontext")
+def nullcontext(r: Reader, enter_result: AV = Known(None)) -> AV:  # noqa: B008
+    return ObjectV(contextlib.nullcontext, {"enter_result": enter_result})
+
+
+@serves("contextlib.suppress")
+def suppress(r: Reader, *exceptions: AV) -> AV:
+    return ObjectV(contextlib.suppress, {"classes": r.tuple_of(list(exceptions))})
+
+
+@serves("torch.profiler.record_function")
+def record_function(r: Reader, name: AV, args: AV = Known(None)) -> AV:  # noqa: B008
+    return nullcontext(r)
+
+
+@serves("torch.set_grad_enabled")
+def set_grad_enabled(r: Reader, mode: AV) -> AV:
+    if r.known(mode, "the mode of set_grad_enabled()"):
+        r.fail(
+            "gradients cannot be switched on in compiled code", "set_grad_enabled(False) and no_grad() are supported"
+        )
+    return Known(torch.no_grad())
+
+
+@serves("torch.autocast", "torch.amp.autocast", "torch.cpu.amp.autocast", "torch.cuda.amp.autocast")
+def autocast(r: Reader, device_type: AV = Known("cpu"), dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
+             cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip
+    if r.known(enabled, "whether autocast() is enabled"):
+        r.fail("autocast is not supported in compiled code", "cast with .to(dtype), or pass enabled=False")
+    return nullcontext(r)

@@ -1,0 +1,370 @@
+"""Functions that call themselves.
+
+Recursion over what is known at compile time (a tree of Python objects, a depth) ends while it is read, so its calls are
+followed as all others. Any other becomes a function of the IR, for one kind of arguments. What such a function returns is
+found by reading it again and again: at first its own calls are taken not to return, then to return what was found.
+
+An IR function sees no values but its parameters. So what its body captures from functions around it is passed too, and
+what it changes in objects and shared variables comes back as further results.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from scriptc.frontend.context import NUMBERS, Restart, Terminated
+from scriptc.frontend.flow import Env, changed
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.joins import Plan, kind_of
+from scriptc.frontend.scope import captured_names
+from scriptc.frontend.shapes import identity_of, replaced, shape_of
+from scriptc.frontend.statements import Statements
+from scriptc.frontend.values import (
+    AV,
+    Closure,
+    Content,
+    DictV,
+    Dyn,
+    Ident,
+    Known,
+    ListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    describe,
+    home_of,
+    is_tensor,
+    tensor_type,
+)
+from scriptc.ir.core import Block, Func, Value
+from scriptc.ir.types import ListType, TensorType
+
+_MAX_DEPTH = 48  # calls of one function within each other that are followed
+_MAX_CALLS = 600  # of one function from within itself that are followed
+_MAX_FUNCTIONS = 200
+_MAX_READINGS = 50
+_RESULT = "·result"
+
+Place = tuple[Frame, str]  # a variable of a function around
+_Signature = tuple[Hashable, ...]
+
+
+@dataclass(eq=False)
+class Recursive:
+    """A function of the program as one of the IR. `arguments` and `results` say what is handed over; results are None
+    while no way out is known. Keys of results are shared variables, places of objects among the arguments, _RESULT."""
+
+    name: str
+    arguments: dict[Hashable, Plan]
+    results: dict[Hashable, Plan] | None = None
+    objects: list[ObjectV | DictV] = field(default_factory=list)  # as the body sees those among the arguments
+
+
+class Recursion(Statements):
+    """Mixin: calls of functions that are being read."""
+
+    def signature(self, avs: Sequence[AV]) -> _Signature:
+        """The leaves of arguments: what is known of each, or its kind."""
+        return tuple(leaf for av in avs for leaf in self.leaf_kinds(self.settled(av, {**self.heap})))
+
+    def leaf_kinds(self, av: AV) -> Iterator[Hashable]:
+        home = home_of(av)
+        if home is not None and home.place is not None:  # an object of the caller is known as which one it is
+            yield "known", home.place
+            return
+        shape = shape_of(av)
+        if isinstance(av, OneOf):
+            for tag, alternative in av.alternatives.items():
+                yield tag
+                yield from self.leaf_kinds(alternative)
+        elif shape is not None:
+            yield shape.key
+            for part in shape.parts:
+                yield from self.leaf_kinds(part)
+        elif isinstance(av, Known):
+            by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
+            yield "known", type(av.obj), av.obj if by_value else id(av.obj)
+        elif isinstance(av, (Dyn, ListV)):
+            yield kind_of(av)
+        elif isinstance(av, Closure):
+            yield "function", id(av.node), id(av.frame)
+        else:
+            yield id(av)
+
+    def calls_itself(self, frame: Frame) -> bool:
+        """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
+        node = frame.source.node
+        frame.signature = self.signature([*frame.locals.values()])
+        if node in self.assume.recursive:
+            return True
+        around = [f for f in self.frames if f.source.node is node]
+        if not around:
+            return False
+        if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
+            return True
+        self.followed[node] = self.followed.get(node, 0) + 1
+        if len(around) > _MAX_DEPTH or self.followed[node] > _MAX_CALLS:
+            self.assume.recursive.add(node)
+            raise Restart
+        return False
+
+    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+        """A call of an IR function; `frame` has the arguments bound."""
+        places = list(self.captured(frame))
+        given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
+        shared = list(self.shared_variables(frame))
+        given |= {f"·shared {i}": self.heap[cell] for i, cell in enumerate(shared)}
+        env = {**self.heap, **given}
+        settled = {key: self.settled(av, env) for key, av in given.items()}
+        for av in settled.values():
+            if has_argument(av):
+                self.fail(
+                    f"{frame.source.name} calls itself, to a depth that is not known, with {describe(av)} of the caller",
+                    "pass the tensors, numbers and lists in it",
+                )
+            for values in lists_in(av):
+                self.mutate(values)
+        kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
+        key = (frame.source.node, tuple(settled), kinds)
+        function = self.functions.get(key)
+        if function is None:
+            function = self.functions[key] = self.new_function(frame, settled)
+            self.read_function(function, frame, body, places, shared)
+        return self.emit_call(function, settled, shared)
+
+    def new_function(self, frame: Frame, settled: dict[str, AV]) -> Recursive:
+        if len(self.functions) >= _MAX_FUNCTIONS:
+            self.fail(
+                f"{frame.source.name} calls itself for more than {_MAX_FUNCTIONS} kinds of arguments",
+                "pass what differs as numbers, tensors or lists of them",
+            )
+        seen = [o.ident for av in settled.values() for o in objects_in(av)]
+        if len(set(seen)) < len(seen):
+            self.fail(f"an object is passed twice to {frame.source.name}, which calls itself", "pass it once")
+        sample: Env = {name: erased(av) for name, av in settled.items()}
+        arguments = self.plans(sample, [sample], force=True, fresh=True, mark=-1)
+        self.named_functions += 1
+        return Recursive(f"{_symbol(frame.source.name)}_{self.named_functions}", arguments)
+
+    def read_function(
+        self, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+        shared: Sequence[Ident],
+    ) -> None:  # fmt: skip
+        """Reads the body until what it returns is what its own calls were taken to return."""
+        state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node
+        outer = [(frame, name, frame.locals[name]) for frame, name in places]
+        errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
+        try:
+            for _ in range(_MAX_READINGS):
+                block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
+                self.watches, self.handling, self.heap = [], [], {}
+                results = self.read_body(function, outline, body, places, shared, block)
+                if _keys(results) == _keys(function.results):
+                    break
+                block.drop()
+                function.results = results
+                if not self.poisoned:
+                    del self.errors[errors:]
+                for other in set(self.functions) - known:  # they were read under what was taken to be returned
+                    self.module.funcs.pop(self.functions.pop(other).name, None)
+                self.poisoned = poisoned
+            else:
+                self.fail(f"what {outline.source.name} returns has no type", "return one type of value")
+        finally:
+            self.builder, self.frames, self.heap, self.watches, self.handling, self.node = state
+            for frame, name, av in outer:
+                frame.locals[name] = av
+        if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
+            self.fail(
+                f"{outline.source.name} calls itself and uses a value that cannot be passed to it",
+                "pass what it uses as arguments",
+            )
+        types = [t for plan in (function.results or {}).values() for t in plan.types()]
+        loc = outline.source.loc(outline.source.node, None)
+        self.module.funcs[function.name] = Func(function.name, block, types, loc)
+
+    def read_body(
+        self, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+        shared: Sequence[Ident], block: Block,
+    ) -> dict[Hashable, Plan] | None:  # fmt: skip
+        """One reading into `block`: how what it returns is handed over, None where it does not return."""
+        frame = Frame(outline.source, outline.func, None, outer=outline.outer)
+        values = iter(block.args)
+        rebuilt = {
+            str(key): plan.rebuild(values, "" if "shared" in str(key) else str(key).split(" ")[-1])
+            for key, plan in function.arguments.items()
+        }
+        function.objects = [o for av in rebuilt.values() for o in objects_in(av)]
+        for i, (owner, name) in enumerate(places):
+            owner.locals[name] = rebuilt.pop(f"·{i} {name}")
+        for i, cell in enumerate(shared):
+            self.heap[cell] = rebuilt.pop(f"·shared {i}")
+        frame.locals.update({name: rebuilt[name] for name in outline.locals})
+        frame.signature = self.signature([*frame.locals.values()])
+        if outline.first_arg is not None:
+            frame.first_arg = next(iter(frame.locals.values()))
+        self.frames = [frame]
+        self.node = outline.source.node
+        mark, before = Ident().serial, {**self.heap}
+        with self.builder.at(block):
+            self.enter(frame)
+            if self.reached(lambda: self.run(body)):
+                self.leave_with(Known(None))
+        if not frame.returns:
+            return None
+        envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+        keys = {k for env in envs for k in changed(before, env, mark) if k != _RESULT}
+        keys |= {k for k in self.result_keys(function) if k in before or isinstance(k, Ident)}
+        plans = {_RESULT: self.plans([_RESULT], envs, fresh=True, mark=mark)[_RESULT]}
+        plans |= self.plans(keys, envs, fresh=True, mark=mark)
+        self.fill([(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
+        numbers = {o.ident: i for i, o in enumerate(function.objects)}
+        return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}
+
+    def result_keys(self, function: Recursive) -> Iterator[Hashable]:
+        """What an earlier reading has found to change, as this reading calls it."""
+        for key in function.results or ():
+            yield function.objects[key].ident if isinstance(key, int) else key
+
+    def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
+        operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
+        for plan_type, value in zip(_types(function.arguments), operands, strict=True):
+            if isinstance(plan_type, ListType) and isinstance(value.type, ListType):
+                self.same_elements(plan_type, value.type)
+        results = function.results or {}
+        types = [t for plan in results.values() for t in plan.types()]
+        op = self.builder.op("call", operands, self.loc, types=types, func=function.name)
+        if function.results is None:
+            self.effect("unreachable", ())
+            raise Terminated
+        values = iter(op.results)
+        objects = [o for av in settled.values() for o in objects_in(av)]
+        own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
+        found: AV = Known(None)
+        for key, plan in results.items():
+            av = replaced(plan.rebuild(values, ""), lambda part: own.get(identity_of(part), part))
+            if key == _RESULT:
+                found = av
+            elif isinstance(key, int) and isinstance(av, Content):
+                self.set_items(objects[key], av.items)
+            elif isinstance(key, Ident):
+                self.heap[key] = av
+                self.note_change(key)
+        return found
+
+    # ---- what a function sees beside its arguments ----
+    def captured(self, frame: Frame) -> Iterator[Place]:
+        """Variables of functions around that functions inside them read, where they are not known as a whole."""
+        seen: set[Frame] = set()
+        pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
+        while pending:
+            outer = pending.pop()
+            if outer is None or outer in seen:
+                continue
+            seen.add(outer)
+            pending.append(outer.outer)
+            for name in sorted(captured_names(outer.source.node) & outer.locals.keys()):
+                if not isinstance(outer.locals[name], (Known, Closure)):
+                    yield outer, name
+
+    def shared_variables(self, frame: Frame) -> Iterator[Ident]:
+        outer = frame.outer
+        while outer is not None:
+            yield from (cell for cell in outer.cells.values() if not isinstance(self.heap.get(cell), Closure))
+            outer = outer.outer
+        yield from (slot.ident for slot in self.slots.values())
+
+    def same_elements(self, a: ListType, b: ListType) -> None:
+        """Two lists that may be one."""
+        from scriptc.frontend.joins import unite
+
+        before = a.elem, b.elem
+        unite(a, b)
+        if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
+            for site, cell in self.cells:
+                if cell.find() is a.cell.find():
+                    self.assume.elements[site] = a.elem
+            raise Restart
+
+
+def _narrows(around: _Signature, inside: _Signature) -> bool:
+    """Whether a call is for other known values than the call around it, so that recursion may end by them."""
+    if len(around) != len(inside):
+        return True
+    return any(
+        a != b and isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "known"
+        for a, b in zip(around, inside, strict=True)
+    )
+
+
+def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
+    for plan in plans.values():
+        yield from plan.types()
+
+
+def _keys(plans: dict[Hashable, Plan] | None) -> dict[Hashable, str] | None:
+    return None if plans is None else {key: plan.key() for key, plan in plans.items()}
+
+
+def erased(av: AV) -> AV:
+    """The value without what an IR function is not specialised on: sizes of tensors, numbers."""
+
+    def swap(part: AV) -> AV:
+        if is_tensor(part):
+            t = tensor_type(part)
+            sizes = None if t.dims is None else (None,) * len(t.dims)
+            return Dyn(Value(TensorType(t.dtype, sizes), Block()))
+        if isinstance(part, Known) and type(part.obj) in NUMBERS:
+            return Dyn(Value(NUMBERS[type(part.obj)], Block()))
+        return part
+
+    return _replaced_within(av, swap)
+
+
+def _replaced_within(av: AV, swap: Any) -> AV:
+    """As `replaced`, going into objects and dicts, which must be settled."""
+    if isinstance(av, ObjectV):
+        return ObjectV(av.cls, {k: _replaced_within(v, swap) for k, v in av.items.items()}, av.ident)
+    if isinstance(av, DictV):
+        held = {k: _replaced_within(v, swap) for k, v in av.items.items()}
+        return DictV(held, av.ident, av.home, av.sites, av.made)
+    return replaced(av, swap)
+
+
+def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
+    """The objects and dicts that a settled value leads to."""
+    if isinstance(av, (ObjectV, DictV)):
+        yield av
+    for part in _parts(av):
+        yield from objects_in(part)
+
+
+def has_argument(av: AV) -> bool:
+    """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    home = home_of(av)
+    return home is not None and home.place is not None or any(map(has_argument, _parts(av)))
+
+
+def lists_in(av: AV) -> Iterator[ListV]:
+    if isinstance(av, ListV):
+        yield av
+    for part in _parts(av):
+        yield from lists_in(part)
+
+
+def _parts(av: AV) -> Sequence[AV]:
+    if isinstance(av, OneOf):
+        return list(av.alternatives.values())
+    if isinstance(av, Maybe):
+        return [av.av]
+    shape = shape_of(av)
+    return shape.parts if shape is not None else ()
+
+
+def _symbol(name: str) -> str:
+    return "".join(
+        c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda")
+    )

@@ -1,0 +1,34 @@
+"""Exceptions that are caught, and the cells that carry what was written before them.
+
+`try` runs its first region; where an op in it raises, that ends there and the second region runs with the exception. The
+`yield` of either gives the results. What is defined in the first region cannot be seen from the second: what a
+handler needs of it is put into cells as it changes.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
+from scriptc.ir.types import BOOL, CellType, Type
+
+_CELL = frozenset({"cell"})
+
+
+def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = operands[0].type
+    if not isinstance(t, CellType):
+        raise TypeRuleError(f"expected a cell, not {t}")
+    return (t.item,)
+
+
+ROWS = [
+    OpDef("try", "() -> Value", given, frozenset({"CONTROL"}), emit="try_"),
+    # Raises again, where it was raised first.
+    OpDef("reraise", "(Value exception) -> ()", fixed(), frozenset({"TERMINATOR"}), raises=True, emit="reraise"),
+    # Whether an exception is of one of the classes or, if not `exact`, of one derived from them.
+    OpDef("exc.is", "(Value exception, *, str[] classes, bool exact) -> Value", fixed(BOOL), frozenset({"PURE"}),
+          emit="exc_is"),
+    OpDef("cell.new", "(Value initial) -> Value", given, frozenset({"ALLOCATES"}), emit="cell_new"),
+    OpDef("cell.get", "(Value cell) -> Value", _get, frozenset({"PURE", "FETCHES"}), reads=_CELL, emit="cell_get"),
+    OpDef("cell.set", "(Value cell, Value value) -> ()", fixed(), writes=_CELL, emit="cell_set"),
+]  # fmt: skip
