@@ -199,7 +199,7 @@ class Comprehensions(Flow, Iteration):
         item = walk.item
         assert item is not None
         inner = lambda i: inside(lambda: self.with_target(target, item(i), element))  # noqa: E731
-        return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists)
+        return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live

@@ -106,6 +106,7 @@ class Walk:
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
+    finish: Callable[[], None] | None = None  # what is asked when the sequence has ended
 
 
 class Context(Parts):

@@ -346,9 +346,21 @@ class Operators(Alternatives, Texts, Tables):
             return Known(op == "NotEq")
         result: AV = Known(True)
         for x, y in zip(*parts, strict=True):
-            equal = self.truth(self.compare("Eq", x, y))
-            result = self.both(result, equal)
+            result = self.both(result, self.same(x, y))
         return self.negate(result) if op == "NotEq" else result
+
+    def same(self, a: AV, b: AV) -> AV:
+        """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
+        if is_tensor(a) and is_tensor(b):
+            return self.choose(self.identity(a, b, negate=False), lambda: Known(True), lambda: self.equal_truth(a, b))
+        equal = self.equal_truth(a, b)
+        if FLOAT == self.type_of(a) == self.type_of(b) and not isinstance(equal, Known):
+            both_nan = self.both(self.truth(self.compare("NotEq", a, a)), self.truth(self.compare("NotEq", b, b)))
+            return Dyn(self.build("bool.or_", [self.value(equal), self.value(both_nan)]))
+        return equal
+
+    def equal_truth(self, a: AV, b: AV) -> AV:
+        return self.truth(self.compare("Eq", a, b))
 
     def order(self, op: str, left: list[AV], right: list[AV]) -> AV:
         """Sequences are ordered by the first items that differ, else by length."""
@@ -430,8 +442,7 @@ class Operators(Alternatives, Texts, Tables):
         else:
             result = Known(False)
             for x in self.iterate(container):
-                equal = self.truth(self.compare("Eq", item, x))
-                result = self.negate(self.both(self.negate(result), self.negate(equal)))
+                result = self.negate(self.both(self.negate(result), self.negate(self.same(item, x))))
         return self.negate(result) if negate else result
 
     def truth(self, av: AV) -> AV:

@@ -72,11 +72,11 @@ def shape_of(av: AV) -> Shape | None:
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):
             return Shape("reversed", [part], lambda parts: ReversedV(parts[0]))
-        case ZipV(parts, offset):
+        case ZipV(parts, offset, strict):
             held = [*parts, *([] if offset is None else [offset])]
             return Shape(
-                ("zip", len(held), offset is None), held,
-                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1]),
+                ("zip", len(held), offset is None, strict), held,
+                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1], strict),
             )  # fmt: skip
         case Text(parts):
             return Shape(("text", len(parts)), parts, Text)

@@ -239,6 +239,7 @@ class ZipV(AV):
 
     parts: Sequence[AV]
     offset: AV | None = None
+    strict: bool = False  # ValueError where one is shorter than another
 
 
 @dataclass(eq=False, slots=True)

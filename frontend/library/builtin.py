@@ -98,8 +98,7 @@ def enumerate_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B0
 
 @serves("builtins.zip")
 def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B008
-    """Lengths that must agree are known, or given by torch's own code."""
-    return ZipV(list(sequences))
+    return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
 
 
 @serves("builtins.int", "Tensor.__int__")

@@ -148,6 +148,11 @@ def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     return r.choose(r.truth(reverse), order[True], order[False])
 
 
+@serves("scriptc.frontend.decompositions.lists.same")
+def same(r: Reader, a: AV, b: AV) -> AV:
+    return r.same(a, b)
+
+
 @serves("builtins.map")
 def map_(r: Reader, function: AV, *sequences: AV) -> AV:
     rows = [Tup(row) for row in zip(*map(r.iterate, sequences), strict=False)]
