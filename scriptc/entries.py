@@ -72,6 +72,8 @@ class _Describer:
         self.baked: list[str] = []
 
     def describe(self, name: str, target: Target) -> EntryInterface:
+        if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.stores):
+            raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
         results = self.leaves(self.entry.result, "result", argument=False)
         tree = {

@@ -44,6 +44,9 @@ def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
 
 def _add(r: Reader, target: AV, items: AV) -> None:
     """target.update(items) of a run-time set."""
+    r.promote(items)
+    if is_set_like(items) and not is_set(items):
+        items = _made_anew(r, Tup(r.iterate(items)))
     if not (is_set(items) or is_dict(items)):
         r.call(Known(hashed.add_all), [_adder(r, target), items], {})
         return
