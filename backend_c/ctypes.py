@@ -24,10 +24,10 @@ from scriptc.ir.types import (
 )
 
 _SCALARS: dict[Type, str] = {
-    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *",
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "sc_str *", PACKED: "sc_packed *", ROWS: "sc_list *",
     EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
-_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
+_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "p"}
 
 
 def c_type(t: Type) -> str:
@@ -43,7 +43,7 @@ def c_type(t: Type) -> str:
     if isinstance(t, ElemType):
         return C_TYPES[t.dtype]
     if isinstance(t, PtrType):
-        return C_TYPES[t.dtype] + " *"
+        return ("uint8_t" if t.dtype == "bool" else C_TYPES[t.dtype]) + " *"  # GCC does not vectorise over bool arrays
     if t not in _SCALARS:
         raise InternalError(f"no C type for {t}")
     return _SCALARS[t]

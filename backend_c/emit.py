@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scriptc.backend_c import ownership
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter, ProgramNames, signature
-from scriptc.backend_c.literals import c_string
+from scriptc.backend_c.literals import c_str_object, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.lower import lower
 from scriptc.backend_c.writer import comment, wrap
@@ -15,7 +15,7 @@ from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
 from scriptc.ir.phases import verify_phase
 
-HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h")
+HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,7 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
         "\n".join(f'#include "{header}"' for header in HEADERS) + "\n",
         _weights(loops, names),
         locs.text(),
+        "".join(f"static const sc_str {name} = {c_str_object(text)};\n" for text, name in names.texts.items()),
         "\n".join(prototypes) + "\n" if prototypes else "",
         *bodies,
         *(_entry(loops, loops.funcs[e], names, n_locs=len(locs.rows)) for e in loops.entries),

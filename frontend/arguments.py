@@ -13,6 +13,7 @@ from typing import Any
 from scriptc.frontend.assumptions import TableSite
 from scriptc.frontend.context import Context
 from scriptc.frontend.results import spec_of_type
+from scriptc.frontend.signature import has_place
 from scriptc.frontend.specs import (
     DictSpec,
     ItemsSpec,
@@ -36,6 +37,8 @@ from scriptc.ir.types import (
     INT,
     NEVER,
     NONE,
+    STR,
+    ListType,
     OptionalType,
     TensorType,
     TupleType,
@@ -46,7 +49,7 @@ from scriptc.ir.types import (
     set_of,
 )
 
-_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL}
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 
 
 class Arguments(Context):
@@ -56,20 +59,18 @@ class Arguments(Context):
     found: dict[int, tuple[Any, Any]]
     places = 0  # ints and floats so far, as Signature counts them
 
-    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
-        """The abstract value of an argument, or of what lives at `home`; dynamic leaves become parameters."""
+    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+        """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+        parameters."""
         match spec:
             case KnownSpec(obj):
-                self.places += type(obj) in (int, float)
+                self.places += has_place(obj)
                 if home is not None and isinstance(obj, (list, dict)):
                     self.found[id(obj)] = home.owner, home.path[-1]
                 return Known(obj)
             case ScalarSpec(kind):
                 value = self.parameter(_SCALARS[kind], name)
-                if kind != "bool":
-                    self.int_args[value] = self.places
-                    self.places += 1
-                return Dyn(value)
+                return Dyn(value if kept or kind == "bool" else self.numbered(value))
             case TensorSpec(dtype, sizes):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
@@ -77,17 +78,19 @@ class Arguments(Context):
                 value = self.parameter(_type_of(spec), name)
                 for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
                     self.cells.append((TableSite(("argument", name), part), cell))
-                return ListV(value) if isinstance(spec, ListSpec) else Dyn(value)
+                if isinstance(value.type, ListType):
+                    return ListV(self.numbered(value) if value.type.elem == STR else value)
+                return Dyn(value)
             case PlaceSpec(number):
                 return self.outside.objects[number]
             case TupleSpec(_, cls):
-                return Tup([self.argument(*part) for part in _named(spec, name)], cls)
-        return self.placed(spec, name, home)
+                return Tup([self.argument(*part, kept=kept) for part in _named(spec, name)], cls)
+        return self.placed(spec, name, home, kept)
 
-    def placed(self, spec: Spec, name: str, home: Home | None) -> AV:
+    def placed(self, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
         """A value that has a place. It is noted before its parts, which may refer to it."""
         place = PlaceSpec(len(self.outside.objects))
-        home = home or Home(place)
+        home = home or (None if kept else Home(place))
         held: dict[Any, AV] = {}
         match spec:
             case DictSpec(keys):
@@ -101,9 +104,15 @@ class Arguments(Context):
                 raise AssertionError(spec)
         self.outside.objects.append(made)
         for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
-            inner = None if home.place is not None else Home(home.owner, (*home.path, key))
-            held[key] = self.argument(part, wish, inner)
+            inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
+            held[key] = self.argument(part, wish, inner, kept=kept)
         return made
+
+    def numbered(self, value: Value) -> Value:
+        """A parameter that another reading can know; counted as `Signature` does."""
+        self.arg_places[value] = self.places
+        self.places += 1
+        return value
 
     def parameter(self, type: Type, name: str) -> Value:
         value = Value(type, self.body, re.sub(r"\W", "_", name))

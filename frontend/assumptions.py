@@ -40,13 +40,14 @@ class Assumptions:
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
-    recursive: set[Any] = field(
-        default_factory=set
-    )  # functions whose calls of themselves do not end while they are read
+    known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
+    varied: set[int] = field(default_factory=set)  # places of strings that had many values
+    recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
+    kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
+    written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
 
 
 @dataclass

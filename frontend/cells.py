@@ -8,6 +8,7 @@ from scriptc.ir.types import (
     INT,
     NEVER,
     NONE,
+    STR,
     Container,
     DictType,
     Elem,
@@ -22,7 +23,7 @@ from scriptc.ir.types import (
     join,
 )
 
-_NUMBERS = (INT, FLOAT, BOOL)
+_SCALARS = (INT, FLOAT, BOOL, STR)
 
 
 def is_storable(t: Type) -> bool:
@@ -31,14 +32,14 @@ def is_storable(t: Type) -> bool:
         return bool(t.items) and all(i != NEVER and is_storable(i) for i in t.items)
     if isinstance(t, OptionalType):
         return is_storable(t.item)
-    return t in (*_NUMBERS, NEVER, NONE) or isinstance(t, (TensorType, Container))
+    return t in (*_SCALARS, NEVER, NONE) or isinstance(t, (TensorType, Container))
 
 
 def is_hashable(t: Type) -> bool:
     """Whether values of a type may be keys at run time."""
     if isinstance(t, TupleType):
         return all(map(is_hashable, t.items))
-    return t in _NUMBERS
+    return t in _SCALARS
 
 
 def unite(a: Type, b: Type) -> Type:

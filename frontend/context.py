@@ -18,7 +18,6 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
-    Formatted,
     Ident,
     Kinds,
     Known,
@@ -31,11 +30,11 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
-    Text,
     Tup,
     Unbound,
     ViewV,
     describe,
+    is_text,
     python_of,
     tensor_type,
 )
@@ -55,7 +54,6 @@ from scriptc.ir.types import (
     JoinError,
     ListType,
     OptionalType,
-    ScalarType,
     SetType,
     TensorType,
     Type,
@@ -130,7 +128,7 @@ class Context(Parts):
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
-        self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+        self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
         self.watches: list[Watch] = []  # bodies of `try` around what is read
         self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
         self.named_functions = 0
@@ -260,8 +258,10 @@ class Context(Parts):
         match av:
             case Dyn(value):
                 return value
-            case Known(obj) if type(obj) in NUMBERS or obj is None or isinstance(obj, str):
+            case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
+            case Known(str() as text):
+                return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
             case Tup(items):
@@ -274,6 +274,8 @@ class Context(Parts):
                 return value
             case Poison():
                 raise Poisoned
+            case OneOf() if is_text(av):
+                return self.value(self.split(av, lambda a: Dyn(self.value(a))))
             case OneOf(alternatives=alternatives):
                 if Kinds.NONE in alternatives:
                     return self.value(self.present(av, "TypeError", "None is not supported here"))
@@ -348,7 +350,7 @@ class Context(Parts):
             case Dyn():
                 if isinstance(av.type, (DictType, SetType)):
                     return python_of(av.type).__name__
-                return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
+                return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
@@ -361,54 +363,7 @@ class Context(Parts):
                 return "range"
             case ObjectV():
                 return av.cls.__name__
-            case Text():
-                return "str"
         return "function"
-
-    def known(self, av: AV, what: str) -> Any:
-        """The Python object behind a value that must be known at compile time."""
-        match av:
-            case Known(obj):
-                return obj
-            case Tup(items):
-                return tuple(self.known(i, what) for i in items)
-            case ListV(items=items) if items is not None:
-                self.observe(av)
-                return [self.known(i, what) for i in items]
-            case Text(parts):
-                return "".join(str(self.known(p, what)) for p in parts)
-            case Formatted(value, spec):
-                return format(self.known(value, what), spec)
-            case Poison():
-                raise Poisoned
-            case Dyn(value) if isinstance(value.type, ScalarType):
-                if value.op is not None and value.op.name == "const":
-                    return value.op.attrs["value"]
-                raise NeedsKnown(
-                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
-                )
-        self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
-
-    def make_known(self, value: Value) -> bool:
-        """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
-        todo, seen = [value], set()
-        while todo:
-            v = todo.pop()
-            if v in seen:
-                continue
-            seen.add(v)
-            if v in self.counters:
-                self.assume.unrolled.add(self.counters[v])
-                return True
-            if v in self.number_args:
-                self.assume.changing.remove(self.number_args[v])
-                return True
-            if v in self.int_args:
-                self.assume.known_args.add(self.int_args[v])
-                return True
-            if v.op is not None and all(isinstance(o.type, ScalarType) for o in v.op.operands):
-                todo += v.op.operands
-        return False
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:

@@ -29,6 +29,7 @@ from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
     ArgSpec,
     Guard,
+    Kept,
     KnownSpec,
     Live,
     LiveValue,
@@ -41,9 +42,10 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import FLOAT, INT, Type, join
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, join
 
 _MAX_READINGS = 100
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 _PYTHON_FRAMES = 20_000  # calls are followed within calls
 
 
@@ -57,8 +59,10 @@ class Entry:
     live: list[Live]
     guards: list[Guard]
     values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
+    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
     stores: list[Store]  # by the number that `state.set` ops name
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
+    kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
 
 
 class EntryReader(Arguments, Calls, Recursion, Reader):
@@ -89,27 +93,29 @@ class EntryReader(Arguments, Calls, Recursion, Reader):
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (),
+    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False,
 ) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
-    their dict, key), that are not to be baked in because they change between calls. Raises CompileError with every error
-    found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
+    their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
+    are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialisation serves all
+    kinds that a state may have. Raises CompileError with every error found, TypeError for an argument that cannot be
+    passed, InternalError for a bug in scriptc.
     """
     library.load()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
     try:
-        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing)
+        assume = Assumptions(changing=set(changing), varied=set(varied))
+        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead)
     finally:
         sys.setrecursionlimit(limit)
 
 
 def _read(
-    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any]
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], assume: Assumptions, *, dynamic: bool, ahead: bool
 ) -> Entry:
-    assume = Assumptions(changing=set(changing))
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
@@ -117,6 +123,7 @@ def _read(
         specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
+        reader.ahead = ahead
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
@@ -166,8 +173,8 @@ def _read_once(
         frame.first_arg = frame.locals[specs[0].name]
     frame.signature = reader.signature([*frame.locals.values()])
     reader.enter(frame)
-    reader.open_slots(signature)
     try:
+        reader.open_slots(signature)
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
         _run(reader, frame)
@@ -185,9 +192,14 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
-    outside, stores = reader.outside, [t.store() for t in reader.targets.values()]
-    guards = list(outside.guards.values())
-    return Entry(reader.module, specs, found, outside.live, guards, outside.values, stores, outside.exceptions)
+    if reader.ahead and reader.find_written():
+        raise Restart
+    outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
+    guards, kept = list(outside.guards.values()), reader.kept_places()
+    texts = signature.texts
+    return Entry(
+        reader.module, specs, found, outside.live, guards, outside.values, texts, stores, outside.exceptions, kept
+    )
 
 
 def _as_given(

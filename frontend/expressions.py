@@ -18,7 +18,6 @@ from scriptc.frontend.operators import Operators
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
 from scriptc.frontend.tables import is_dict_like
-from scriptc.frontend.text import Texts
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
@@ -37,7 +36,9 @@ from scriptc.frontend.values import (
     describe,
     is_dict,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -48,7 +49,7 @@ _BEYOND = 2**63 - 1
 _SHORT = 64  # items of a range that a generator is unrolled over
 
 
-class Expressions(Comprehensions, Operators, Lookup, Texts):
+class Expressions(Comprehensions, Operators, Lookup):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -243,6 +244,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
+        if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
+            return self.text_item(owner, index)
         if isinstance(owner, Known):
             table = self.outside_table(owner, index)
             if isinstance(table, Dyn):

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.kept import KeptState
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
-from scriptc.frontend.state import State
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -19,13 +19,12 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Dyn,
-    Formatted,
+    Home,
     Known,
     KnownSet,
     ObjectV,
     OneOf,
     SuperV,
-    Text,
     Tup,
     describe,
     is_tensor,
@@ -39,7 +38,7 @@ _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
 
 
-class Lookup(State):
+class Lookup(KeptState):
     """Mixin: reads Python objects around the compiled function."""
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
@@ -60,6 +59,11 @@ class Lookup(State):
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
             self.fail(f"the tensor {name} cannot be used in compiled code: {reason}")
+        if id(tensor) in self.assume.written:
+            self.fail(
+                f"'{name}' is written, and is no attribute, or has two names: a build ahead of time cannot keep it",
+                "make it one attribute, or pass it as an argument",
+            )
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
@@ -129,6 +133,8 @@ class Lookup(State):
                 if found is None:
                     self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
                 return found
+            case Dyn(value) if value.type != EXC and not hasattr(self.python_class(owner), name):
+                self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
             case OneOf():
                 owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
                 return self.split(owner, lambda o: self.attribute(o, name))
@@ -137,7 +143,7 @@ class Lookup(State):
             case SuperV():
                 return self.super_value(owner, name)
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
-                return Text([Formatted(exception, "n")])
+                return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
                 self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():
@@ -203,7 +209,7 @@ class Lookup(State):
         if (slot := self.attribute_slot(module, name)) is not None:
             return self.slot_value(slot)
         if name in ("_parameters", "_buffers", "_modules"):
-            return DictV({k: self.module_attribute(module, k) for k in own[name]}, is_argument=True)
+            return DictV({k: self.module_attribute(module, k) for k in own[name]}, home=Home(None))
         found = getattr(type(module), name, _ABSENT)
         is_data = hasattr(type(found), "__set__")
         if name in own and not is_data:

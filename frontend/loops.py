@@ -133,7 +133,7 @@ class Loops(Flow):
         frame, label = self.frame, self.fresh_label()
         bound_values = [self.integer(b) for b in bounds] if bounds else []
         mark, before = Ident().serial, self.snapshot()
-        keys: set[Hashable] = set(names)
+        keys: set[Hashable] = self.joinable(names)
         envs: list[Env] = [before]
         plans = self.plans(keys, envs, force=True, mark=mark)
         for _ in range(_MAX_READINGS):

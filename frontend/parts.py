@@ -229,3 +229,30 @@ class Parts:
 
     def python_class(self, av: AV) -> type:
         raise NotImplementedError
+
+    def is_known(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def known(self, av: AV, what: str) -> Any:
+        raise NotImplementedError
+
+    def make_known(self, value: Value) -> bool:
+        raise NotImplementedError
+
+    def prefer_known(self, av: AV, other: AV) -> None:
+        raise NotImplementedError
+
+    def is_slice(self, index: AV) -> bool:
+        raise NotImplementedError
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        raise NotImplementedError
+
+    def text_of(self, value: AV) -> AV:
+        raise NotImplementedError
+
+    def text_item(self, text: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def character(self, text: Value, index: Value) -> AV:
+        raise NotImplementedError

@@ -132,9 +132,9 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items], lambda specs: TupleSpec(specs, list))
         case Tup(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictV(items, home=None, made=made) if made.cls is dict:
+        case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case DictV(items, home=None, made=made):
+        case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):

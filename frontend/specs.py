@@ -25,7 +25,7 @@ class TensorSpec(Spec):
 
 @dataclass(frozen=True)
 class ScalarSpec(Spec):
-    """`kind`: "i64", "f64" or "bool"."""
+    """`kind`: "i64", "f64", "bool" or "str"."""
 
     kind: str
 
@@ -132,7 +132,7 @@ def describe(spec: Spec) -> str:
         case TensorSpec(dtype, sizes):
             return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
         case ScalarSpec(kind):
-            return {"i64": "int", "f64": "float", "bool": "bool"}[kind]
+            return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}[kind]
         case ListSpec(elem):
             return f"list[{describe(elem) if elem is not None else ''}]"
         case TupleSpec(items, cls):
@@ -183,21 +183,21 @@ def leaves(spec: Spec) -> Iterator[Spec]:
         yield from leaves(item)
 
 
-def leaf_values(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
-    """The dynamic leaves of a value in order, each with its spec."""
-    if is_leaf(spec):
-        yield spec, value
-    else:
-        for item, part in parts(spec, value):
-            yield from leaf_values(item, part)
-
-
 def placed(spec: Spec, value: Any) -> Iterator[Any]:
     """The objects with a place that an argument is or holds, in order."""
     if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
         yield value
     for item, part in parts(spec, value):
         yield from placed(item, part)
+
+
+def values_of(spec: Spec, value: Any) -> Iterator[Any]:
+    """The values of the dynamic leaves in order."""
+    if is_leaf(spec):
+        yield value
+    else:
+        for item, part in parts(spec, value):
+            yield from values_of(item, part)
 
 
 @dataclass(frozen=True)
@@ -240,6 +240,20 @@ class Store:
     path: tuple[Any, ...] | None
     direct: dict[Any, Any] | None
     forms: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A place whose value a build ahead of time keeps from call to call. Its leaves are parameters of the entry function,
+    and what the `state.set` ops of its target set. `initial`: their values at build time, None for what is absent.
+    `container[key]` holds the value, if there is one."""
+
+    name: str
+    container: Any
+    key: Any
+    types: tuple[Any, ...]
+    initial: tuple[Any, ...]
+    target: int | None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ import torch
 from scriptc.frontend.assumptions import Assumptions, Place
 from scriptc.frontend.context import Context, Poisoned
 from scriptc.frontend.flow import identities
-from scriptc.frontend.joins import Conflict
+from scriptc.frontend.joins import Conflict, Plan
 from scriptc.frontend.objects import is_plain
 from scriptc.frontend.results import result_of
 from scriptc.frontend.shapes import shape_of
@@ -46,9 +46,10 @@ from scriptc.frontend.values import (
     home_of,
     is_tensor,
 )
-from scriptc.ir.core import Module
+from scriptc.ir.core import Block, Module, Value
+from scriptc.ir.types import Type
 
-_ABSENT = object()
+ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
 
 
@@ -80,12 +81,16 @@ class Slot:
     name: str
     container: Any
     ident: Ident
+    plan: Plan | None = None  # ahead of time: how its leaves make it up
+    initial: tuple[Any, ...] = ()
+    target: int | None = None
 
 
 class State(Context):
     """Mixin: slots and targets."""
 
     stale = False  # a slot was found on the way: this reading is of no use
+    ahead = False  # for a build ahead of time
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
         super().__init__(module, assumptions, default_dtype)
@@ -95,7 +100,12 @@ class State(Context):
             int, tuple[Any, Any]
         ] = {}  # where lists and dicts outside were found, by id: container and key
 
-    def argument(self, spec: Spec, name: str, home: Home | None = None) -> AV:
+    body: Block
+
+    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+        raise NotImplementedError
+
+    def parameter(self, type: Type, name: str) -> Value:
         raise NotImplementedError
 
     def filled(self, spec: Spec, name: str) -> Spec:
@@ -125,7 +135,10 @@ class State(Context):
         if any(slot.name == name for slot in self.slots.values()):
             name = f"{name}_{len(self.slots)}"
         slot = self.slots[at] = Slot(place, name, container, Ident(name))
-        self.heap[slot.ident] = self.absent(slot) if container is None else self.present_value(slot, signature)
+        if self.ahead:
+            self.heap[slot.ident] = self.kept_value(at, slot, signature)
+        else:
+            self.heap[slot.ident] = self.absent(slot) if container is None else self.present_value(slot, signature)
 
     def place_name(self, place: Place) -> str:
         if isinstance(place.owner, torch.nn.Module):
@@ -140,11 +153,15 @@ class State(Context):
         spec = self.slot_spec(obj, slot.name, signature)
         spec = self.filled(spec, f"state.{slot.name}")
         self.outside.values.append(LiveValue(container, key, spec))
+        self.open_items(obj, spec)
+        return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
+
+    def open_items(self, obj: Any, spec: Spec) -> None:
+        """The items of a list of several kinds that is changed are slots too."""
         if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in self.assume.changed:
             self.guard("LIST_LENGTH_IS", obj, None, len(obj))
             for i in range(len(obj)):
                 self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
-        return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
 
     def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
         if isinstance(obj, list):  # of different kinds are told apart item by item
@@ -161,8 +178,14 @@ class State(Context):
             tables += [vars(owner)[t] for t in _TABLES]
         for table in tables:
             self.guard("DICT_MISSING", table, name, None)
-        found = getattr(type(owner), name, _ABSENT)
-        return Unbound() if found is _ABSENT else self.class_attribute(owner, type(owner), found, name)
+        found = getattr(type(owner), name, ABSENT)
+        return Unbound() if found is ABSENT else self.class_attribute(owner, type(owner), found, name)
+
+    def kept_value(self, at: Any, slot: Slot, signature: Signature) -> AV:
+        raise NotImplementedError
+
+    def keep(self, at: Any, slot: Slot, value: AV) -> None:
+        raise NotImplementedError
 
     # ---- reading ----
     def slot_value(self, slot: Slot) -> AV:
@@ -180,8 +203,8 @@ class State(Context):
     def class_value_of(self, slot: Slot) -> AV:
         """What reading an attribute gives that the object itself no longer has."""
         cls, name = type(slot.place.owner), slot.place.key
-        found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), _ABSENT)
-        if found is _ABSENT:
+        found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
+        if found is ABSENT:
             self.raises_at_run_time("AttributeError", self.no_attribute(slot))
         if hasattr(found, "__get__") or isinstance(found, torch.Tensor):
             self.fail(f"the attribute '{name}' of {cls.__name__} is not supported behind del")
@@ -302,6 +325,8 @@ class State(Context):
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
         """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
         if av.home is not None:
+            if av.home.owner is None:
+                self.fail("this dict cannot be changed in compiled code", "make a new dict: dict(d)")
             if isinstance(av, KnownLengthListV) and len(old) != len(new):
                 self.fail("a list of the caller whose items differ in kind keeps its length", "pass one type of items")
             path = None if isinstance(av, ObjectV) else av.home.path
@@ -339,6 +364,12 @@ class State(Context):
     def set_slot(self, slot: Slot, value: AV) -> None:
         place = slot.place
         self.check_alone(value, slot.name)
+        if isinstance(value, Poison):
+            raise Poisoned
+        if self.ahead:
+            self.keep(next(at for at, s in self.slots.items() if s is slot), slot, value)
+            self.heap[slot.ident] = value
+            return
         target = self.target(place.owner, place.key, () if place.is_item else None, slot.name)
         target.direct = slot.container if isinstance(slot.container, dict) else None
         self.set_target(target, value)
@@ -376,13 +407,10 @@ class State(Context):
         return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
 
     def set_target(self, target: Target, value: AV) -> None:
-        match value:
-            case Poison():
-                raise Poisoned
-            case Unbound():
-                self.effect("state.set", (), name=target.name, target=target.number, form=-1)
-                return
-        held = _frozen(self.settled(value, self.heap))
+        if isinstance(value, Unbound):
+            self.effect("state.set", (), name=target.name, target=target.number, form=-1)
+            return
+        held = frozen(self.settled(value, self.heap))
         if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
             self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
         try:
@@ -409,22 +437,22 @@ def _holder(place: Place) -> Any:
     return next((t for t in tables if place.key in t), None)
 
 
-def _frozen(av: AV) -> AV:
+def frozen(av: AV) -> AV:
     """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
     home = home_of(av)
     if home is not None and home.place is not None:
         return av
     match av:
         case KnownLengthListV(first=items):
-            return KnownLengthListV({k: _frozen(v) for k, v in items.items()}, None, av.ident, av.home)
+            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
         case DictV(items):
-            return DictV({k: _frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
         case ObjectV(cls, items):
-            return ObjectV(cls, {k: _frozen(v) for k, v in items.items()}, av.ident, av.home)
+            return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
         case Tup(items, cls):
-            return Tup([_frozen(i) for i in items], cls)
+            return Tup([frozen(i) for i in items], cls)
         case OneOf(tag, alternatives):
-            return OneOf(tag, {t: _frozen(a) for t, a in alternatives.items()})
+            return OneOf(tag, {t: frozen(a) for t, a in alternatives.items()})
     return av
 
 

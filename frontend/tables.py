@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from scriptc.frontend.cells import fresh, is_hashable, unite
@@ -18,18 +19,34 @@ from scriptc.frontend.values import (
     KnownSet,
     ListV,
     Made,
+    OneOf,
     Tup,
     ViewV,
     describe,
     is_dict,
     is_set,
+    is_text,
     made_of,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, Container, DictType, SetType, TensorType, TupleType, Type, cells
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    Container,
+    DictType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+)
 
 _PLAIN = (Made(dict), Made(set))
 _LARGE = 2.0**63
+_NUMBERS = (INT, FLOAT, BOOL)
 
 
 class Tables(Context):
@@ -95,7 +112,7 @@ class Tables(Context):
         """The type of a key without building anything; None for what is no run-time key."""
         items = sequence_items(av)
         if items is None:
-            return self.type_of(av)
+            return STR if is_text(av) and not isinstance(av, OneOf) else self.type_of(av)
         found = [self.type_of_key(i) for i in items]
         return None if None in found else TupleType(tuple(t for t in found if t is not None))
 
@@ -140,13 +157,13 @@ class Tables(Context):
             for ok, _ in parts:
                 valid = self.both(valid, ok)
             return valid, Tup([p for _, p in parts if p is not None])
-        held = self.type_of(av) if items is None else None
-        if held is None or (isinstance(av, Known) and type(av.obj) not in NUMBERS) or held not in (INT, FLOAT, BOOL):
-            if held is not None and isinstance(held, TensorType):
-                self.fail("a tensor cannot be the key of a dict in compiled code", "use key.item()")
-            return Known(False), None
+        held = self.type_of_key(av) if items is None else None
+        if isinstance(held, TensorType):
+            self.fail("a tensor cannot be the key of a dict in compiled code", "use key.item()")
         if held == key:
             return Known(True), av
+        if held not in _NUMBERS or key not in _NUMBERS:
+            return Known(False), None
         value = self.value(av)
         if key == FLOAT:
             number: AV = Dyn(self.to_float(value))
@@ -267,10 +284,23 @@ class Tables(Context):
         self.effect("set.add", [self.value(table), held])
 
     # ---- walking ----
+    any_order = 0  # what is being called gives the same in whatever order a set is walked
+
+    @contextmanager
+    def in_any_order(self) -> Iterator[None]:
+        self.any_order += 1
+        try:
+            yield
+        finally:
+            self.any_order -= 1
+
     def walk_table(self, av: AV) -> Walk:
         """Over a run-time dict or set, or a view: keys must neither come nor go meanwhile."""
         table, part = (av.table, av.part) if isinstance(av, ViewV) else (av, "keys")
         value = self.value(table)
+        if isinstance(value.type, SetType) and _has_text(value.type.key) and not self.any_order:
+            value.type.key_cell.find().observed = True
+            self.fail("the order of a set of strings differs from run to run", "walk sorted(...) of it")
         walk = self.build("dict.walk", [value])
 
         def length() -> AV:
@@ -309,11 +339,17 @@ class Tables(Context):
         """== and !=, and for sets also the orders."""
         same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
         if op in ("Eq", "NotEq"):
-            equal = self.call(Known(hashed.EQUAL[is_set_like(a)]), [a, b], {}) if same else Known(False)
+            with self.in_any_order():
+                equal = self.call(Known(hashed.EQUAL[is_set_like(a)]), [a, b], {}) if same else Known(False)
             return self.negate(equal) if op == "NotEq" else equal
         if not same or is_dict_like(a):
             self.bad_operands(op, a, b)
-        return self.call(Known(hashed.ORDERS[op]), [a, b], {})
+        with self.in_any_order():
+            return self.call(Known(hashed.ORDERS[op]), [a, b], {})
+
+
+def _has_text(key: Type) -> bool:
+    return any(map(_has_text, key.items)) if isinstance(key, TupleType) else key == STR
 
 
 def is_dict_like(av: AV) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, DictType, ListType, NeverType, SetType, TensorType, Type
+from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -118,7 +118,7 @@ class Made:
 @dataclass(frozen=True, slots=True)
 class Home:
     """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
-    itself, of which `owner` is the place."""
+    itself, of which `owner` is the place. Nothing changes what has no owner."""
 
     owner: Any
     path: tuple[Any, ...] = ()
@@ -197,21 +197,6 @@ class OneOf(AV):
 
     tag: Value
     alternatives: dict[int, AV]
-
-
-@dataclass(eq=False, slots=True)
-class Text(AV):
-    """A string with run-time numbers in it."""
-
-    parts: Sequence[AV]  # known strings, numbers, numbers with a format
-
-
-@dataclass(eq=False, slots=True)
-class Formatted(AV):
-    """A number in a text, spelt by a format such as .3f."""
-
-    value: AV
-    spec: str
 
 
 class Kinds:
@@ -350,6 +335,17 @@ def made_of(t: Type) -> Made:
 
 def python_of(t: Type) -> type:
     return made_of(t).cls
+
+
+def is_text(av: AV) -> bool:
+    """Whether a value is a string: a known one, one made at run time, or one of several."""
+    if isinstance(av, OneOf):
+        return all(map(is_text, av.alternatives.values()))
+    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, Dyn) and av.type == STR
+
+
+def is_run_time_text(av: AV) -> bool:
+    return isinstance(av, Dyn) and av.type == STR
 
 
 def is_empty_list(av: AV) -> bool:

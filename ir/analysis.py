@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
@@ -56,6 +56,10 @@ def writes(where: Block | Op, memory: str) -> bool:
     return any(True for _ in writers(where, memory))
 
 
+def draws_random_numbers(module: Module) -> bool:
+    return any("random" in op.defn.writes for op in module.walk())
+
+
 def calls(op: Op) -> bool:
     """Whether the op runs another function, which may write whatever it can reach."""
     return "func" in op.attrs
@@ -67,6 +71,24 @@ class Origin:
 
     fresh: set[Value] = field(default_factory=set)
     unknown: bool = False
+
+
+def roots(value: Value) -> set[Value]:
+    """Where an object may come from: values that make it, and arguments that are or hold it."""
+    found, seen, todo = set[Value](), set[Value](), [value]
+    while todo:
+        v = todo.pop()
+        if v in seen:
+            continue
+        seen.add(v)
+        sources = _sources(v)
+        if sources is None and v.op is not None and v.op.has("FETCHES") and v.op.operands:
+            sources = [v.op.operands[0]]
+        if sources is None:
+            found.add(v)
+        else:
+            todo += sources
+    return found
 
 
 def is_fresh(value: Value) -> bool:
@@ -207,6 +229,15 @@ def interferes(writer: Op, reader: Op) -> bool:
 def is_written(value: Value, where: Block | Op) -> bool:
     """Whether any op in `where` may write memory that `value` leads to."""
     return any(may_write(writer, value) for writer in writers(where))
+
+
+def writes_to(value: Value) -> list[Op]:
+    """The ops that write a tensor through a value or what is derived from it; calls aside."""
+    return [
+        op
+        for op, i in references(value, through_regions=True)
+        if i == 0 and "tensor" in op.defn.writes and not calls(op)
+    ]
 
 
 def may_stand_for(new: Value, old: Value) -> bool:

@@ -22,8 +22,8 @@ from scriptc.runtime._bridge import ffi, lib
 
 
 class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
-    TENSOR, INT, FLOAT, BOOL, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(11)
-    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE = range(11, 17)
+    TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
+    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE = range(12, 18)
 
 
 # ---- specs: arguments and results ----
@@ -53,6 +53,11 @@ class Bool:
 
 
 @dataclass(frozen=True)
+class Str:
+    pass
+
+
+@dataclass(frozen=True)
 class Known:
     """As an argument: this very object, or for constants an equal one of the same type. As a result: the object."""
 
@@ -61,14 +66,14 @@ class Known:
 
 @dataclass(frozen=True)
 class List:
-    element: "Spec"  # Tensor, Int, Float, Bool, List, Map, Set, Tuple or Optional
+    element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
 
 
 @dataclass(frozen=True)
 class Map:
     """A dict of any length with keys and items of one type each. `make` makes a result of another class from a dict."""
 
-    key: "Spec"  # Int, Float, Bool or Tuple
+    key: "Spec"  # Int, Float, Bool, Str or Tuple
     item: "Spec"
     make: Function[[dict], object] | None = None
 
@@ -142,7 +147,7 @@ class Arg:
 
 
 Spec = (
-    Tensor | Int | Float | Bool | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
+    Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
     | Map | Set | Optional | Object | Items | Place
 )  # fmt: skip
 
@@ -218,13 +223,14 @@ class VariantSpec:
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
     exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+    random: bool = False  # it draws random numbers
 
 
 # ---- lowering ----
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, List, Tuple, Map, Set, Optional, Known)
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known)
 
 
 def _lower(spec: Spec) -> _Lowered:
@@ -237,6 +243,8 @@ def _lower(spec: Spec) -> _Lowered:
             return _Kind.FLOAT, None, ()
         case Bool():
             return _Kind.BOOL, None, ()
+        case Str():
+            return _Kind.STR, None, ()
         case Known(value):
             return _Kind.KNOWN, value, ()
         case List(element):
@@ -276,6 +284,8 @@ def _key_kind(key: Spec) -> bytes:
             return b"f"
         case Bool():
             return b"b"
+        case Str():
+            return b"s"
         case Tuple(items):
             return b"(" + b"".join(map(_key_kind, items)) + b")"
         case Tensor():  # of an empty dict
@@ -336,7 +346,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
     head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
-    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions)
+    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random
 
 
 # ---- calling ----

@@ -16,7 +16,7 @@ ffibuilder.set_source(
     "scriptc.runtime._bridge",
     "void *sc_bridge_type(void);\nconst void *sc_bridge_open(const char *path, char *error, int room);\n",
     sources=[os.path.join(_HERE, "src", "bridge", f"{name}.c") for name in _SOURCES]
-    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "list", "dict")],
+    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict")],
     include_dirs=[os.path.join(_HERE, "include")],
     depends=[
         os.path.join(_HERE, "src", "bridge", "bridge.h"),

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import PlaceSpec, Spec, Store, is_leaf, leaf_values, parts, placed
+from scriptc.frontend.specs import PlaceSpec, Spec, Store, is_leaf, parts, placed, values_of
 from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
@@ -79,8 +79,8 @@ class GradCall:
 
     def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         arguments = self.target.bind(args, kwargs)
-        inputs: list[Any] = [leaf for a in self.entry.args for _, leaf in leaf_values(a.spec, arguments[a.name])]
-        inputs += [leaf for v in self.entry.values for _, leaf in leaf_values(v.spec, v.container[v.key])]
+        inputs: list[Any] = [leaf for a in self.entry.args for leaf in values_of(a.spec, arguments[a.name])]
+        inputs += [leaf for v in self.entry.values for leaf in values_of(v.spec, v.container[v.key])]
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
         differentiable = [bool(g & requires) for g in self.gradients.results]

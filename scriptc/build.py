@@ -50,12 +50,14 @@ def build(
     entry, target, arguments = _one_entry(model, example_args)
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
-    translated = translate(target, arguments, made)
+    translated = translate(target, arguments, made, ahead=True)
+    state, first = entries.state(translated.entry)
     package = Package(
         name=label,
         entries=(entries.interface(entries.entry_name(entry), target, translated.entry),),
         program=translated.program,
-        weights=entries.weights(translated.entry, translated.program.params),
+        weights=(*entries.weights(translated.entry, translated.program.params), *first),
+        state=state,
         pairs=tuple(record.record(target, arguments, translated.entry, 0)),
         versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,

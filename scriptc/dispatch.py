@@ -13,12 +13,15 @@ from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
 from scriptc.frontend import specs
 from scriptc.frontend.specs import Guard, describe
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.target import target_of
+
+MOST_TEXTS = 4  # values of one string argument that are compiled for
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class Dispatcher:
 
     def add(self, arguments: dict[str, Any]) -> Variant:
         """Compiles for one call."""
-        translated = translate(self.target, arguments, self.options, self._changing())
+        translated = translate(self.target, arguments, self.options, self._changing(), self._varied())
         name, source = translated.entry.module.name, translated.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
         variant = Variant(translated, library)
@@ -67,6 +70,14 @@ class Dispatcher:
             if type(guard.expected) in (int, float) and guard.container.get(guard.key) != guard.expected:
                 self._changes[id(guard.container), guard.key] += 1
         return {place for place, times in self._changes.items() if times >= 2}
+
+    def _varied(self) -> set[int]:
+        """Places of string arguments that were baked in with four values: from now on they are run-time values."""
+        seen: dict[int, set[str]] = {}
+        for variant in self.variants:
+            for place, text in variant.translated.entry.texts.items():
+                seen.setdefault(place, set()).add(text)
+        return {place for place, texts in seen.items() if len(texts) >= MOST_TEXTS}
 
     def install(self, variant: Variant) -> None:
         """From now on, calls that the variant fits run it."""
@@ -84,6 +95,7 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
+            random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions,

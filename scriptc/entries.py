@@ -10,13 +10,15 @@ from typing import Any
 import torch
 
 from scriptc.backend_c.cnames import CNames
-from scriptc.backend_c.package.interface import EntryInterface, Leaf, Weight
+from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
 from scriptc.frontend import specs as front
 from scriptc.frontend.entry import Entry
-from scriptc.ir.analysis import calls, references
-from scriptc.ir.core import Op
+from scriptc.frontend.outside import dtype_name
+from scriptc.frontend.results import Chooser
+from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
+from scriptc.ir.types import NEVER, ListType, TensorType, TupleType
 from scriptc.target import Target
 
 # Headers serve both languages.
@@ -28,9 +30,12 @@ reinterpret_cast requires restrict return short signed sizeof static static_asse
 thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
 linux unix i386 std""".split()
 )
-_USED = "context caller package levels weights embedded code free v c k out why".split()  # in the bodies of C functions
+_USED = (
+    "context state caller package levels weights embedded code free v c k out why".split()
+)  # in the bodies of C functions
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
-context_set_read_only last_error free_tensors free_array model get entries check""".split()
+context_set_read_only context_seed seed state
+state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
     front.SetSpec: ("a set", "pass a sorted list"),
@@ -127,6 +132,8 @@ class _Describer:
                 return {"is": "number", "type": kind}
             case front.ListSpec(elem):
                 return {"is": "list", "of": None if elem is None else self.tree(elem)}
+            case front.TupleSpec(_, Chooser()):
+                raise self.refusal("the result is a value of one of several kinds", "return one type of value")
             case front.TupleSpec(items, cls):
                 fields = getattr(cls, "_fields", None) or getattr(cls, "__match_args__", None)
                 parts = [self.tree(item, argument=argument) for item in items]
@@ -163,35 +170,55 @@ def _short(obj: Any) -> str:
 
 
 def weights(entry: Entry, names: tuple[str, ...]) -> tuple[Weight, ...]:
-    """The weights' values, in the order of the program. CompileError where the code writes to one."""
-    _refuse_writes(entry)
+    """The weights' values, in the order of the program."""
     live = {item.name: item for item in entry.live}
     return tuple(_weight(live[name]) for name in names)
 
 
 def _weight(live: front.Live) -> Weight:
     container: Any = live.container
-    tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]
-    flat = tensor.detach().contiguous().reshape(-1)
-    return Weight(live.name, live.spec.dtype, tuple(tensor.shape), memoryview(flat.view(torch.uint8).numpy()))
+    return _values(live.name, container.cell_contents if isinstance(container, CellType) else container[live.key])
 
 
-def _refuse_writes(entry: Entry) -> None:
-    """An ahead-of-time build maps its weights read-only; what reaches them otherwise fails at run time."""
-    errors = [
-        Diagnostic(
-            op.loc,
-            f"'{param.attrs['name']}' is written: a build ahead of time cannot change its weights",
-            "call model.eval() first, or pass the tensor as an argument",
-        )
-        for param in entry.module.walk()
-        if param.name == "param"
-        for op, index in references(param.results[0], through_regions=True)
-        if index == 0 and _writes_tensor(op)
-    ]
-    if errors:
-        raise CompileError(errors)
+def _values(name: str, tensor: torch.Tensor) -> Weight:
+    dtype = dtype_name(tensor.dtype)
+    assert dtype is not None
+    flat = tensor.detach().clone(memory_format=torch.contiguous_format).reshape(-1)
+    return Weight(name, dtype, tuple(tensor.shape), memoryview(flat.view(torch.uint8).numpy()))
 
 
-def _writes_tensor(op: Op) -> bool:
-    return "tensor" in op.defn.writes and not calls(op)
+# ---- state ----
+
+
+def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
+    """What the entry keeps from call to call, and its first values as weights. CompileError for what C cannot keep."""
+    leaves: list[StateLeaf] = []
+    written = _written(entry)
+    first: list[Weight] = []
+    for place in entry.kept:
+        for i, (t, value) in enumerate(zip(place.types, place.initial, strict=True)):
+            elem = t.elem if isinstance(t, ListType) else t
+            if isinstance(elem, (ListType, TupleType)):
+                loc = entry.module.funcs[entry.module.entries[0]].loc
+                problem = f"'{place.name}' keeps {t}, which a build ahead of time cannot"
+                raise CompileError(Diagnostic(loc, problem, "keep flat lists, or tensors"))
+            kind = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
+            name = f"state.{place.name}.{i}" if len(place.types) > 1 else f"state.{place.name}"
+            if kind == "tensor" and value is not None:
+                items = value if isinstance(t, ListType) else [value]
+                names = [f"{name}.{k}" for k in range(len(items))] if isinstance(t, ListType) else [name]
+                first += map(_values, names, items)
+                value = names if isinstance(t, ListType) else name
+            is_list, number = isinstance(t, ListType), len(leaves)
+            leaves.append(StateLeaf(place.name, kind, is_list, value, place.target, i, number in written))
+    return tuple(leaves), first
+
+
+def _written(entry: Entry) -> set[int]:
+    """Leaves of the state to whose tensors the code may write."""
+    body = entry.module.funcs[entry.module.entries[0]].body
+    kept = body.args[len(body.args) - sum(len(place.types) for place in entry.kept) :]
+    found = {root for op in writers(body, "tensor") for root in roots(op.operands[0])}
+    if any(root.op is not None and not is_fresh(root) and root.op.name != "param" for root in found):
+        return set(range(len(kept)))
+    return {i for i, leaf in enumerate(kept) if leaf in found}

@@ -123,7 +123,7 @@ def _spec(list_type: ListType) -> specs.Spec:
 def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
     """Values of the entry's parameters in order."""
     for arg in entry.args:
-        yield from (leaf for _, leaf in specs.leaf_values(arg.spec, arguments[arg.name]))
+        yield from specs.values_of(arg.spec, arguments[arg.name])
 
 
 class _Referee(Interpreter):

@@ -17,8 +17,11 @@ from scriptc.ir.verifier import verify
 from scriptc.options import Options
 from scriptc.target import Target
 
-# `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
-_FULL = "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,clean,fuse,dce"
+# `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
+_FULL = (
+    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,stack_lists,clean,"
+    "fuse,straighten,cse,dce"
+)
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
@@ -39,11 +42,14 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
 
 
 def translate(
-    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = ()
-) -> Translated:
-    """Python source to C text, specialised on one call. changing: see `frontend.entry.read`."""
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
+    varied: Collection[int] = (), *, ahead: bool = False,
+) -> Translated:  # fmt: skip
+    """Python source to C text, specialised on one call. changing, varied, ahead: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing)
+    entry = read(
+        target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied, ahead=ahead
+    )
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:

@@ -17,6 +17,7 @@ import torch
 from scriptc.backend_c.package.interface import Array, Pair
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 from scriptc.target import Target
 
@@ -33,8 +34,10 @@ class _Size(NamedTuple):
 
 
 def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
-    """At least five calls with different sizes, where eager accepts such; the example first."""
-    return _Recorder(target, arguments, entry, index).run()
+    """At least five calls with different sizes, where eager accepts such; the example first. Where calls keep state, they
+    are a sequence, and in the sizes of the example."""
+    recorder = _Recorder(target, arguments, entry, index)
+    return recorder.sequence() if entry.kept else recorder.run()
 
 
 class _Recorder:
@@ -43,6 +46,7 @@ class _Recorder:
         self.example = arguments
         self.receiver = copy.deepcopy(target.receiver)
         self.wide = _widened(target.receiver)
+        self.draws = draws_random_numbers(entry.module)  # in float64 they are others
         self.generator = torch.Generator().manual_seed(0)
         self.deadline = time.monotonic() + SECONDS
 
@@ -61,6 +65,15 @@ class _Recorder:
         while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example
             pairs.append(self.call(self.varied({})))
         return pairs
+
+    def sequence(self) -> list[Pair]:
+        """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
+        saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
+        try:
+            return [self.call(self.varied({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
+        finally:
+            for place in saved:
+                place.put_back()
 
     def late(self) -> bool:
         return time.monotonic() > self.deadline
@@ -148,35 +161,61 @@ class _Recorder:
 
     def call(self, arguments: dict[str, Any]) -> Pair:
         # Before the call, which may write to its arguments.
-        given = [
-            _recorded(leaf) for arg in self.entry.args for _, leaf in specs.leaf_values(arg.spec, arguments[arg.name])
-        ]
+        given = [_recorded(leaf) for arg in self.entry.args for leaf in specs.values_of(arg.spec, arguments[arg.name])]
         wide = _wide(arguments)
-        expected = [leaf for _, leaf in specs.leaf_values(self.entry.result, self.eager(self.receiver, arguments))]
+        expected = list(specs.values_of(self.entry.result, self.eager(self.receiver, arguments)))
         return Pair(self.index, given, [_recorded(leaf) for leaf in expected], self.references(wide, expected))
 
     def eager(self, receiver: Any, arguments: dict[str, Any]) -> Any:
         bound = self.target.signature.bind_partial()
         bound.arguments.update(arguments)
         first = [] if self.target.receiver is None else [receiver]
-        with torch.no_grad(), warnings.catch_warnings():
+        with torch.no_grad(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
             warnings.simplefilter("ignore")
+            torch.manual_seed(0)  # as the test driver does before each call
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:
         """The results computed in float64 from float64 arguments, None for those that have no such."""
         nothing = [None] * len(expected)
-        if not any(map(_wants_reference, expected)):
+        alone = self.receiver is None and self.entry.kept  # there is one state, which goes on with each call
+        if alone or self.draws or not any(map(_wants_reference, expected)):
             return nothing
         default = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            wide = [leaf for _, leaf in specs.leaf_values(self.entry.result, self.eager(self.wide, arguments))]
+            wide = list(specs.values_of(self.entry.result, self.eager(self.wide, arguments)))
         except Exception:  # what works in the model's dtype alone has no reference
             return nothing
         finally:
             torch.set_default_dtype(default)
         return [_reference(w, e) for w, e in zip(wide, expected, strict=True)]
+
+
+class _Saved:
+    """What a place outside holds, to be put back there."""
+
+    def __init__(self, place: specs.Kept):
+        self.place = place
+        held = place.container
+        self.there = place.key in held if isinstance(held, dict) else True
+        self.value = held[place.key] if self.there else None
+        self.content = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
+
+    def put_back(self) -> None:
+        container, key = self.place.container, self.place.key
+        if not self.there:
+            container.pop(key, None)
+            return
+        if isinstance(self.value, torch.Tensor):
+            with torch.no_grad():
+                self.value.copy_(self.content)
+        elif isinstance(self.value, list):
+            self.value[:] = self.content
+        elif isinstance(self.value, dict):
+            self.value.clear()
+            self.value.update(self.content)
+        container[key] = self.value
 
 
 def _sizes(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:

@@ -259,8 +259,7 @@ def test_numbers_lists_dicts_and_writes(tmp_path: Path) -> None:
     assert (type(parts), total, rest["mode"]) == (list, expected_total, "sum")
     for got, want in zip([*parts, rest["total"], mine], [*expected, expected_rest["total"], x], strict=True):
         torch.testing.assert_close(torch.from_numpy(got), want)
-    with pytest.raises(TypeError, match="argument 'mode': compiled for 'sum', got 'mean'"):
-        loaded(mine, 3, mode="mean")
+    assert loaded(mine, 3, mode="mean")[2]["mode"] == "mean"
     with pytest.raises(TypeError, match="argument 'n': expected int, got float"):
         loaded(mine, 3.0)
     mine.flags.writeable = False
@@ -301,14 +300,7 @@ def test_a_build_replaces_a_build_and_nothing_else(rnn: tuple[RNN, Path], tmp_pa
     assert os.listdir(tmp_path / "mine") == ["thesis.tex"]
 
 
-class Training(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.register_buffer("seen", torch.zeros(2))
-
-    def forward(self, x: Tensor) -> Tensor:
-        self.seen.add_(1)
-        return x + self.seen
+listed = [torch.zeros(2)]
 
 
 def nested(x: list[list[Tensor]]) -> Tensor:
@@ -318,8 +310,8 @@ def nested(x: list[list[Tensor]]) -> Tensor:
 def test_what_cannot_be_built_says_so(tmp_path: Path) -> None:
     out = tmp_path / "out"
     x = torch.ones(2)
-    with pytest.raises(scriptc.CompileError, match="'seen' is written"):
-        scriptc.build(Training(), x, out=out)
+    with pytest.raises(scriptc.CompileError, match="'item' is written"):
+        scriptc.build(lambda x: x + listed[0].add_(1), x, out=out)
     with pytest.raises(scriptc.CompileError, match="list of lists"):
         scriptc.build(nested, [[x]], out=out)
     with pytest.raises(scriptc.CompileError, match="several entries"):

@@ -27,8 +27,8 @@ from scriptc.frontend.specs import (
     Spec,
     Store,
     TupleSpec,
-    leaf_values,
     placed,
+    values_of,
 )
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
@@ -100,8 +100,8 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     entry = read(target.func, target.receiver, arguments)
     verify(entry.module)
     params = {live.name: live.container[live.key] for live in entry.live}
-    inputs = [v for a in entry.args for _, v in leaf_values(a.spec, arguments[a.name])]
-    inputs += [v for value in entry.values for _, v in leaf_values(value.spec, value.container[value.key])]
+    inputs = [v for a in entry.args for v in values_of(a.spec, arguments[a.name])]
+    inputs += [v for value in entry.values for v in values_of(value.spec, value.container[value.key])]
     places = [v for a in entry.args for v in placed(a.spec, arguments[a.name])]
     places += [v for value in entry.values for v in placed(value.spec, value.container[value.key])]
     interpreter = Interpreter(entry.module, params, entry.exceptions)

@@ -12,13 +12,13 @@ from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.errors import InternalError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, DictType, SetType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, SetType, TupleType, Type
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
-_KINDS = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: ""}
+_KINDS = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: ""}
 
 
 def _kind(key: Type) -> str:

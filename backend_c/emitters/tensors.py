@@ -42,12 +42,17 @@ def view(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")), op.result.type)
 
 
-EMITTERS |= {name: view for name in ("parts", "conv2d", "max_pool2d", "avg_pool2d")}
+EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
 
 
 @emitter
 def join(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
+
+
+@emitter
+def stacked_join(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_stacked_join", low.schema_args(op, Args("cx")).add(_dtype(op)), op.result.type)
 
 
 @emitter
@@ -155,3 +160,9 @@ def linear_rows(low: Lowerer, op: Op) -> Sequence[Shape]:
         args.add(c_const(op.attrs["dim"]))
     args.add(c_const(op.attrs["step"]), c_const(op.attrs["sure"]))
     return low.call(op, "sc_linear_rows" if of_tensor else "sc_linear_items", args, op.result.type)
+
+
+@emitter
+def random_fill(low: Lowerer, op: Op) -> Sequence[Shape]:
+    dst, a, b = low.operands(op)
+    return low.call(op, "sc_random_fill", Args("cx", dst, f"SC_RANDOM_{op.attrs['kind'].upper()}", a, b))

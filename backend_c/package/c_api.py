@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.backend_c.literals import c_string
+from scriptc.backend_c.literals import c_const, c_string
 from scriptc.backend_c.package import weights
 from scriptc.backend_c.package.interface import MEMBERS, EntryInterface, Leaf, Package
 from scriptc.backend_c.package.templates import fill
@@ -14,9 +14,9 @@ LEVELS = ("baseline", "avx2", "avx512")  # of x86-64, from the plainest to the f
 
 def header(package: Package) -> str:
     declarations = "\n".join(_documentation(e) + _prototype(package, e) + ";\n" for e in package.entries)
-    return fill(
-        "name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package)
-    )
+    if package.state:
+        declarations = fill("state.h", name=package.name, NAME=package.name.upper(), leaves=_leaf_list(package)) + declarations
+    return fill("name.h", name=package.name, NAME=package.name.upper(), declarations=declarations, load=_load_note(package))
 
 
 def api(package: Package, build_id: str) -> str:
@@ -31,13 +31,17 @@ def api(package: Package, build_id: str) -> str:
         build_id=build_id,
         levels=_levels(package),
         weights=_weights(package),
+        state=_state(package),
         weights_name="weights" if package.weights else "NULL",
+        n_params=str(len(package.program.params)),
+        leaves="leaves" if package.state else "NULL",
+        n_leaves=str(len(package.state)),
         n_weights=str(len(package.weights)),
         checksum=f"0x{weights.checksum(package.weights):08x}u",
         embedded_array=embedded,
         embedded=pointer,
         embedded_bytes=str(length),
-        functions=functions,
+        functions=functions + (fill("state_api.c", name=package.name) if package.state else ""),
     )
 
 
@@ -48,9 +52,7 @@ def level(package: Package) -> str:
 def _load_note(package: Package) -> str:
     if package.embed_weights or not package.weights:
         return "The weights are part of the library: weights_path is not looked at and may be NULL."
-    return (
-        f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
-    )
+    return f"weights_path: {package.name}.safetensors. It is mapped, and checked against what the code was compiled for."
 
 
 def _levels(package: Package) -> str:
@@ -75,6 +77,45 @@ def _weights(package: Package) -> str:
     return "\n".join(["static const sc_weight weights[] = {", *rows, "};", ""])
 
 
+def _leaf_list(package: Package) -> str:
+    return "\n".join(" * " + name for name in dict.fromkeys(leaf.name for leaf in package.state))
+
+
+def _state(package: Package) -> str:
+    if not package.state:
+        return ""
+    places = {w.name: i for i, w in enumerate(package.weights)}
+    arrays, rows = [], []
+    for i, leaf in enumerate(package.state):
+        initial = leaf.initial
+        target = -1 if leaf.target is None else leaf.target
+        flags = f"{_bool(leaf.kind == 'tensor')}, {_bool(leaf.is_list)}"
+        number, weight, n, numbers = "{0}", -1, 0, "NULL"
+        if leaf.is_list:
+            n = len(initial or ())
+            if leaf.kind == "tensor" and n:
+                weight = places[initial[0]]
+            elif n:
+                numbers = f"leaf_{i}"
+                values = ", ".join(_number(leaf.kind, v) for v in initial)
+                arrays.append(f"static const sc_value {numbers}[] = {{{values}}};")
+        elif leaf.kind == "tensor":
+            weight = -1 if initial is None else places[initial]
+        elif initial is not None:
+            number = _number(leaf.kind, initial)
+        cells = [flags, number, str(weight), str(n), numbers, str(target), str(leaf.position), _bool(leaf.written)]
+        rows.append(f"    {{{', '.join(cells)}}}, /* {leaf.name} */")
+    return "\n".join([*arrays, "static const sc_leaf leaves[] = {", *rows, "};", ""])
+
+
+def _bool(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _number(kind: str, value: object) -> str:
+    return f"{{.{MEMBERS[kind]} = {c_const(value)}}}"
+
+
 def _documentation(entry: EntryInterface) -> str:
     lines = [f"/* {entry.declared}", " *"]
     lines += [f" * {leaf.name}: {leaf.describe()}" for leaf in entry.arguments if leaf.in_c]
@@ -85,6 +126,7 @@ def _documentation(entry: EntryInterface) -> str:
 
 def _prototype(package: Package, entry: EntryInterface) -> str:
     parameters = [f"{package.name}_context *context"]
+    parameters += [f"{package.name}_state *state"] if package.state else []
     parameters += [p for leaf in entry.arguments for p in leaf.arguments()]
     parameters += [p for leaf in entry.results for p in leaf.outputs()]
     return "\n".join(wrap(f"{package.name.upper()}_API int {package.name}_{entry.name}({', '.join(parameters)})"))
@@ -99,10 +141,11 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
             row = f"{{{c_string(leaf.name)}, {C_ENUM[leaf.dtype]}, {len(leaf.sizes)}, {{{sizes}}}}}"
             lines.append(f"    static const sc_param param_{leaf.name} = {row};")
     lines.append("    sc_caller *caller = (sc_caller *)context;")
-    lines.append(f"    sc_value args[{n + len(package.weights) or 1}], results[{len(results) or 1}];")
+    room = n + len(package.state) + len(package.program.params)
+    lines.append(f"    sc_value args[{room or 1}], results[{len(results) or 1}];")
     lines += [f"    {line}" for leaf in results for line in _clear(leaf)]
     lines.append("    sc_call_begin(caller);")
-    takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.kind == "tensor" or leaf.is_list]
+    takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.is_object]
     lines += [
         f"    args[{i}].{MEMBERS[leaf.kind]} = {leaf.name};"
         for i, leaf in enumerate(entry.arguments)
@@ -110,13 +153,18 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
     ]
     for i, leaf in takes:
         lines.append(f"    if ({_take(leaf, i)}) return sc_call_end(caller, SCRIPTC_BAD_ARGUMENT);")
-    steps = [f"sc_call_run(caller, {index}, {n}, args, results)"]
-    steps += [_give(leaf, i) for i, leaf in enumerate(results) if leaf.in_c and (leaf.kind == "tensor" or leaf.is_list)]
+    state = "NULL"
+    if package.state:
+        state = "(sc_state *)state"
+        lines.append('    if (!state && sc_raise(caller->cx, "TypeError", "the state is NULL"))')
+        lines.append("        return sc_call_end(caller, SCRIPTC_BAD_ARGUMENT);")
+    steps = [f"sc_call_run(caller, {index}, {n}, {state}, args, results)"]
+    steps += [_give(leaf, i) for i, leaf in enumerate(results) if leaf.in_c and leaf.is_object]
     lines.append(f"    if ({' || '.join(steps)}) {{")
     lines += [f"        {line}" for leaf in results for line in _drop(leaf)]
     lines += ["        return sc_call_end(caller, SCRIPTC_RAISED);", "    }"]
     for i, leaf in enumerate(results):
-        if leaf.kind in MEMBERS and not leaf.is_list:
+        if leaf.kind in MEMBERS and not leaf.is_object:
             lines.append(f"    *{leaf.name} = results[{i}].{MEMBERS[leaf.kind]};")
     lines += ["    return sc_call_end(caller, SCRIPTC_OK);", "}", ""]
     return "\n".join(piece for line in lines for piece in (wrap(line) if "\n" not in line else [line]))
@@ -128,12 +176,16 @@ def _clear(leaf: Leaf) -> list[str]:
         return []
     if leaf.is_list:
         return [f"*{leaf.name} = NULL;", f"*{leaf.count} = 0;"]
+    if leaf.kind == "str":
+        return [f"*{leaf.name} = (scriptc_string){{NULL, 0}};"]
     return [f"*{leaf.name} = {'NULL' if leaf.kind == 'tensor' else '0'};"]
 
 
 def _take(leaf: Leaf, i: int) -> str:
     if not leaf.in_c:
         return f'sc_take_i64s(caller, "{leaf.name}", NULL, 0, &args[{i}])'
+    if leaf.kind == "str" and not leaf.is_list:
+        return f'sc_take_str(caller, "{leaf.name}", {leaf.name}, &args[{i}])'
     if not leaf.is_list:
         return f"sc_take_tensor(caller, &param_{leaf.name}, {leaf.name}, &args[{i}])"
     what = f"&param_{leaf.name}" if leaf.kind == "tensor" else f'"{leaf.name}"'
@@ -143,7 +195,7 @@ def _take(leaf: Leaf, i: int) -> str:
 
 def _give(leaf: Leaf, i: int) -> str:
     if not leaf.is_list:
-        return f"sc_give_tensor(caller, results[{i}], {leaf.name})"
+        return f"sc_give_{leaf.kind}(caller, results[{i}], {leaf.name})"
     suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
     return f"sc_give_{suffix}(caller, results[{i}], {leaf.name}, {leaf.count})"
 
@@ -151,4 +203,6 @@ def _give(leaf: Leaf, i: int) -> str:
 def _drop(leaf: Leaf) -> list[str]:
     if leaf.kind == "tensor":
         return [f"sc_drop_tensors({leaf.name}, {leaf.count});" if leaf.is_list else f"sc_drop_tensor({leaf.name});"]
+    if leaf.kind == "str" and not leaf.is_list:
+        return [f"free((void *){leaf.name}->data);", *_clear(leaf)]
     return [f"free(*{leaf.name});", *_clear(leaf)] if leaf.is_list and leaf.in_c else []

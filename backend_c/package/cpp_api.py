@@ -9,25 +9,28 @@ from scriptc.backend_c.writer import wrap
 
 def wrapper(package: Package) -> str:
     entries = "\n".join(_method(package, e) for e in package.entries)
-    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries)
+    state = fill("state.hpp", name=package.name) if package.state else ""
+    return fill("name.hpp", name=package.name, NAME=package.name.upper(), entries=entries, state=state)
 
 
 def _parameter(leaf: Leaf) -> str:
     if leaf.kind == "tensor":
         return f"const std::vector<const DLTensor *> &{leaf.name}" if leaf.is_list else f"const DLTensor &{leaf.name}"
+    if leaf.kind == "str":
+        return f"const std::vector<std::string> &{leaf.name}" if leaf.is_list else f"std::string_view {leaf.name}"
     number = C_NUMBERS[leaf.kind]
     return f"const std::vector<{number}> &{leaf.name}" if leaf.is_list else f"{number} {leaf.name}"
 
 
 def _passed(leaf: Leaf) -> list[str]:
     if not leaf.is_list:
-        return [f"&{leaf.name}" if leaf.kind == "tensor" else leaf.name]
-    data = f"detail::plain({leaf.name}).get()" if leaf.kind == "bool" else f"{leaf.name}.data()"
+        return [{"tensor": f"&{leaf.name}", "str": f"detail::plain({leaf.name})"}.get(leaf.kind, leaf.name)]
+    data = f"detail::plain({leaf.name}).get()" if leaf.kind in ("bool", "str") else f"{leaf.name}.data()"
     return [data, f"static_cast<int64_t>({leaf.name}.size())"]
 
 
 def _result_type(leaf: Leaf) -> str:
-    item = "Tensor" if leaf.kind == "tensor" else C_NUMBERS[leaf.kind]
+    item = {"tensor": "Tensor", "str": "std::string"}.get(leaf.kind) or C_NUMBERS[leaf.kind]
     return f"std::vector<{item}>" if leaf.is_list else item
 
 
@@ -40,8 +43,10 @@ def _locals(leaf: Leaf) -> list[str]:
 
 def _taken(package: Package, leaf: Leaf) -> str:
     if leaf.is_list:
-        function = "take_tensors" if leaf.kind == "tensor" else "take_numbers"
+        function = {"tensor": "take_tensors", "str": "take_strings"}.get(leaf.kind, "take_numbers")
         return f"detail::{function}(out_{leaf.name}, out_{leaf.count})"
+    if leaf.kind == "str":
+        return f"detail::take_string(out_{leaf.name})"
     return f"Tensor(out_{leaf.name})" if leaf.kind == "tensor" else f"out_{leaf.name}"
 
 
@@ -50,9 +55,11 @@ def _method(package: Package, entry: EntryInterface) -> str:
     results = [leaf for leaf in entry.results if leaf.in_c]
     types = [_result_type(leaf) for leaf in results]
     returned = "void" if not types else types[0] if len(types) == 1 else f"std::tuple<{', '.join(types)}>"
-    lines = [f"    {returned} {entry.name}({', '.join(map(_parameter, arguments))})", "    {"]
+    stateful = bool(package.state)
+    parameters = [*(["State &state"] if stateful else []), *map(_parameter, arguments)]
+    lines = [f"    {returned} {entry.name}({', '.join(parameters)})", "    {"]
     lines += [f"        {line}" for leaf in results for line in _locals(leaf)]
-    passed = ["context_.get()", *(text for leaf in arguments for text in _passed(leaf))]
+    passed = ["context_.get()", *(["state.get()"] if stateful else []), *(text for leaf in arguments for text in _passed(leaf))]
     for leaf in results:
         passed += [f"&out_{leaf.name}", *([f"&out_{leaf.count}"] if leaf.is_list else [])]
     lines.append(f"        check(::{package.name}_{entry.name}({', '.join(passed)}));")

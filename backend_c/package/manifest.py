@@ -43,6 +43,7 @@ def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) 
             "crc32": f"{checksum(package.weights):08x}",
             "tensors": [{"name": w.name, "dtype": w.dtype, "shape": w.sizes} for w in package.weights],
         },
+        "state": list(dict.fromkeys(leaf.name for leaf in package.state)),
         "build": _recipe(package),
         "files": sorted(files),
     }

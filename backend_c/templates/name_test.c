@@ -7,6 +7,10 @@
 #include "pair.h"
 #include "@{name}.h"
 
+#if @{has_state}
+static @{name}_state *state; /* of the sequence that the recorded calls are */
+#endif
+
 @{functions}
 static const struct {
     const char *name;
@@ -23,9 +27,33 @@ static void print_arguments(const pair *p)
     }
 }
 
+/* A second copy of the state goes on where the first is: calls must not tell the two apart. */
+static void exchange_state(@{name}_model *model)
+{
+#if @{has_state}
+    @{name}_state *twin = @{name}_state_new(model);
+    if (!twin || !@{name}_state_copy(twin, state)) pair_die("out of memory");
+    @{name}_state_free(state);
+    state = twin;
+#else
+    (void)model;
+#endif
+}
+
+static bool reset_state(void)
+{
+#if @{has_state}
+    if (!@{name}_state_reset(state)) pair_die("out of memory");
+    return true;
+#else
+    return false;
+#endif
+}
+
 static bool replay(@{name}_context *context, const char *path)
 {
     pair p = pair_read(path);
+    @{name}_context_seed(context, 0); /* as when it was recorded */
     comparison c = {0};
     const char *file = strrchr(path, '/');
     printf("%s %s(", file ? file + 1 : path, entries[p.entry].name);
@@ -97,6 +125,8 @@ static void check_arguments(@{name}_context *context, pair *p)
             item->storage = good;
         }
         comparison c = {0};
+        reset_state();
+        @{name}_context_seed(context, 0);
         expect(!entries[p->entry].call(context, p->values, &c) && !c.failures, "the right arguments again", "");
     }
 }
@@ -166,6 +196,9 @@ int main(int argc, char **argv)
     if (!model) pair_die(why);
     @{name}_context *context = @{name}_context_new(model);
     if (!context) pair_die("out of memory");
+#if @{has_state}
+    if (!(state = @{name}_state_new(model))) pair_die("out of memory");
+#endif
     printf("level %s\n", @{name}_level(model));
     if (!strcmp(argv[1], "errors")) {
         pair p = pair_read(argv[3]);
@@ -176,9 +209,14 @@ int main(int argc, char **argv)
 #endif
     } else {
         for (int i = 3; i < argc; i++) failures += !replay(context, argv[i]);
+        if (reset_state()) /* the same sequence again, from state to state */
+            for (int i = 3; i < argc; i++, exchange_state(model)) failures += !replay(context, argv[i]);
         printf("%d of %d equal\n", argc - 3 - failures, argc - 3);
     }
     @{name}_context_free(context);
+#if @{has_state}
+    @{name}_state_free(state);
+#endif
     @{name}_free(model);
     return failures != 0;
 }

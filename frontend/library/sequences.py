@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
@@ -18,11 +20,12 @@ from scriptc.frontend.values import (
     ZipV,
     is_dict,
     is_empty_list,
+    is_run_time_text,
     is_set,
     is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
 
 
 def is_run_time(r: Reader, av: AV) -> bool:
@@ -41,7 +44,7 @@ def is_run_time(r: Reader, av: AV) -> bool:
         case ViewV():
             return True
         case Dyn():
-            if is_dict(av) or is_set(av):
+            if is_dict(av) or is_set(av) or is_run_time_text(av):
                 return True
             return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
     return False
@@ -100,12 +103,14 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
 
 @serves("builtins.min")
 def min_(r: Reader, *args: AV, **options: AV) -> AV:
-    return _extreme(r, "min", args, options)
+    with r.in_any_order() if "key" not in options else nullcontext():
+        return _extreme(r, "min", args, options)
 
 
 @serves("builtins.max")
 def max_(r: Reader, *args: AV, **options: AV) -> AV:
-    return _extreme(r, "max", args, options)
+    with r.in_any_order() if "key" not in options else nullcontext():
+        return _extreme(r, "max", args, options)
 
 
 @serves("builtins.sum")
@@ -120,12 +125,14 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
 
 @serves("builtins.all")
 def all_(r: Reader, sequence: AV) -> AV:
-    return r.call(Known(lists.every), [sequence], {})
+    with r.in_any_order():
+        return r.call(Known(lists.every), [sequence], {})
 
 
 @serves("builtins.any")
 def any_(r: Reader, sequence: AV) -> AV:
-    return r.call(Known(lists.some), [sequence], {})
+    with r.in_any_order():
+        return r.call(Known(lists.some), [sequence], {})
 
 
 @serves("builtins.sorted")
@@ -134,13 +141,15 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
         return r.new_list(
             [Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted")
         )
-    return r.call(Known(lists.sorted_list), [list_(r, sequence)], {"key": key, "reverse": reverse})
+    with r.in_any_order() if isinstance(key, Known) and key.obj is None else nullcontext():
+        items = list_(r, sequence)
+    return r.call(Known(lists.sorted_list), [items], {"key": key, "reverse": reverse})
 
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     value = r.value(xs)
-    if elem_of(value) not in (INT, FLOAT, BOOL, NEVER):
+    if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
         return r.call(Known(lists.argsort_compared), [xs, reverse], {})
     order = {}
     for flag in (False, True):

@@ -102,17 +102,20 @@ def _aligned(r: Reader, a: AV, b: AV) -> list[Any]:
 # ---- asking ----
 @serves("set.issubset", "frozenset.issubset")
 def issubset(r: Reader, s: AV, other: AV) -> AV:
-    return r.call(Known(hashed.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
+    with r.in_any_order():
+        return r.call(Known(hashed.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
 
 
 @serves("set.issuperset", "frozenset.issuperset")
 def issuperset(r: Reader, s: AV, other: AV) -> AV:
-    return r.call(Known(hashed.within), [other, s], {})
+    with r.in_any_order():
+        return r.call(Known(hashed.within), [other, s], {})
 
 
 @serves("set.isdisjoint", "frozenset.isdisjoint")
 def isdisjoint(r: Reader, s: AV, other: AV) -> AV:
-    return r.call(Known(hashed.apart), [s, other], {})
+    with r.in_any_order():
+        return r.call(Known(hashed.apart), [s, other], {})
 
 
 # ---- new sets ----

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, OptionalType, TupleType, Type, is_subtype, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, OptionalType, TupleType, Type, is_subtype, join, list_of
 
 _PURE = frozenset({"PURE"})
 _FETCHES = frozenset({"PURE", "FETCHES"})
@@ -43,7 +43,7 @@ def _splice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _order(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    if elem_of(operands[0]) not in (INT, FLOAT, BOOL, NEVER):
+    if elem_of(operands[0]) not in (INT, FLOAT, BOOL, STR, NEVER):
         raise TypeRuleError(f"a {operands[0].type} has no order")
     return (list_of(INT),)
 
@@ -91,7 +91,7 @@ ROWS = [
           ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice"),
     OpDef("list.splice", "(Value self, SymInt start, SymInt stop, Value other) -> ()", _splice, ref="operator.setitem",
           reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice"),
-    # the indices that sort numbers, equal ones in their order
+    # the indices that sort numbers or strings, equal ones in their order
     OpDef("list.argsort", "(Value self, *, bool reverse) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
           reads=_READS, raises=True, emit="list_argsort"),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),

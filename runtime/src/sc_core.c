@@ -1,8 +1,10 @@
-/* sc_core.c - contexts, counted objects, storage recycling, errors and lists. */
+/* sc_core.c - contexts, counted objects, storage recycling, errors, strings and lists. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
+#include "../include/sc_str.h"
 #include "sc_internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -25,6 +27,9 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 #define STRUCT_BYTES sizeof(sc_tensor)
 _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_dict) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
+
+/* A string's struct, and its code points behind it while they fit. */
+enum { STR_BYTES = 128, STR_INSIDE = STR_BYTES - sizeof(sc_str) };
 
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
@@ -88,12 +93,12 @@ static inline void unlink_live(sc_obj *o) {
     o->next->prev = o->prev;
 }
 
-void *sc_object(sc_ctx *cx, int kind) {
-    sc_obj *o = cx->free_tensors;
+static inline void *take_from(sc_ctx *cx, sc_obj **recycled, size_t nbytes, int kind) {
+    sc_obj *o = *recycled;
     if (o) {
-        UNPOISON(o, STRUCT_BYTES);
-        cx->free_tensors = o->next;
-    } else if (!(o = system_realloc(cx, NULL, 0, STRUCT_BYTES))) {
+        UNPOISON(o, nbytes);
+        *recycled = o->next;
+    } else if (!(o = system_realloc(cx, NULL, 0, nbytes))) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
@@ -101,10 +106,26 @@ void *sc_object(sc_ctx *cx, int kind) {
     return o;
 }
 
+static inline void give_to(sc_obj **recycled, size_t nbytes, sc_obj *o) {
+    o->next = *recycled;
+    *recycled = o;
+    POISON(o, nbytes);
+}
+
+void *sc_object(sc_ctx *cx, int kind) {
+    return take_from(cx, &cx->free_tensors, STRUCT_BYTES, kind);
+}
+
 static inline void give_struct(sc_ctx *cx, sc_obj *o) {
-    o->next = cx->free_tensors;
-    cx->free_tensors = o;
-    POISON(o, STRUCT_BYTES);
+    give_to(&cx->free_tensors, STRUCT_BYTES, o);
+}
+
+static void free_recycled(sc_ctx *cx, sc_obj *o, size_t nbytes) {
+    for (sc_obj *next; o; o = next) {
+        UNPOISON(o, nbytes);
+        next = o->next;
+        system_free(cx, o, nbytes);
+    }
 }
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
@@ -195,13 +216,16 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
-    for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
-        UNPOISON(o, STRUCT_BYTES);
-        next = o->next;
-        system_free(cx, o, STRUCT_BYTES);
-    }
+    free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
+    free_recycled(cx, cx->free_strs, STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
+}
+
+/* The items of a short list stand in its struct. */
+#define LIST_ROOM ((int64_t)((STRUCT_BYTES - sizeof(sc_list)) / sizeof(sc_value)))
+static inline sc_value *list_room(sc_list *l) {
+    return (sc_value *)(void *)(l + 1);
 }
 
 /* Gives back what one object owns by itself; what it refers to stands in the live list too. */
@@ -210,9 +234,13 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         storage_recycle(cx, (sc_storage *)o);
         return;
     }
+    if (o->kind == SC_STR) {
+        give_to(&cx->free_strs, STR_BYTES, o);
+        return;
+    }
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        if (l->items) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
+        if (l->items != list_room(l)) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
     if (o->kind == SC_DICT) {
         sc_dict *d = (sc_dict *)o;
@@ -333,6 +361,13 @@ int sc_fail_at(sc_ctx *cx, int loc) {
     return -1;
 }
 
+size_t sc_stack_room(void) {
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
+    return whole / 4 * 3; /* callers have taken some */
+}
+
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
     cx->depth = depth;
     sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
@@ -369,6 +404,7 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
+    if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
@@ -376,7 +412,7 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     }
     if (o->kind == SC_DICT) {
         sc_dict *d = (sc_dict *)o;
-        bool objects = d->kind[0] == '(';
+        bool objects = sc_dict_counts_keys(d);
         for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
             if (d->items[i].hash == SC_HOLE) continue;
             if (objects) sc_release(cx, d->items[i].key.o);
@@ -535,13 +571,59 @@ bool sc_is_contiguous(const sc_tensor *t) {
     return true;
 }
 
+/* ---- strings ---- */
+
+int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
+    if (nbytes <= s->room) return 0;
+    sc_storage *larger = storage_new(cx, nbytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    memcpy(larger->data, s->data, (size_t)s->len * s->width);
+    sc_release(cx, s->storage);
+    s->storage = larger;
+    s->data = larger->data;
+    s->room = nbytes;
+    return 0;
+}
+
+sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
+    size_t nbytes;
+    if (len < 0 || __builtin_mul_overflow((size_t)len, (size_t)width, &nbytes) || nbytes > PTRDIFF_MAX) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    sc_str *s = take_from(cx, &cx->free_strs, STR_BYTES, SC_STR);
+    if (!s) return NULL;
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .room = STR_INSIDE, .data = s + 1};
+    if (sc_str_reserve(cx, s, nbytes)) {
+        sc_release(cx, s);
+        return NULL;
+    }
+    s->len = len;
+    return s;
+}
+
+/* FNV-1a over code points: a constant's hash is computed by the compiler (backend_c/literals.py). */
+#define STR_HASH_BASIS UINT64_C(0xcbf29ce484222325)
+#define STR_HASH_PRIME UINT64_C(0x100000001b3)
+
+uint64_t sc_str_hash_of(const sc_str *s) {
+    uint64_t h = STR_HASH_BASIS;
+    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * STR_HASH_PRIME;
+    h ^= h >> 32;
+    if (h == 0) h = 1;
+    ((sc_str *)s)->hash = h; /* constants come with theirs */
+    return h;
+}
+
 /* ---- lists ---- */
 
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    if (__builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes)) bytes = SIZE_MAX;
-    sc_value *items = sc_memory(cx, l->items, (size_t)l->cap * sizeof *items, bytes);
-    if (!items) return -1;
+    sc_value *items = NULL, *had = l->items == list_room(l) ? NULL : l->items;
+    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
+        items = system_realloc(cx, had, had ? (size_t)l->cap * sizeof *items : 0, bytes);
+    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
+    if (!had) memcpy(items, l->items, (size_t)l->len * sizeof *items);
     l->items = items;
     l->cap = cap;
     return 0;
@@ -554,9 +636,10 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
-    l->len = l->cap = 0;
-    l->items = NULL;
-    if (capacity > 0 && list_reserve(cx, l, capacity)) {
+    l->len = 0;
+    l->cap = LIST_ROOM;
+    l->items = list_room(l);
+    if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);
         return NULL;
     }
@@ -564,5 +647,17 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 }
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
-    return list_reserve(cx, l, l->cap ? 2 * l->cap : 8);
+    return list_reserve(cx, l, 2 * l->cap);
+}
+
+sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+    sc_list *made = sc_list_new(cx, false, n);
+    if (!made) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(items[i].o);
+        made->items[i] = items[i];
+    }
+    made->len = n;
+    made->mask = mask;
+    return made;
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "../include/sc_ops.h"
+#include "../include/sc_str.h"
 
 enum { EMPTY = -1, DUMMY = -2, SMALLEST = 8, PROBES = 9, LARGE = 50000 };
 
@@ -54,6 +55,7 @@ static uint64_t hash_next(const char **kind, const sc_value **leaf) {
     case '(': return hash_tuple(kind, leaf);
     case 'i': return hash_int((*leaf)++->i);
     case 'f': return hash_float((*leaf)++->f);
+    case 's': return sc_str_hash((*leaf)++->s) & (UINT64_MAX >> 1); /* Python's differs from process to process */
     default: return (*leaf)++->b;
     }
 }
@@ -73,6 +75,7 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
         if (*kind == '(' || *kind == ')') continue;
         bool same = *kind == 'i'   ? a->i == b->i
                     : *kind == 'f' ? a->f == b->f || (isnan(a->f) && isnan(b->f))
+                    : *kind == 's' ? sc_str_equal(a->s, b->s)
                                    : a->b == b->b;
         if (!same) return false;
         a++, b++;
@@ -210,7 +213,7 @@ static int room_for_one(sc_ctx *cx, sc_dict *d) {
 }
 
 static void drop(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
-    if (d->kind[0] == '(') sc_release(cx, item->key.o);
+    if (sc_dict_counts_keys(d)) sc_release(cx, item->key.o);
     if (d->counted) sc_release(cx, item->value.o);
 }
 
@@ -218,11 +221,14 @@ static void drop(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
 static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_value *key) {
     if (d->kind[0] != '(') {
         *key = *leaves;
+        if (d->kind[0] == 's') sc_retain(key->o);
         return 0;
     }
     int n = 0;
-    for (const char *k = d->kind; *k; k++) n += *k != '(' && *k != ')';
-    return (key->l = sc_list_tuple(cx, 0, n, leaves)) ? 0 : -1;
+    uint32_t mask = 0;
+    for (const char *k = d->kind; *k; k++)
+        if (*k != '(' && *k != ')') mask |= (uint32_t)(*k == 's') << n++;
+    return (key->l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
 }
 
 /* A new key; one that is an object is the dict's from here on. */
@@ -356,7 +362,7 @@ static int reserve(sc_ctx *cx, sc_dict *s, int64_t n) {
 static int add_item(sc_ctx *cx, sc_dict *s, const sc_dict *from, const sc_item *item) {
     uint64_t slot;
     if (look_up(s, item->hash, leaves_of(from, item), &slot) >= 0) return 0;
-    if (s->kind[0] == '(') sc_retain(item->key.o);
+    if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
     return insert(cx, s, item->hash, slot, item->key, (sc_value){0});
 }
 
@@ -384,7 +390,7 @@ SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other) {
         for (uint64_t i = 0; i <= other->mask; i++) {
             if (other->slot[i] < 0) continue;
             const sc_item *item = &other->items[other->slot[i]];
-            if (s->kind[0] == '(') sc_retain(item->key.o);
+            if (sc_dict_counts_keys(s)) sc_retain(item->key.o);
             if (insert(cx, s, item->hash, i, item->key, (sc_value){0})) return -1;
         }
         return 0;

@@ -314,3 +314,26 @@ def unhashable(xs):
     for x in xs:
         d[x] = 1
     return xs in d
+
+
+@cases((["a", "b", "a", "ü", ""], "a"), (["x"], "y"), ([], ""))
+def string_keys(words, w):
+    d = {}
+    pairs = {}
+    for i, word in enumerate(words):
+        d[word] = d.get(word, 0) + 1
+        d[word + "!"] = i
+        pairs[word, i % 2] = word.upper()
+    names = {i: word * 2 for i, word in enumerate(words)}
+    order = [k for k, _ in sorted(d.items(), key=lambda kv: (kv[1], kv[0]))]
+    return d, pairs, names, order, w in d, (w, 0) in pairs, d.get(w + "!"), d[w]
+
+
+@cases((X, ["w1", "w2", "w1"]), (X, []))
+def named_tensors(x, names):
+    weights = {"bias": x}
+    for name in names:
+        if name not in weights:
+            weights[name] = x * len(weights)
+        weights[name].add_(1)
+    return weights, sorted(weights)

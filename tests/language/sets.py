@@ -174,3 +174,11 @@ def wrong_operands(n):
     s = {n}
     s.add(4)
     return s | [1]
+
+
+@cases((["b", "a", "b", "c"], "a"), ([], "z"))
+def strings(words, w):
+    s = set(words)
+    s.add(w)
+    s.discard("c")
+    return s, sorted(s), w in s, "q" in s, len(s), max(s), {len(x) for x in words}

@@ -15,7 +15,7 @@
 #include "sc_dlpack.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
                  N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
@@ -35,13 +35,13 @@ enum { MAX_LEAVES = 32 }; /* of a tuple in a container */
 /* Is it one value among the arguments or results of an entry? */
 static inline bool is_leaf(const node *n)
 {
-    return n->kind <= N_BOOL || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
 }
 
 /* Is a value of this kind an object of the runtime? */
 static inline bool is_object(const node *n)
 {
-    return n->kind == N_TENSOR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+    return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
 }
 
 /* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
@@ -89,6 +89,7 @@ typedef struct variant {
     store *stores;
     node result;
     PyObject *bind, *grad_call; /* or NULL */
+    int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
     double seconds;             /* inside the entry, last run */
 } variant;
@@ -100,9 +101,12 @@ typedef struct counters {
     atomic_long blocks, allocations, fail_at; /* blocks that contexts hold; fail_at counts down, 0 = never */
 } counters;
 
+#define WORTH_RELEASING 20e-6 /* seconds; letting the GIL go and taking it back costs 0.1 us, and much more when contended */
+
 typedef struct held { /* a tensor taken from Python for the duration of a call */
     PyObject *object;
-    sc_dl_managed *managed;
+    sc_dl_managed *managed; /* NULL: lent */
+    sc_dl_tensor given;
     sc_tensor *tensor;
 } held;
 
@@ -128,6 +132,7 @@ typedef struct frame {
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
     int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
@@ -137,9 +142,11 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    PyObject *random_begin, *random_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    Py_ssize_t offset_at;           /* where the implementation keeps its offset in the storage; 0: not known */
     PyObject *why_refused;
 } host;
 

@@ -50,21 +50,29 @@ static void *counting_realloc(void *user, void *block, size_t old, size_t nbytes
     return result;
 }
 
-frame *frame_acquire(bridge *b)
+static frame *frame_new(bridge *b)
 {
-    frame *f = b->idle;
-    if (f) {
-        b->idle = f->next;
-        return f;
-    }
     sc_allocator counting = {counting_realloc, b->counters};
-    if (!(f = PyMem_Calloc(1, sizeof *f)))
+    frame *f = PyMem_Calloc(1, sizeof *f);
+    if (!f)
         return (frame *)PyErr_NoMemory();
     f->owner = b;
     if ((f->cx = sc_ctx_new(b->counters->counting ? &counting : NULL)))
         return f;
     PyMem_Free(f);
     return (frame *)PyErr_NoMemory();
+}
+
+frame *frame_acquire(bridge *b)
+{
+    frame *f = b->idle;
+    if (f)
+        b->idle = f->next;
+    else if (!(f = frame_new(b)))
+        return NULL;
+    const sc_dl_exchange *api = b->host.api;
+    f->lent = api && api->borrow_from_object && b->n_variants && b->variants[0]->seconds <= WORTH_RELEASING;
+    return f;
 }
 
 /* Undoes what matching or a call left. keep_taken: the next variant of this call will want the same tensors. */

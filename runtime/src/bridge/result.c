@@ -29,7 +29,7 @@ static void note_item(const node *n, sc_value v)
     note_leaves(n, &next);
 }
 
-static bool holds_objects(const node *n) { return n->kind > N_BOOL || n->kind == N_TENSOR; }
+static bool holds_objects(const node *n) { return n->kind > N_STR || n->kind == N_TENSOR; }
 
 static void note(const node *n, sc_value v)
 {
@@ -81,6 +81,13 @@ static PyObject *give_item(frame *f, const node *n, sc_value v)
 {
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
     return give_leaves(f, n, &next);
+}
+
+static PyObject *give_str(const sc_str *s)
+{
+    if (!s) /* one of several results, and not the one */
+        Py_RETURN_NONE;
+    return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
 }
 
 static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
@@ -158,6 +165,7 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_INT: return PyLong_FromLongLong(v.i);
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
+    case N_STR: return give_str(v.s);
     case N_MAP:
     case N_SET: return give_table(f, n, v.d);
     default: return give_list(f, n, v.l);

@@ -72,10 +72,10 @@ void sc_model_free(sc_model *m) {
 
 /* ---- contexts ---- */
 
-static void on_print(void *user, const char *text) {
+static void on_print(void *user, const char *text, size_t nbytes) {
     const scriptc_output *to = &((sc_caller *)user)->output;
     if (to->print) to->print(to->user, text);
-    else fputs(text, stdout);
+    else fwrite(text, 1, nbytes, stdout);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where) {
@@ -96,8 +96,19 @@ sc_caller *sc_caller_new(const sc_model *model) {
     c->cx->user = c;
     c->cx->print = on_print;
     c->cx->warn = on_warn;
+    sc_caller_seed(c, 67280421310721); /* torch's own */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
     return c;
+}
+
+void sc_caller_seed(sc_caller *c, uint64_t seed) {
+    c->rng = (sc_rng){.seed = seed, .left = 1, .seeded = 1};
+    c->rng.state[0] = seed & 0xffffffffu;
+    for (uint32_t i = 1; i < 624; i++) {
+        uint64_t last = c->rng.state[i - 1];
+        c->rng.state[i] = (1812433253u * (last ^ last >> 30) + i) & 0xffffffffu;
+    }
+    c->cx->rng = &c->rng;
 }
 
 void sc_caller_free(sc_caller *c) {
@@ -117,7 +128,7 @@ void sc_call_begin(sc_caller *c) {
 
 static int take_weights(sc_caller *c, sc_value *args) {
     const sc_model *m = c->model;
-    for (int i = 0; i < m->weights.n; i++) {
+    for (int i = 0; i < m->package->n_params; i++) {
         const sc_weight *w = &m->package->weights[i];
         int64_t stride[SC_MAX_RANK], count = 1;
         for (int d = w->rank; d-- > 0; count *= w->size[d]) stride[d] = count;
@@ -139,9 +150,23 @@ static int check_lists(sc_ctx *cx) {
     return 0;
 }
 
-int sc_call_run(sc_caller *c, int entry, int n, sc_value *args, sc_value *results) {
-    if (take_weights(c, args + n)) return -1;
-    return c->model->program->entries[entry].call(c->cx, args, results) ? -1 : check_lists(c->cx);
+/* What the call has set, kept also where it failed; the first error stays. */
+static int keep_state(sc_caller *c, int r, const sc_value *args) {
+    sc_error first = c->cx->error;
+    int kept = c->state ? sc_state_keep(c->state, c->cx, args) : 0;
+    if (r) c->cx->error = first;
+    return r || kept ? -1 : 0;
+}
+
+int sc_call_run(sc_caller *c, int entry, int n, sc_state *state, sc_value *args, sc_value *results) {
+    int leaves = state ? c->model->package->n_leaves : 0;
+    c->state = state;
+    if ((state && sc_state_take(state, c->cx, args + n)) || take_weights(c, args + n + leaves)) {
+        c->state = NULL;
+        return -1;
+    }
+    int r = c->model->program->entries[entry].call(c->cx, args, results);
+    return keep_state(c, r, args + n) ? -1 : check_lists(c->cx);
 }
 
 /* All places of the error, outermost first: rows lead from the raising line to its callers. */
@@ -175,6 +200,8 @@ int sc_call_end(sc_caller *c, int code) {
             write_traceback(c, p, at);
         }
     }
+    if (c->state) sc_state_settle(c->state);
+    c->state = NULL;
     size_t peak = cx->bytes_peak;
     sc_ctx_unwind(cx);
     sc_ctx_trim(cx, peak);

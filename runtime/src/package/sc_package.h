@@ -3,6 +3,7 @@
 #ifndef SC_PACKAGE_H
 #define SC_PACKAGE_H
 #include "sc.h"
+#include "sc_str.h"
 #include "scriptc_api.h"
 
 typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
@@ -10,6 +11,16 @@ typedef struct sc_weight { /* a tensor that the code was compiled for; contiguou
     uint8_t dtype, rank; /* dtype: sc_dtype */
     int64_t size[SC_MAX_RANK];
 } sc_weight;
+
+typedef struct sc_leaf { /* a value that the model keeps from call to call, and what it is at first */
+    bool is_tensor, is_list;
+    sc_value number;
+    int weight;              /* the first of the weights that hold it; -1: it is absent */
+    int64_t n;               /* length of a list */
+    const sc_value *numbers; /* of a list of numbers */
+    int target, position;    /* which leaf of which target sets it; -1: it is changed in place alone */
+    bool written;            /* the code may write to its tensors */
+} sc_leaf;
 
 typedef struct sc_level { /* the program as compiled for one ISA level */
     const char *name;
@@ -21,7 +32,9 @@ typedef struct sc_package { /* constants of a package */
     const sc_level *levels; /* from the plainest to the fastest */
     int n_levels;
     const sc_weight *weights;
-    int n_weights;
+    int n_weights, n_params; /* n_params: how many of them the program takes */
+    const sc_leaf *leaves;   /* of the state */
+    int n_leaves;
     uint32_t checksum;    /* CRC-32 of the data of the weights file */
     const void *embedded; /* the weights file as an array aligned to SC_ALIGN, or NULL */
     size_t embedded_bytes;
@@ -41,12 +54,16 @@ typedef struct sc_model { /* immutable once loaded: threads share it */
     sc_weights weights;
 } sc_model;
 
+typedef struct sc_state sc_state;
+
 typedef struct sc_caller { /* one thread's: a context, and its last error in the caller's terms */
     const sc_model *model;
     sc_ctx *cx;
     scriptc_error error;
     scriptc_output output;
     bool read_only; /* argument tensors may not be written */
+    sc_state *state; /* of the running call, or NULL */
+    sc_rng rng;     /* the generator of random numbers */
     char traceback[4096];
 } sc_caller;
 
@@ -78,11 +95,21 @@ void sc_model_free(sc_model *model);
 sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
+void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does */
 void sc_call_begin(sc_caller *caller);
-/* Runs an entry; args has room for all weights behind its first n. */
-int sc_call_run(sc_caller *caller, int entry, int n, sc_value *args, sc_value *results);
+/* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
+int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);
 /* Ends a call, with the code that went wrong or SCRIPTC_OK: notes the error and frees what the call made. */
 int sc_call_end(sc_caller *caller, int code);
+
+/* ---- state (sc_state.c); -1 where memory ends ---- */
+sc_state *sc_state_new(const sc_model *model); /* with the first values; NULL: out of memory */
+void sc_state_free(sc_state *state);
+int sc_state_reset(sc_state *state);                        /* to the first values */
+int sc_state_copy(sc_state *to, const sc_state *from);      /* both of one model */
+int sc_state_take(const sc_state *state, sc_ctx *cx, sc_value *args); /* its leaves, for a call */
+int sc_state_keep(sc_state *state, sc_ctx *cx, const sc_value *args); /* what the call has set, out of args it was given */
+void sc_state_settle(sc_state *state);                      /* the call is over */
 
 /* ---- values across the boundary (sc_boundary.c); 0, or -1 after sc_raise ---- */
 int sc_take_tensor(sc_caller *caller, const sc_param *param, const DLTensor *from, sc_value *out);
@@ -90,11 +117,15 @@ int sc_take_tensors(sc_caller *caller, const sc_param *param, const DLTensor *co
 int sc_take_i64s(sc_caller *caller, const char *name, const int64_t *from, int64_t n, sc_value *out);
 int sc_take_f64s(sc_caller *caller, const char *name, const double *from, int64_t n, sc_value *out);
 int sc_take_bools(sc_caller *caller, const char *name, const bool *from, int64_t n, sc_value *out);
+int sc_take_str(sc_caller *caller, const char *name, scriptc_string from, sc_value *out);
+int sc_take_strs(sc_caller *caller, const char *name, const scriptc_string *from, int64_t n, sc_value *out);
 int sc_give_tensor(sc_caller *caller, sc_value from, DLManagedTensorVersioned **out);
 int sc_give_tensors(sc_caller *caller, sc_value from, DLManagedTensorVersioned ***out, int64_t *n);
 int sc_give_i64s(sc_caller *caller, sc_value from, int64_t **out, int64_t *n);
 int sc_give_f64s(sc_caller *caller, sc_value from, double **out, int64_t *n);
 int sc_give_bools(sc_caller *caller, sc_value from, bool **out, int64_t *n);
+int sc_give_str(sc_caller *caller, sc_value from, scriptc_string *out);
+int sc_give_strs(sc_caller *caller, sc_value from, scriptc_string **out, int64_t *n); /* one block */
 void sc_drop_tensor(DLManagedTensorVersioned **tensor);                 /* and sets it to NULL */
 void sc_drop_tensors(DLManagedTensorVersioned ***tensors, int64_t *n);  /* and sets them to NULL and 0 */
 

@@ -1,0 +1,153 @@
+"""State of builds ahead of time: each slot has one layout for all kinds of values that it may have at entry or be set to.
+
+The kinds are found by reading again until no assignment adds one; the plan by which paths would join such values then says
+which leaves make one up. The leaves are parameters of the entry function and operands of each `state.set`; the C API keeps
+them from call to call. Tensors outside that the code writes to are slots as well.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from scriptc.frontend.assumptions import Place
+from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.results import result_of, spec_of_type
+from scriptc.frontend.signature import Signature
+from scriptc.frontend.specs import (
+    DictSpec,
+    Kept,
+    KnownSpec,
+    ListSpec,
+    ScalarSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+    values_of,
+)
+from scriptc.frontend.state import ABSENT, Slot, State, frozen
+from scriptc.frontend.values import AV, DictV, Known, KnownLengthListV, Maybe, ObjectV, OneOf, Tup, Unbound, describe
+from scriptc.ir.analysis import writes_to
+from scriptc.ir.core import Block
+
+_MOST_KINDS = 8
+_SCALARS = {bool: "bool", int: "i64", float: "f64"}
+
+
+class KeptState(State):
+    """Mixin: slots of builds ahead of time."""
+
+    def kept_value(self, at: Any, slot: Slot, signature: Signature) -> AV:
+        """What a slot holds at entry where one specialisation serves all kinds of values that it may have."""
+        name, key = f"state.{slot.name}", slot.place.key
+        obj = ABSENT if slot.container is None else slot.container[key]
+        if slot.container is None and hasattr(type(slot.place.owner), key):
+            obj = getattr(type(slot.place.owner), key)
+        first = ABSENT if obj is ABSENT else _general(self.slot_spec(obj, slot.name, signature))
+        if first is not ABSENT:
+            self.open_items(obj, first)
+        kinds = self.assume.kinds.setdefault(at, [first])
+        if len(kinds) > _MOST_KINDS:
+            self.fail(
+                f"'{slot.name}' is kept from call to call, and takes ever more kinds of values", "give it one type"
+            )
+        found = self.assume.elements.get(("argument", name))
+        kinds[:] = [ListSpec(spec_of_type(found)) if k == ListSpec(None) and found is not None else k for k in kinds]
+        try:
+            avs = [self.scratch(k, name)[0] for k in kinds]
+            slot.plan = unify(avs, self.kinds, fresh=True, mark=-1)
+        except Conflict as e:
+            self.fail(f"'{slot.name}' is kept from call to call, and is {e}", "give it one type")
+        slot.initial = self.initial_leaves(slot.plan, kinds[0], obj, name)
+        return slot.plan.rebuild(iter([self.parameter(t, name) for t in slot.plan.types()]), name)
+
+    def scratch(self, spec: Any, name: str) -> tuple[AV, Block]:
+        """A value of a kind, as if it were an argument of a block of its own."""
+        saved, self.body = self.body, Block()
+        try:
+            return (Unbound() if spec is ABSENT else self.argument(spec, name, kept=True)), self.body
+        finally:
+            self.body = saved
+
+    def initial_leaves(self, plan: Plan, spec: Any, obj: Any, name: str) -> tuple[Any, ...]:
+        av, block = self.scratch(spec, name)
+        given = dict(zip(block.args, () if spec is ABSENT else values_of(spec, obj), strict=True))
+        with self.builder.at(Block()):
+            leaves = list(plan.flatten(self, av))
+        return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
+
+    def keep(self, at: Any, slot: Slot, value: AV) -> None:
+        """Sets a slot that a build keeps: its leaves, whatever kind the value has."""
+        assert slot.plan is not None
+        held = frozen(self.settled(value, self.heap))
+        kinds = self.assume.kinds[at]
+        try:
+            more = [k for k in _kinds_of(held) if k not in kinds]
+        except Conflict:
+            self.fail(f"'{slot.name}' is to keep {describe(held)}, which cannot live on after the call")
+        if more:
+            kinds += more
+            self.stale = True
+            return
+        target = self.target(slot.place.owner, slot.place.key, None, slot.name)
+        leaves = list(slot.plan.flatten(self, held))
+        self.effect("state.set", leaves, name=slot.name, target=target.number, form=0)
+        slot.target = target.number
+
+    def find_written(self) -> bool:
+        """Whether the code writes to tensors outside that are no slots yet."""
+        more = False
+        for op in self.module.walk():
+            if op.name == "param" and writes_to(op.result):
+                live = next(v for v in self.outside.live if v.name == op.attrs["name"])
+                tensor = live.container[live.key] if isinstance(live.container, dict) else None
+                if tensor is not None and id(tensor) not in self.assume.written:
+                    self.assume.written.add(id(tensor))
+                    self.assume.state[id(live.container), live.key] = Place(live.container, live.key, is_item=True)
+                    more = True
+        return more
+
+    def kept_places(self) -> list[Kept]:
+        return [
+            Kept(
+                slot.name, slot.container if slot.container is not None else vars(slot.place.owner), slot.place.key,
+                tuple(slot.plan.types()), slot.initial, slot.target,
+            )  # fmt: skip
+            for slot in self.slots.values()
+            if slot.plan is not None
+        ]
+
+
+def _general(spec: Spec) -> Spec:
+    """A spec in which numbers are not part of the signature."""
+    match spec:
+        case KnownSpec(bool() | int() | float() as number) if type(number) in _SCALARS:
+            return ScalarSpec(_SCALARS[type(number)])
+        case TupleSpec(items, cls):
+            return TupleSpec(tuple(map(_general, items)), cls)
+        case DictSpec(keys, items):
+            return DictSpec(keys, tuple(map(_general, items)))
+        case TensorSpec(dtype, sizes):
+            return TensorSpec(dtype, (None,) * len(sizes))
+    return spec
+
+
+def _kinds_of(av: AV) -> list[Any]:
+    """The specs of all kinds that a value may have; Conflict where one cannot be kept."""
+    match av:
+        case Unbound():
+            return [ABSENT]
+        case Maybe(_, inner):
+            return [ABSENT, *_kinds_of(inner)]
+        case OneOf(alternatives=alternatives):
+            return [k for a in alternatives.values() for k in _kinds_of(a)]
+        case Tup(items, cls):
+            return [TupleSpec(tuple(parts), cls) for parts in itertools.product(*map(_kinds_of, items))]
+        case DictV(items):
+            rows = itertools.product(*map(_kinds_of, items.values()))
+            return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
+        case ObjectV() | KnownLengthListV():
+            raise Conflict(describe(av))
+        case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
+            raise Conflict(describe(av))
+    return [_general(result_of(av)[0])]

@@ -1,0 +1,242 @@
+/* sc_state.c - what a model keeps from call to call. A state owns its memory: what a call sets is copied out of the call's
+ * context, so that a call that fails leaves what it had set before, and nothing else. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sc_package.h"
+
+typedef struct sc_cell { /* one leaf: a number, a tensor, or a list of either */
+    sc_value number;
+    sc_tensor form;       /* sizes and strides of a tensor; data is NULL where it is absent */
+    struct sc_cell *items; /* of a list */
+    int64_t n;
+} sc_cell;
+
+struct sc_state {
+    const sc_model *model;
+    sc_cell *cells; /* as many as the package has leaves */
+    sc_cell *old;   /* what the running call has replaced; its results may still look there. Or NULL */
+};
+
+/* ---- cells ---- */
+
+static void cell_clear(sc_cell *c) {
+    for (int64_t i = 0; i < c->n; i++) cell_clear(&c->items[i]);
+    free(c->items);
+    free(c->form.data);
+    *c = (sc_cell){0};
+}
+
+/* Bytes from the first element to the end of the last. */
+static size_t extent_of(const sc_tensor *t) {
+    size_t last = 0;
+    for (int d = 0; d < t->rank; d++) {
+        if (t->size[d] == 0) return 0;
+        last += (size_t)(t->size[d] - 1) * (size_t)t->stride[d];
+    }
+    return (last + 1) * sc_dtype_size(t->dtype);
+}
+
+/* A copy of a tensor, strides included. Without elements it has memory too: NULL means absent. */
+static int copy_tensor(sc_cell *c, const sc_tensor *from) {
+    size_t bytes = extent_of(from), room = (bytes / SC_ALIGN + 1) * SC_ALIGN;
+    c->form = *from;
+    if (!(c->form.data = aligned_alloc(SC_ALIGN, room))) return -1;
+    memcpy(c->form.data, from->data, bytes);
+    return 0;
+}
+
+static int copy_cell(sc_cell *c, const sc_cell *from) {
+    *c = (sc_cell){.number = from->number};
+    if (from->form.data) return copy_tensor(c, &from->form);
+    if (from->n && !(c->items = calloc((size_t)from->n, sizeof *c->items))) return -1;
+    for (; c->n < from->n; c->n++)
+        if (copy_cell(&c->items[c->n], &from->items[c->n])) return c->n++, -1;
+    return 0;
+}
+
+/* ---- a state and its first values ---- */
+
+static int first_tensor(const sc_model *m, int weight, sc_cell *c) {
+    const sc_weight *w = &m->package->weights[weight];
+    sc_tensor t = {.dtype = w->dtype, .rank = w->rank, .data = m->weights.data[weight]};
+    int64_t count = 1;
+    for (int d = w->rank; d-- > 0; count *= w->size[d]) t.size[d] = w->size[d], t.stride[d] = count;
+    t.numel = count;
+    return copy_tensor(c, &t);
+}
+
+static int first_value(const sc_model *m, const sc_leaf *leaf, sc_cell *c) {
+    c->number = leaf->number;
+    if (!leaf->is_list) return leaf->is_tensor && leaf->weight >= 0 ? first_tensor(m, leaf->weight, c) : 0;
+    if (leaf->n && !(c->items = calloc((size_t)leaf->n, sizeof *c->items))) return -1;
+    for (; c->n < leaf->n; c->n++) {
+        if (leaf->is_tensor && first_tensor(m, leaf->weight + (int)c->n, &c->items[c->n])) return c->n++, -1;
+        if (!leaf->is_tensor) c->items[c->n].number = leaf->numbers[c->n];
+    }
+    return 0;
+}
+
+sc_state *sc_state_new(const sc_model *model) {
+    sc_state *s = calloc(1, sizeof *s);
+    if (!s) return NULL;
+    s->model = model;
+    s->cells = calloc((size_t)model->package->n_leaves + 1, sizeof *s->cells);
+    if (s->cells && !sc_state_reset(s)) return s;
+    sc_state_free(s);
+    return NULL;
+}
+
+void sc_state_free(sc_state *s) {
+    if (!s) return;
+    sc_state_settle(s);
+    for (int i = 0; s->cells && i < s->model->package->n_leaves; i++) cell_clear(&s->cells[i]);
+    free(s->cells);
+    free(s);
+}
+
+/* Puts new cells in the place of all, if they could be made. */
+static int replace_all(sc_state *s, sc_cell *made, int failed) {
+    for (int i = 0; made && i < s->model->package->n_leaves; i++) {
+        if (!failed) {
+            sc_cell old = s->cells[i];
+            s->cells[i] = made[i];
+            made[i] = old;
+        }
+        cell_clear(&made[i]);
+    }
+    free(made);
+    return failed;
+}
+
+int sc_state_reset(sc_state *s) {
+    const sc_package *p = s->model->package;
+    sc_cell *made = calloc((size_t)p->n_leaves + 1, sizeof *made);
+    int failed = made ? 0 : -1;
+    for (int i = 0; !failed && i < p->n_leaves; i++) failed = first_value(s->model, &p->leaves[i], &made[i]);
+    return replace_all(s, made, failed);
+}
+
+int sc_state_copy(sc_state *to, const sc_state *from) {
+    int n = from->model->package->n_leaves;
+    sc_cell *made = calloc((size_t)n + 1, sizeof *made);
+    int failed = made ? 0 : -1;
+    for (int i = 0; !failed && i < n; i++) failed = copy_cell(&made[i], &from->cells[i]);
+    return replace_all(to, made, failed);
+}
+
+/* ---- into a call ---- */
+
+static int take_tensor(sc_ctx *cx, const sc_cell *c, sc_value *out) {
+    const sc_tensor *t = &c->form;
+    out->t = NULL;
+    if (!t->data) return 0;
+    out->t = sc_from_external(cx, t->data, extent_of(t), t->dtype, t->rank, t->size, t->stride, SC_EXTERNAL, -1, NULL);
+    return out->t ? 0 : -1;
+}
+
+static int take_list(sc_ctx *cx, const sc_leaf *leaf, const sc_cell *c, sc_value *out) {
+    sc_list *l = out->l = sc_list_new(cx, leaf->is_tensor, c->n);
+    for (int64_t i = 0; l && i < c->n; i++) {
+        sc_value item = c->items[i].number;
+        if ((leaf->is_tensor && take_tensor(cx, &c->items[i], &item)) || sc_list_append(cx, l, item) < 0) return -1;
+    }
+    if (l) l->written = false;
+    return l ? 0 : -1;
+}
+
+int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
+    const sc_package *p = s->model->package;
+    for (int i = 0; i < p->n_leaves; i++) {
+        const sc_leaf *leaf = &p->leaves[i];
+        if (leaf->is_list ? take_list(cx, leaf, &s->cells[i], &args[i])
+            : leaf->is_tensor ? take_tensor(cx, &s->cells[i], &args[i])
+                              : (args[i] = s->cells[i].number, 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- out of a call ---- */
+
+/* What a leaf holds behind the call: what its target was set to, or what went in. */
+static const sc_value *value_behind(const sc_package *p, const sc_ctx *cx, const sc_value *args, int leaf, bool *changed) {
+    *changed = p->leaves[leaf].is_list && args[leaf].l && args[leaf].l->written;
+    int target = p->leaves[leaf].target;
+    if (target < 0 || target >= cx->n_targets || cx->targets[target].form == SC_UNSET) return &args[leaf];
+    *changed = true;
+    return &cx->targets[target].leaves[p->leaves[leaf].position];
+}
+
+static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
+    if (!leaf->is_list && leaf->is_tensor) return v.t ? copy_tensor(c, v.t) : 0;
+    if (!leaf->is_list) return c->number = v, 0;
+    int64_t n = v.l ? v.l->len : 0;
+    if (n && !(c->items = calloc((size_t)n, sizeof *c->items))) return -1;
+    for (; c->n < n; c->n++) {
+        c->items[c->n].number = v.l->items[c->n];
+        if (leaf->is_tensor && copy_tensor(&c->items[c->n], v.l->items[c->n].t)) return c->n++, -1;
+    }
+    return 0;
+}
+
+/* What code writes to a tensor of a state would, in eager, be seen through all that shares its memory. Here the parts of a
+ * state share none, so sharing is an error where one of the two may be written. */
+typedef struct holder {
+    const sc_storage *storage;
+    bool written;
+} holder;
+
+static int64_t tensors_of(const sc_leaf *leaf, sc_value v, holder *out) {
+    if (!leaf->is_tensor || !v.o) return 0;
+    int64_t n = leaf->is_list ? v.l->len : 1;
+    for (int64_t i = 0; out && i < n; i++)
+        out[i] = (holder){(leaf->is_list ? v.l->items[i].t : v.t)->storage, leaf->written};
+    return n;
+}
+
+static int check_sharing(const sc_package *p, sc_ctx *cx, const sc_value *args) {
+    int64_t n = 0, at = 0;
+    bool changed, writes = false, shared = false;
+    for (int i = 0; i < p->n_leaves; i++) writes |= p->leaves[i].written;
+    if (!writes) return 0;
+    for (int i = 0; i < p->n_leaves; i++) n += tensors_of(&p->leaves[i], *value_behind(p, cx, args, i, &changed), NULL);
+    holder *all = calloc((size_t)n + 1, sizeof *all);
+    if (!all) return sc_raise(cx, "MemoryError", "out of memory");
+    for (int i = 0; i < p->n_leaves; i++)
+        at += tensors_of(&p->leaves[i], *value_behind(p, cx, args, i, &changed), all + at);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < i; k++)
+            shared |= (all[i].written || all[k].written) && all[i].storage == all[k].storage;
+    free(all);
+    if (!shared) return 0;
+    return sc_raise(cx, "NotImplementedError", "two parts of the state share memory, and the code writes to its tensors");
+}
+
+int sc_state_keep(sc_state *s, sc_ctx *cx, const sc_value *args) {
+    const sc_package *p = s->model->package;
+    bool changed;
+    if (check_sharing(p, cx, args)) return -1;
+    sc_cell *made = calloc((size_t)p->n_leaves + 1, sizeof *made);
+    int failed = made ? 0 : -1;
+    for (int i = 0; !failed && i < p->n_leaves; i++) {
+        const sc_value *v = value_behind(p, cx, args, i, &changed);
+        if (changed) failed = keep_value(&p->leaves[i], *v, &made[i]);
+    }
+    for (int i = 0; made && i < p->n_leaves; i++) {
+        value_behind(p, cx, args, i, &changed);
+        if (changed && !failed) {
+            sc_cell old = s->cells[i];
+            s->cells[i] = made[i];
+            made[i] = old;
+        }
+    }
+    s->old = made;
+    return failed ? sc_raise(cx, "MemoryError", "out of memory") : 0;
+}
+
+void sc_state_settle(sc_state *s) {
+    for (int i = 0; s->old && i < s->model->package->n_leaves; i++) cell_clear(&s->old[i]);
+    free(s->old);
+    s->old = NULL;
+}

@@ -1,0 +1,218 @@
+"""State in builds ahead of time: kept from call to call in C, in Python without torch, and apart from its model."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from test_aot import cmake_build, cmake_tool, environment, run
+from test_aot_values import check_headers
+from torch import Tensor, nn
+
+import scriptc
+
+
+class Streaming(nn.Module):
+    """State of every form: None at first, a count, buffers written in place, a list that grows, a tuple, an attribute that
+    the first call makes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = nn.Linear(3, 3)
+        self.norm = nn.BatchNorm1d(3)
+        self.h: Tensor | None = None
+        self.pair = (torch.zeros(3), 0.5)
+        self.log: list[Tensor] = [torch.zeros(3)]
+        self.counts = [1, 2]
+        self.steps = 0
+        self.done = False
+
+    def forward(self, x: Tensor) -> tuple[Tensor, int, int]:
+        self.steps += 1
+        x = self.norm(x)
+        old = self.h
+        self.h = x if self.h is None else torch.tanh(self.cell(x) + self.h)
+        if not hasattr(self, "scale"):
+            self.scale = x.abs().max()
+        self.log.append(self.h[0])
+        if len(self.log) > 3:
+            self.log.pop(0)
+        if self.steps == 4:
+            raise ValueError("the fourth call")
+        self.pair = (self.pair[0] + self.h.sum(0), self.pair[1] * 2)
+        self.counts[0] += self.steps
+        self.done = not self.done
+        y = self.h * self.scale + self.pair[0] * self.pair[1] + torch.stack(self.log).sum(0)
+        if old is not None and self.done:
+            y = y + old
+        return y, self.counts[0], self.steps
+
+
+class Quiet(Streaming):
+    """The same without the exception, which no recorded call may raise."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps = 10
+        return super().forward(x)[0]
+
+
+def inputs(n: int) -> list[Tensor]:
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(4, 3, generator=generator) for _ in range(n)]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Quiet, Path]:
+    torch.manual_seed(0)
+    model = Quiet()
+    before = copy.deepcopy(model)
+    folder = scriptc.build(model, inputs(1)[0], out=tmp_path_factory.mktemp("state") / "it", optimize=1)
+    assert vars(model).keys() == vars(before).keys()  # building has not called it
+    torch.testing.assert_close(model.state_dict(), before.state_dict())
+    return before, folder
+
+
+def test_ctest_replays_the_sequence(built: tuple[Quiet, Path], tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    cmake_build(built[1], tmp_path / "build", env)
+    assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
+
+
+def test_the_driver_runs_clean_under_sanitizers(built: tuple[Quiet, Path], tmp_path: Path) -> None:
+    env = environment(tmp_path)
+    cmake_build(built[1], tmp_path / "build", env, "-DSC_SANITIZE=ON", "-DSC_OPTIMIZE=1", "-DSC_MARCH=native")
+    assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
+
+
+def test_the_loader_keeps_state(built: tuple[Quiet, Path]) -> None:
+    eager, model = copy.deepcopy(built[0]), scriptc.load(built[1])
+    xs = inputs(6)
+    with torch.no_grad():
+        expected = [eager(x).numpy() for x in xs]
+    for x, y in zip(xs[:3], expected, strict=False):
+        np.testing.assert_allclose(model(x.numpy()), y, rtol=1e-4, atol=1e-5)
+    here = model.state.copy()
+    for _ in range(2):
+        for x, y in zip(xs[3:], expected[3:], strict=True):
+            np.testing.assert_allclose(model(x.numpy()), y, rtol=1e-4, atol=1e-5)
+        model.state = here
+    model.state.reset()
+    np.testing.assert_allclose(model(xs[0].numpy()), expected[0], rtol=1e-4, atol=1e-5)
+
+
+def test_headers_compile(built: tuple[Quiet, Path]) -> None:
+    check_headers(built[1].parent)
+
+
+def test_a_call_that_raises_keeps_what_it_set(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    eager = Streaming()
+    eager.steps = -10  # far from the call that raises while the sequence is recorded
+    model = scriptc.load(scriptc.build(eager, inputs(1)[0], out=tmp_path / "raising", optimize=0, march="native"))
+    with torch.no_grad():
+        for x in inputs(16):
+            try:
+                expected = eager(x)
+            except ValueError:
+                with pytest.raises(ValueError, match="the fourth call"):
+                    model(x.numpy())
+                continue
+            y, count, steps = model(x.numpy())
+            np.testing.assert_allclose(y, expected[0].numpy(), rtol=1e-4, atol=1e-4)
+            assert (count, steps) == expected[1:]
+
+
+class Grows(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.kept = None
+        self.cache: dict[str, Tensor] = {}
+
+    def nested(self, x: Tensor) -> Tensor:
+        self.kept = (x, self.kept)
+        return x
+
+    def keys(self, x: Tensor) -> Tensor:
+        self.cache["k"] = self.cache["k"] + x if "k" in self.cache else x
+        return self.cache["k"]
+
+    def lists(self, x: Tensor) -> Tensor:
+        self.kept = [[x], [x]]
+        return x
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("nested", "takes ever more kinds of values"), ("lists", "list<list<f32"), ("keys", "other keys")],
+)
+def test_what_a_build_cannot_keep(name: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(scriptc.CompileError, match=message):
+        scriptc.build(getattr(Grows(), name), torch.ones(2), out=tmp_path / "no")
+
+
+def test_parts_of_a_state_that_share_memory_are_an_error_where_it_is_written(tmp_path: Path) -> None:
+    class Shares(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a = torch.zeros(3)
+            self.b = torch.ones(3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            self.a.add_(x)
+            if x.sum() > 100:
+                self.b = self.a
+            return self.b
+
+    model = scriptc.load(scriptc.build(Shares(), torch.ones(3), out=tmp_path / "shares", optimize=0, march="native"))
+    np.testing.assert_array_equal(model(np.ones(3, np.float32)), [1, 1, 1])
+    with pytest.raises(NotImplementedError, match="share memory"):
+        model(np.full(3, 100, np.float32))
+
+
+memory = nn.Module()
+memory.total = torch.zeros(2)
+memory.log = []
+
+
+def remembers(x: Tensor) -> Tensor:
+    memory.total = memory.total + x
+    memory.log.append(memory.total)
+    memory.last = x
+    return torch.stack(memory.log).sum(0)
+
+
+def test_building_a_function_leaves_its_objects_as_they_were(tmp_path: Path) -> None:
+    total, log = memory.total, memory.log
+    model = scriptc.load(scriptc.build(remembers, torch.ones(2), out=tmp_path / "function", optimize=0, march="native"))
+    assert memory.total is total and memory.log is log and not log and not hasattr(memory, "last")
+    for x in inputs(3):
+        np.testing.assert_allclose(model(x[0, :2].numpy()), remembers(x[0, :2]).numpy(), rtol=1e-5)
+
+
+class Drops(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(0.4)
+        self.noise = 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        noise = torch.randn_like(x)
+        self.noise += noise.mean().item()
+        return self.drop(x) + noise * torch.rand(3)
+
+
+def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
+    eager = Drops()
+    folder = scriptc.build(eager, inputs(1)[0], out=tmp_path / "drops", optimize=1)
+    model = scriptc.load(folder)
+    for seed in (1, 2**40 + 5):
+        torch.manual_seed(seed)
+        model.seed(seed)
+        for x in inputs(3):
+            np.testing.assert_allclose(model(x.numpy()), eager(x).numpy(), rtol=1e-5, atol=1e-6)
+    env = environment(tmp_path)
+    cmake_build(folder, tmp_path / "build", env, "-DSC_MARCH=native")
+    assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
