@@ -13,19 +13,21 @@ from scriptc.ir.types import (
     PACKED,
     ROWS,
     STR,
+    DictType,
     ElemType,
     ListType,
     OptionalType,
     PtrType,
+    SetType,
     TensorType,
     Type,
 )
 
 _SCALARS: dict[Type, str] = {
-    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *",
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "sc_str *", PACKED: "sc_packed *", ROWS: "sc_list *",
     EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
-_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
+_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "p"}
 
 
 def c_type(t: Type) -> str:
@@ -36,10 +38,12 @@ def c_type(t: Type) -> str:
         return "sc_tensor *"
     if isinstance(t, ListType):
         return "sc_list *"
+    if isinstance(t, (DictType, SetType)):
+        return "sc_dict *"
     if isinstance(t, ElemType):
         return C_TYPES[t.dtype]
     if isinstance(t, PtrType):
-        return C_TYPES[t.dtype] + " *"
+        return ("uint8_t" if t.dtype == "bool" else C_TYPES[t.dtype]) + " *"  # GCC does not vectorise over bool arrays
     if t not in _SCALARS:
         raise InternalError(f"no C type for {t}")
     return _SCALARS[t]
@@ -58,6 +62,8 @@ def list_member(t: Type) -> str:
         return "t"
     if isinstance(t, ListType):
         return "l"
+    if isinstance(t, (DictType, SetType)):
+        return "d"
     if t not in _MEMBERS:
         raise InternalError(f"lists of {t} have no C form yet")
     return _MEMBERS[t]

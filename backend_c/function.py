@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from scriptc.backend_c.cnames import CNames, identifier
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
-from scriptc.backend_c.literals import c_const, c_string
+from scriptc.backend_c.literals import c_array, c_const, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
 from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.regions import try_around
-from scriptc.ir.types import ITER, PtrType, is_counted
+from scriptc.ir.types import ITER, STR, ElemType, Names, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
 
@@ -28,8 +28,15 @@ class ProgramNames:
         self.weights = names.fresh(f"{prefix}_weights") if module.params else None
         self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
+        self.texts: dict[str, str] = {}  # constant strings, and what they are called
+        self._text_names = Names()  # in capitals, as no variable is
         members = CNames()
         self.members = {path: members.fresh(path) for path in module.params}
+
+    def text(self, text: str) -> str:
+        if text not in self.texts:
+            self.texts[text] = self._text_names.fresh(f"TEXT_{identifier(text[:20]).upper()}")
+        return self.texts[text]
 
 
 def signature(func: Func, names: ProgramNames, parameters: list[str]) -> str:
@@ -90,6 +97,8 @@ class FunctionPrinter:
             is_view = op is not None and op.name == "c.view"
             return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
+            case "const" if value.type == STR:
+                return f"(sc_str *)&{self.program.text(op.attrs['value'])}"
             case "const":
                 return c_const(op.attrs["value"])
             case "undef":
@@ -97,12 +106,15 @@ class FunctionPrinter:
             case "c.weight":
                 return f"w->{self.program.members[op.attrs['name']]}"
             case "c.load":
-                return self.element(op)
+                return self.loaded(op)
         return self.filled(op, "text")
 
     def filled(self, op: Op, attr: str) -> str:
         template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
         return fill(template, lambda i: self.value(op.operands[i]))
+
+    def loaded(self, op: Op) -> str:
+        return f"({self.element(op)} != 0)" if op.result.type == ElemType("bool") else self.element(op)
 
     def element(self, op: Op) -> str:
         pointer, index = map(self.value, op.operands[:2])
@@ -172,7 +184,7 @@ class FunctionPrinter:
         self.set(op.result, self.filled(op, "text"))
 
     def do_c_load(self, op: Op) -> None:
-        self.set(op.result, self.element(op))
+        self.set(op.result, self.loaded(op))
 
     def do_c_store(self, op: Op) -> None:
         self.line(f"{self.element(op)} = {unwrapped(self.value(op.operands[2]))};")
@@ -261,9 +273,19 @@ class FunctionPrinter:
         self.block(op.regions[0])
         self.writer.close("} while (sc_iter_next(&it));")
 
+    def do_c_new(self, op: Op) -> None:
+        sizes = [fill(size, lambda i: self.value(op.operands[i])) for size in op.attrs["sizes"]]
+        like = f"{C_ENUM[op.attrs['dtype']]}, {len(sizes)}, {fill(c_array(sizes), str)}"
+        if op.attrs["take"] < 0:
+            self.set(op.result, f"sc_empty(cx, {like})")
+        else:
+            self.set(op.result, f"sc_take(cx, {self.value(op.operands[op.attrs['take']])}, {like})")
+        self.fail(op, f"!{self.value(op.result)}")
+
     def do_c_for(self, op: Op) -> None:
         k = self.variables[op.regions[0].args[0]]
-        self.line("SC_VECTORIZE")
+        if not any(inner.name == "c.for" for inner in op.regions[0].ops):
+            self.line("SC_VECTORIZE")
         self.writer.open(f"for (int64_t {k} = 0; {k} < {self.value(op.operands[0])}; {k}++) {{")
         self.block(op.regions[0])
         self.writer.close()
@@ -430,4 +452,8 @@ def _is_empty(block: Block) -> bool:
 
 
 def _is_stored(pointer: Value) -> bool:
-    return any(user.name == "c.store" for user in pointer.users())
+    """Whether anything is written through a pointer, or through one that is reckoned from it."""
+    return any(
+        user.name == "c.store" or any(isinstance(r.type, PtrType) and _is_stored(r) for r in user.results)
+        for user in pointer.users()
+    )

@@ -15,6 +15,7 @@ from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unf
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.errors import InternalError
+from scriptc.ir.layouts import Layouts
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import SchemaArg
 from scriptc.ir.types import NONE, Type, is_counted
@@ -30,6 +31,7 @@ class Lowerer:
         self.body = Block()
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
+        self.layouts = Layouts(func.body)
 
     def run(self) -> Func:
         for arg in self.func.body.args:

@@ -98,5 +98,7 @@ class Variables:
 
 
 def is_droppable(op: Op) -> bool:
-    """Expressions that nothing uses; calls stay."""
+    """Expressions and views that nothing uses; calls stay."""
+    if op.name == "c.view":
+        return all(user.name == "c.view" and is_droppable(user) for user in op.result.users())
     return op.name in ("c.expr", "c.read", "c.load") and not is_counted(op.result.type) and not op.result.uses

@@ -7,9 +7,15 @@ import importlib
 
 BENCHMARKS = {
     "rnn": "recurrent nets: eager, torch.jit, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
+    "lstm": "nn.LSTM: eager, torch.compile, JAX, ONNX Runtime, scriptc, and C written by hand",
+    "cells": "recurrent cells as users write them, a selective scan and decoding, beside eager, torch.jit and C by hand",
     "scalar": "programs of numbers, lists and strings, beside CPython and C by hand",
+    "compiling": "time to compile against the size of the source",
     "startup": "the first call in a fresh process, with an empty and with a warm cache",
+    "zoo": "convolutional nets: eager and scriptc",
+    "ops": "single operators on medium sizes: eager and scriptc",
     "memory": "resident memory over many calls, and over one call of many iterations",
+    "threads": "the same calls on one thread and on more",
     "ulp": "error of the transcendental functions over all float32 inputs",
 }
 

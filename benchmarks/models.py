@@ -21,6 +21,7 @@ class Size:
 
 
 ELMAN = (Size(4, 16, 32, 10), Size(1, 64, 128, 100), Size(1, 256, 512, 100), Size(32, 256, 512, 100))
+LAYERS = ELMAN[1:]  # of nn.LSTM
 
 
 def elman(size: Size) -> tuple[TestModel, list[torch.Tensor]]:

@@ -1,7 +1,7 @@
 """The same recurrent net in other systems. Each maker gives a call without arguments, or raises Unavailable.
 
 JAX and ONNX Runtime get the sequence as one tensor that was stacked beforehand, in their own type; eager, torch.jit,
-torch.compile and scriptc get the list of tensors.
+torch.compile and scriptc get what the model takes.
 """
 
 from __future__ import annotations
@@ -22,20 +22,23 @@ class Unavailable(Exception):
     """This rival cannot run here; says why."""
 
 
-def frozen_script(model: TestModel, inputs: list[torch.Tensor]) -> Call:
-    frozen = torch.jit.freeze(torch.jit.script(model))
-    return lambda: frozen(inputs)
+def frozen_script(model: torch.nn.Module, *inputs: Any) -> Call:
+    try:
+        frozen = torch.jit.freeze(torch.jit.script(model))
+    except Exception as error:
+        raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
+    return lambda: frozen(*inputs)
 
 
-def torch_compile(model: TestModel, inputs: list[torch.Tensor], timeout: float) -> Call:
+def torch_compile(model: Callable[..., Any], *inputs: Any, timeout: float) -> Call:
     torch._dynamo.reset()
     compiled = torch.compile(model)
     try:
         with _time_limit(timeout):
-            compiled(inputs)
+            compiled(*inputs)
     except Exception as error:
         raise Unavailable(f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}") from error
-    return lambda: compiled(inputs)
+    return lambda: compiled(*inputs)
 
 
 @contextmanager
@@ -52,14 +55,18 @@ def _time_limit(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, previous)
 
 
-def jax_scan(model: TestModel, inputs: list[torch.Tensor]) -> Call:
+def _jax(model: torch.nn.Module) -> tuple[Any, Any, dict[str, Any]]:
+    """jax, jax.numpy and the weights, transposed, which is many times faster there than `hid @ weight.T` in the loop."""
     try:
         import jax
         import jax.numpy as jnp
     except ImportError as error:
         raise Unavailable(str(error)) from error
-    # Weights are transposed beforehand, which is many times faster there than `hid @ weight.T` in the loop.
-    weights = {name: jnp.asarray(p.detach().t().contiguous().numpy()) for name, p in model.named_parameters()}
+    return jax, jnp, {name: jnp.asarray(p.detach().t().contiguous().numpy()) for name, p in model.named_parameters()}
+
+
+def jax_scan(model: TestModel, inputs: list[torch.Tensor]) -> Call:
+    jax, jnp, weights = _jax(model)
     xs = jnp.asarray(torch.stack(inputs).numpy())
 
     @jax.jit
@@ -73,29 +80,63 @@ def jax_scan(model: TestModel, inputs: list[torch.Tensor]) -> Call:
     return lambda: forward(weights, xs).block_until_ready()
 
 
+def jax_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
+    jax, jnp, weights = _jax(model)
+    xs = jnp.asarray(inputs.numpy())
+
+    @jax.jit
+    def forward(w: Any, xs: Any) -> Any:
+        def step(state: Any, x: Any) -> Any:
+            gates = x @ w["weight_ih_l0"] + w["bias_ih_l0"] + state[0] @ w["weight_hh_l0"] + w["bias_hh_l0"]
+            i, f, g, o = jnp.split(gates, 4, axis=1)
+            c = jax.nn.sigmoid(f) * state[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
+            h = jax.nn.sigmoid(o) * jnp.tanh(c)
+            return (h, c), h
+
+        zeros = jnp.zeros((xs.shape[1], model.hidden_size))
+        return jax.lax.scan(step, (zeros, zeros), xs)[1]
+
+    return lambda: forward(weights, xs).block_until_ready()
+
+
 def onnx_runtime(model: TestModel, inputs: list[torch.Tensor]) -> Call:
     """Its fused RNN operator, which is the fastest way that it has."""
+    bias = torch.cat([model.in_to_hid.bias, model.hid_to_hid.bias])
+    weights = {"W": model.in_to_hid.weight, "R": model.hid_to_hid.weight, "B": bias}
+    return _onnx("RNN", weights, torch.stack(inputs), ["", "H"], activations=["Sigmoid"])
+
+
+def onnx_lstm(model: torch.nn.LSTM, inputs: torch.Tensor) -> Call:
+    def gates(w: torch.Tensor) -> torch.Tensor:
+        """Input, output, forget, cell: its order."""
+        i, f, g, o = w.chunk(4)
+        return torch.cat([i, o, f, g])
+
+    w, r, b, c = map(gates, model.parameters())
+    return _onnx("LSTM", {"W": w, "R": r, "B": torch.cat([b, c])}, inputs, ["H"])
+
+
+def _onnx(
+    operator: str, weights: dict[str, torch.Tensor], inputs: torch.Tensor, results: list[str], **attrs: Any
+) -> Call:
+    """A recurrent operator on a sequence; its first result that has a name."""
     try:
         import onnxruntime
         from onnx import TensorProto, helper, numpy_helper
     except ImportError as error:
         raise Unavailable(str(error)) from error
-    hidden = model.hid_to_hid.out_features
-    bias = torch.cat([model.in_to_hid.bias, model.hid_to_hid.bias])
-    weights = {"W": model.in_to_hid.weight, "R": model.hid_to_hid.weight, "B": bias}
-    node = helper.make_node(
-        "RNN", ["X", "W", "R", "B"], ["", "H"], activations=["Sigmoid"], hidden_size=hidden, direction="forward"
-    )
+    hidden = weights["R"].shape[1]
+    node = helper.make_node(operator, ["X", "W", "R", "B"], results, hidden_size=hidden, direction="forward", **attrs)
     graph = helper.make_graph(
         [node],
-        "elman",
+        "recurrent",
         [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, None, None])],
-        [helper.make_tensor_value_info("H", TensorProto.FLOAT, [1, None, hidden])],
+        [helper.make_tensor_value_info("H", TensorProto.FLOAT, None)],
         [numpy_helper.from_array(w.detach().unsqueeze(0).numpy(), name) for name, w in weights.items()],
     )
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    feed = {"X": torch.stack(inputs).numpy()}
+    feed = {"X": inputs.numpy()}
     return lambda: session.run(None, feed)[0]

@@ -7,6 +7,7 @@ from typing import Any
 
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
     AV,
@@ -21,6 +22,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     Unbound,
+    home_of,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
@@ -72,12 +74,12 @@ class Flow(Context):
 
     def meet(
         self, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
-        keys: set[Hashable], altered: set[Hashable], mark: float,
+        keys: Iterable[Hashable], altered: set[Hashable], mark: float,
     ) -> bool:  # fmt: skip
         """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
         their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
         envs = [env for _, env in ends]
-        plans = self.plans(keys, envs, fresh=len(ends) == 1, mark=mark) if ends else {}
+        plans = self.plans(self.joinable(keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
         for block, env in ends:
             with self.builder.at(block):
                 self.effect("yield", self.flatten(plans, env, envs))
@@ -131,12 +133,18 @@ class Flow(Context):
         self.heap = {k: replaced(v, swap) for k, v in self.heap.items()}
 
     # ---- joins ----
+    def joinable(self, keys: Iterable[Hashable]) -> set[Hashable]:
+        """Without the names of variables that live in the heap, whose content is joined by its own key."""
+        return set(keys) - self.frame.cells.keys() - declared(self.frame.source.node).keys()
+
     def settled(self, av: AV, env: Env) -> AV:
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
             if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
                 return part
+            if part.home is not None and part.home.place is not None:
+                return part  # arguments may hold one another; each is joined by itself
             content = env.get(part.ident)
             if isinstance(content, Moved):
                 return part
@@ -144,10 +152,10 @@ class Flow(Context):
             items = content.items if isinstance(content, Content) else made
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
-                return DictV(held, part.ident, part.is_argument, part.home)
+                return DictV(held, part.ident, part.home, part.sites, part.made)
             if isinstance(part, KnownLengthListV):
-                return KnownLengthListV(held, part.reader, part.ident)
-            return ObjectV(part.cls, held, part.ident)
+                return KnownLengthListV(held, part.reader, part.ident, part.home)
+            return ObjectV(part.cls, held, part.ident, part.home)
 
         return replaced(av, swap)
 
@@ -237,7 +245,7 @@ class Flow(Context):
         self.restore(before)
         envs = [env for _, env in exits] + ([end] if falls else [])
         keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names
-        plans = self.plans(keys, envs, fresh=True, mark=mark)
+        plans = self.plans(self.joinable(keys), envs, fresh=True, mark=mark)
         if falls:
             with self.builder.at(block):
                 self.effect("yield", self.flatten(plans, end, envs))
@@ -279,6 +287,10 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AV) -> Iterator[Ident]:
+    """The objects that a value is or holds, arguments aside."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return
     ident = identity_of(av)
     if ident is not None:
         yield ident

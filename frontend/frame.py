@@ -51,7 +51,7 @@ class Site:
 
     op: Op
     key: str | Ident
-    env: dict[Hashable, AV]
+    env: dict[Any, AV]
 
 
 @dataclass(eq=False)

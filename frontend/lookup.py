@@ -19,12 +19,12 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Dyn,
-    Formatted,
+    Home,
     Known,
+    KnownSet,
     ObjectV,
     OneOf,
     SuperV,
-    Text,
     Tup,
     describe,
     is_tensor,
@@ -118,6 +118,8 @@ class Lookup(KeptState):
         match owner:
             case Known(torch.nn.Module() as module):
                 return self.module_attribute(module, name)
+            case KnownSet():
+                return Bound(owner, name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
@@ -131,6 +133,8 @@ class Lookup(KeptState):
                 if found is None:
                     self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
                 return found
+            case Dyn(value) if value.type != EXC and not hasattr(self.python_class(owner), name):
+                self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
             case OneOf():
                 owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
                 return self.split(owner, lambda o: self.attribute(o, name))
@@ -139,7 +143,7 @@ class Lookup(KeptState):
             case SuperV():
                 return self.super_value(owner, name)
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
-                return Text([Formatted(exception, "n")])
+                return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
                 self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():
@@ -205,7 +209,7 @@ class Lookup(KeptState):
         if (slot := self.attribute_slot(module, name)) is not None:
             return self.slot_value(slot)
         if name in ("_parameters", "_buffers", "_modules"):
-            return DictV({k: self.module_attribute(module, k) for k in own[name]}, is_argument=True)
+            return DictV({k: self.module_attribute(module, k) for k in own[name]}, home=Home(None))
         found = getattr(type(module), name, _ABSENT)
         is_data = hasattr(type(found), "__set__")
         if name in own and not is_data:

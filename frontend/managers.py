@@ -113,7 +113,9 @@ class Managers(Exceptions):
         """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
         lives in the heap meanwhile, since it is joined where paths of the generator meet."""
         source = source_of(manager.func)
-        if not _yields_once(source.node.body):
+        assert isinstance(source.node, ast.FunctionDef)
+        generator = source.node.body
+        if not _yields_once(generator):
             self.fail("a context manager with other than one yield, or one on some paths only", "use a class")
         if any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body):
             self.fail("leaving the body of a generator's context manager early is not supported", "use a class")
@@ -137,7 +139,7 @@ class Managers(Exceptions):
 
         made.on_yield = body
         try:
-            self.inline(made, source.node.body)
+            self.inline(made, generator)
         finally:
             for name, cell in shared.items():
                 del caller.cells[name]

@@ -12,8 +12,10 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
+from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
-from scriptc.frontend.text import Texts
+from scriptc.frontend.strings import Strings
+from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -24,20 +26,25 @@ from scriptc.frontend.values import (
     Kinds,
     Known,
     KnownLengthListV,
+    KnownSet,
     ListV,
     ObjectV,
     OneOf,
     RangeV,
-    Text,
     Tup,
+    ViewV,
+    is_dict,
     is_empty_list,
+    is_run_time_text,
+    is_set,
     is_tensor,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, TensorType
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -87,7 +94,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Texts):
+class Operators(Alternatives, Strings, Knowledge, Tables):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -98,11 +105,18 @@ class Operators(Alternatives, Texts):
             self.raises_at_run_time(type(e).__name__, str(e))
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
+        if (found := self.text_operator(op, a, b)) is not None:
+            return found
         if isinstance(a, OneOf) or isinstance(b, OneOf):
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
-            return self.evaluate(function, a.obj, b.obj)
+            found = self.evaluate(function, a.obj, b.obj)
+            sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
+            return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
+        if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            made = self.table_operator(op, a, b)
+            return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
@@ -115,8 +129,6 @@ class Operators(Alternatives, Texts):
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
-        if op == "Add" and all(is_text(av) for av in (a, b)):
-            return self.joined([*self.text_parts(a), *self.text_parts(b)])
         columns = [sequence_items(av) for av in (a, b)]
         if columns[0] is not None and columns[1] is not None and op == "Add":
             return Tup([*columns[0], *columns[1]])
@@ -186,7 +198,7 @@ class Operators(Alternatives, Texts):
             value = self.value(av)
             if value.type in (INT, FLOAT, BOOL):
                 return value
-        if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str)):
+        if is_text(av) or (isinstance(av, Known) and av.obj is None):
             self.bad_operands(op, a, b)
         self.fail(f"{_SYMBOLS.get(op, op)} on a {self.type_name(a)} and a {self.type_name(b)} is not supported yet")
 
@@ -254,6 +266,8 @@ class Operators(Alternatives, Texts):
 
     # ---- comparisons and truth ----
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
+            return self.compare_texts(op, a, b)
         if op in ("In", "NotIn"):
             b = self.present(b, "TypeError", "argument of type 'NoneType' is not iterable")
         elif op in ("Lt", "LtE", "Gt", "GtE"):
@@ -271,15 +285,14 @@ class Operators(Alternatives, Texts):
             return self.identity(a, b, negate=op == "NotEq")
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
-        none = next(
-            (av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None
-        )
-        if none is not None and op in ("Eq", "NotEq"):
+        if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
             return self.elementwise(name, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.compare_objects(op, a, b)
+        if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            return self.compare_tables(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
@@ -334,9 +347,21 @@ class Operators(Alternatives, Texts):
             return Known(op == "NotEq")
         result: AV = Known(True)
         for x, y in zip(*parts, strict=True):
-            equal = self.truth(self.compare("Eq", x, y))
-            result = self.both(result, equal)
+            result = self.both(result, self.same(x, y))
         return self.negate(result) if op == "NotEq" else result
+
+    def same(self, a: AV, b: AV) -> AV:
+        """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
+        if is_tensor(a) and is_tensor(b):
+            return self.choose(self.identity(a, b, negate=False), lambda: Known(True), lambda: self.equal_truth(a, b))
+        equal = self.equal_truth(a, b)
+        if FLOAT == self.type_of(a) == self.type_of(b) and not isinstance(equal, Known):
+            both_nan = self.both(self.truth(self.compare("NotEq", a, a)), self.truth(self.compare("NotEq", b, b)))
+            return Dyn(self.build("bool.or_", [self.value(equal), self.value(both_nan)]))
+        return equal
+
+    def equal_truth(self, a: AV, b: AV) -> AV:
+        return self.truth(self.compare("Eq", a, b))
 
     def order(self, op: str, left: list[AV], right: list[AV]) -> AV:
         """Sequences are ordered by the first items that differ, else by length."""
@@ -362,6 +387,8 @@ class Operators(Alternatives, Texts):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif a is not b and is_text(a) and is_text(b):
+            self.fail("whether two strings are one object is not known in compiled code", "compare with ==")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
             result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
@@ -401,19 +428,26 @@ class Operators(Alternatives, Texts):
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
             result = self.evaluate(operator.contains, container.obj, item.obj)
+        elif is_text(container):
+            result = self.text_contains(item, container)
         elif isinstance(container, ObjectV) and (found := self.special(container, "__contains__", [item])) is not None:
             result = self.truth(found)
         elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
             result = self.call(Known(lists.contains), [container, item], {})
         elif isinstance(container, RangeV):
             result = self.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
-        elif isinstance(container, DictV) and isinstance(item, Known):
-            result = Known(item.obj in self.items_of(container))
+        elif is_dict(container) or is_set(container):
+            result = self.has(container, item)
+        elif isinstance(container, ViewV) and container.part == "keys":
+            result = self.has(container.table, item)
+        elif isinstance(container, ViewV):
+            result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, DictV):
+            result = Known(self.key_of(container, item) in self.items_of(container))
         else:
             result = Known(False)
             for x in self.iterate(container):
-                equal = self.truth(self.compare("Eq", item, x))
-                result = self.negate(self.both(self.negate(result), self.negate(equal)))
+                result = self.negate(self.both(self.negate(result), self.negate(self.same(item, x))))
         return self.negate(result) if negate else result
 
     def truth(self, av: AV) -> AV:
@@ -425,6 +459,10 @@ class Operators(Alternatives, Texts):
                 return Known(bool(items))
             case DictV():
                 return Known(bool(self.items_of(av)))
+            case ViewV(table):
+                return self.truth(table)
+            case Dyn(value) if is_dict(av) or is_set(av):
+                return Dyn(self.build("int.to_bool", [self.build("dict.len", [value])]))
             case OneOf():
                 return self.split(av, self.truth)
             case ObjectV():
@@ -434,7 +472,7 @@ class Operators(Alternatives, Texts):
                 return self.truth(found)
             case Closure() | Bound() | ClassOf():
                 return Known(True)
-            case RangeV() | Text():
+            case RangeV():
                 return self.truth(self.call(Known(len), [av], {}))
             case ListV(items=list() as items):
                 self.observe(av)
@@ -450,6 +488,8 @@ class Operators(Alternatives, Texts):
                     return Dyn(self.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
                 if isinstance(value.type, TensorType):
                     return Dyn(self.build("item.bool", [value]))
+                if value.type == STR:
+                    return Dyn(self.build("int.to_bool", [self.build("str.len", [value])]))
                 if value.type == NONE:
                     return Known(False)
         self.fail(f"the truth of a {self.type_name(av)} is not known at compile time")
@@ -479,11 +519,15 @@ class Operators(Alternatives, Texts):
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
+        if isinstance(a, KnownSet):
+            self.promote(a)
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
             self.change_outside(a.obj)
             return a
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
+        if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
+            return made
         if isinstance(a, ListV) and op == "Add":
             self.call(self.attribute(a, "extend"), [b], {})
             return a
@@ -496,8 +540,9 @@ class Operators(Alternatives, Texts):
             self.edit(target, lambda items: items.append(item))
             return
         value = self.stored(target, item)
-        self.widen(target, value.type)
-        self.effect("list.append", [self.mutate(target), value])
+        list_value = self.mutate(target)
+        self.widen(list_value.type, 0, value.type)
+        self.effect("list.append", [list_value, value])
 
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
@@ -520,10 +565,6 @@ class Operators(Alternatives, Texts):
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
         return Dyn(self.sizes(items))
-
-
-def is_text(av: AV) -> bool:
-    return isinstance(av, Text) or isinstance(av, Known) and isinstance(av.obj, str)
 
 
 def is_generated(av: AV, name: str) -> bool:

@@ -11,8 +11,9 @@ what it changes in objects and shared variables comes back as further results.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from scriptc.frontend.context import NUMBERS, Restart, Terminated
@@ -21,6 +22,7 @@ from scriptc.frontend.frame import Frame
 from scriptc.frontend.joins import Plan, kind_of
 from scriptc.frontend.scope import captured_names
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
+from scriptc.frontend.state import State
 from scriptc.frontend.statements import Statements
 from scriptc.frontend.values import (
     AV,
@@ -34,6 +36,8 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
+    describe,
+    home_of,
     is_tensor,
     tensor_type,
 )
@@ -58,10 +62,10 @@ class Recursive:
     name: str
     arguments: dict[Hashable, Plan]
     results: dict[Hashable, Plan] | None = None
-    objects: list[ObjectV | DictV] = field(default_factory=list)  # as the body sees those among the arguments
+    objects: list[ObjectV | DictV] = field(default_factory=list)  # among the arguments, as `results` name them
 
 
-class Recursion(Statements):
+class Recursion(Statements, State):
     """Mixin: calls of functions that are being read."""
 
     def signature(self, avs: Sequence[AV]) -> _Signature:
@@ -69,6 +73,10 @@ class Recursion(Statements):
         return tuple(leaf for av in avs for leaf in self.leaf_kinds(self.settled(av, {**self.heap})))
 
     def leaf_kinds(self, av: AV) -> Iterator[Hashable]:
+        home = home_of(av)
+        if home is not None and home.place is not None:  # an object of the caller is known as which one it is
+            yield "known", home.place
+            return
         shape = shape_of(av)
         if isinstance(av, OneOf):
             for tag, alternative in av.alternatives.items():
@@ -114,6 +122,11 @@ class Recursion(Statements):
         env = {**self.heap, **given}
         settled = {key: self.settled(av, env) for key, av in given.items()}
         for av in settled.values():
+            if has_argument(av):
+                self.fail(
+                    f"{frame.source.name} calls itself, to a depth that is not known, with {describe(av)} of the caller",
+                    "pass the tensors, numbers and lists in it",
+                )
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
@@ -150,11 +163,12 @@ class Recursion(Statements):
             for _ in range(_MAX_READINGS):
                 block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
                 self.watches, self.handling, self.heap = [], [], {}
-                results = self.read_body(function, outline, body, places, shared, block)
-                if _keys(results) == _keys(function.results):
+                results, objects = self.read_body(function, outline, body, places, shared, block)
+                settled = _keys(results, objects) == _keys(function.results, function.objects)
+                function.results, function.objects = results, objects
+                if settled:
                     break
                 block.drop()
-                function.results = results
                 if not self.poisoned:
                     del self.errors[errors:]
                 for other in set(self.functions) - known:  # they were read under what was taken to be returned
@@ -178,15 +192,16 @@ class Recursion(Statements):
     def read_body(
         self, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
         shared: Sequence[Ident], block: Block,
-    ) -> dict[Hashable, Plan] | None:  # fmt: skip
-        """One reading into `block`: how what it returns is handed over, None where it does not return."""
+    ) -> tuple[dict[Hashable, Plan] | None, list[ObjectV | DictV]]:  # fmt: skip
+        """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
+        among its arguments."""
         frame = Frame(outline.source, outline.func, None, outer=outline.outer)
         values = iter(block.args)
         rebuilt = {
             str(key): plan.rebuild(values, "" if "shared" in str(key) else str(key).split(" ")[-1])
             for key, plan in function.arguments.items()
         }
-        function.objects = [o for av in rebuilt.values() for o in objects_in(av)]
+        objects = [o for av in rebuilt.values() for o in objects_in(av)]
         for i, (owner, name) in enumerate(places):
             owner.locals[name] = rebuilt.pop(f"·{i} {name}")
         for i, cell in enumerate(shared):
@@ -197,26 +212,20 @@ class Recursion(Statements):
             frame.first_arg = next(iter(frame.locals.values()))
         self.frames = [frame]
         self.node = outline.source.node
-        mark, before = Ident().serial, {**self.heap}
+        mark, before = Ident().serial, dict[Any, AV](self.heap)
         with self.builder.at(block):
             self.enter(frame)
             if self.reached(lambda: self.run(body)):
                 self.leave_with(Known(None))
         if not frame.returns:
-            return None
+            return None, objects
         envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
-        keys = {k for env in envs for k in changed(before, env, mark) if k != _RESULT}
-        keys |= {k for k in self.result_keys(function) if k in before or isinstance(k, Ident)}
-        plans = {_RESULT: self.plans([_RESULT], envs, fresh=True, mark=mark)[_RESULT]}
-        plans |= self.plans(keys, envs, fresh=True, mark=mark)
+        keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
+        keys |= {k for env in envs for k in changed(before, env, mark)}
+        plans = self.plans(keys, envs, fresh=True, mark=mark)
         self.fill([(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
-        numbers = {o.ident: i for i, o in enumerate(function.objects)}
-        return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}
-
-    def result_keys(self, function: Recursive) -> Iterator[Hashable]:
-        """What an earlier reading has found to change, as this reading calls it."""
-        for key in function.results or ():
-            yield function.objects[key].ident if isinstance(key, int) else key
+        numbers = {o.ident: i for i, o in enumerate(objects)}
+        return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}, objects
 
     def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
         operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
@@ -233,16 +242,28 @@ class Recursion(Statements):
         objects = [o for av in settled.values() for o in objects_in(av)]
         own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
         found: AV = Known(None)
+
+        def ours_for_theirs(part: AV) -> AV:
+            ident = identity_of(part)
+            return part if ident is None else own.get(ident, part)
+
         for key, plan in results.items():
-            av = replaced(plan.rebuild(values, ""), lambda part: own.get(identity_of(part), part))
+            av = replaced(plan.rebuild(values, ""), ours_for_theirs)
             if key == _RESULT:
                 found = av
             elif isinstance(key, int) and isinstance(av, Content):
-                self.set_items(objects[key], av.items)
+                self.set_items(self.as_made(objects[key]), av.items)
             elif isinstance(key, Ident):
                 self.heap[key] = av
                 self.note_change(key)
         return found
+
+    def as_made(self, settled: ObjectV | DictV) -> ObjectV | DictV:
+        """An object as it was made, where `settled` has what it holds now."""
+        content = self.heap.get(settled.ident)
+        if isinstance(content, Content):
+            settled = replace(settled, items=content.first)
+        return settled
 
     # ---- what a function sees beside its arguments ----
     def captured(self, frame: Frame) -> Iterator[Place]:
@@ -294,8 +315,13 @@ def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
         yield from plan.types()
 
 
-def _keys(plans: dict[Hashable, Plan] | None) -> dict[Hashable, str] | None:
-    return None if plans is None else {key: plan.key() for key, plan in plans.items()}
+def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectV | DictV]) -> dict[Hashable, str] | None:
+    """Equal for results that are handed over alike; objects among the arguments are named by their places."""
+    if plans is None:
+        return None
+    places = {str(o.ident.serial): i for i, o in enumerate(objects)}
+    named = lambda m: f"argument {places.get(m[1], m[1])}"  # noqa: E731
+    return {key: re.sub(r"same object (\d+)", named, plan.key()) for key, plan in plans.items()}
 
 
 def erased(av: AV) -> AV:
@@ -315,10 +341,8 @@ def erased(av: AV) -> AV:
 
 def _replaced_within(av: AV, swap: Any) -> AV:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, ObjectV):
-        return ObjectV(av.cls, {k: _replaced_within(v, swap) for k, v in av.items.items()}, av.ident)
-    if isinstance(av, DictV):
-        return DictV({k: _replaced_within(v, swap) for k, v in av.items.items()}, av.ident, av.is_argument)
+    if isinstance(av, (ObjectV, DictV)):
+        return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
@@ -328,6 +352,12 @@ def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
         yield av
     for part in _parts(av):
         yield from objects_in(part)
+
+
+def has_argument(av: AV) -> bool:
+    """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    home = home_of(av)
+    return home is not None and home.place is not None or any(map(has_argument, _parts(av)))
 
 
 def lists_in(av: AV) -> Iterator[ListV]:

@@ -24,10 +24,11 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # FETCHES: results are objects that existed before, not new ones. GUARDED: right only where control reaches it, because
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
+# PLAIN: tensors among the results have the strides of new contiguous ones, whatever those of the operands.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
-    "FLOATING", "WIDE_NUMBER",
+    "FLOATING", "WIDE_NUMBER", "PLAIN",
 })  # fmt: skip
 
 
@@ -114,7 +115,7 @@ class OpDef:
     infer: operand values and attributes -> result types; raises TypeRuleError.
     torch: dotted names of the callables that this row serves when a user calls them ("torch.tanh", "Tensor.tanh").
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
-    reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
+    reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
     Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the

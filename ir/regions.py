@@ -65,6 +65,18 @@ def may_run_forever(op: Op) -> bool:
     return is_loop(op) and not op.attrs["counted"]
 
 
+def runs_to_its_end(loop: Op) -> bool:
+    """Whether each iteration of the loop reaches its end, and nothing but its range and errors end it."""
+    body = loop.regions[0]
+
+    def stays(leaving: Op) -> bool:
+        to = target(leaving)
+        inside = to is not None and to.parent is not None and body.encloses(to.parent)
+        return leaving is body.ops[-1] or inside or leaving.name in ("raise", "unreachable")
+
+    return all(map(stays, (op for op in body.walk() if op.has("TERMINATOR"))))
+
+
 def slots(op: Op) -> Iterator[Slot]:
     """The slots of a region op; none for other ops."""
     if not op.regions:

@@ -96,6 +96,16 @@ def describe(tensor: torch.Tensor) -> tuple[int, int, tuple[int, ...], tuple[int
     return tensor.data_ptr(), _TORCH_DTYPES.index(tensor.dtype), tuple(tensor.shape), tensor.stride()
 
 
+def random_begin() -> tuple[torch.Tensor, int]:
+    """The state of torch's CPU generator, for a call that draws from it, and the address of its bytes."""
+    state = torch.get_rng_state()
+    return state, state.data_ptr()
+
+
+def random_end(state: torch.Tensor) -> None:
+    torch.set_rng_state(state)
+
+
 def bump(written: list[torch.Tensor]) -> None:
     """Tells autograd that the contents of these have changed."""
     for tensor in written:
@@ -177,6 +187,8 @@ def host(exchange: bool) -> SimpleNamespace:
         new_flat=new_flat,
         describe=describe,
         bump=bump,
+        random_begin=random_begin,
+        random_end=random_end,
         make_exception=errors.make_exception,
         warn=errors.warn,
         print=errors.emit,

@@ -119,7 +119,7 @@ def _arguments(
     for arg in row.args:
         if arg.type == "List":
             operands.append(build.build("list.new", pending, LOC))
-        elif arg.is_operand and arg.type in ("Tensor", "Operand", "Value") or (arg.is_operand and pending):
+        elif arg.is_operand and pending and not (arg.type in ("SymInt", "Scalar") and extra):
             operands.append(pending.pop(0))
         elif arg.is_operand:
             value = extra.pop(0)

@@ -25,7 +25,18 @@ def test_rnn(tmp_path: Path) -> None:
     out = bench("rnn", "--no-compile", "--sizes", "0", "--samples", "3", "--json", str(saved))
     assert "jit frozen / scriptc" in out
     (times,) = json.loads(saved.read_text())["results"].values()
-    assert {"eager", "jit frozen", "scriptc", "scriptc frozen", "scriptc in C", "by hand"} <= set(times)
+    assert {"eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"} <= set(times)
+
+
+def test_lstm() -> None:
+    assert "in C / by hand" in bench("lstm", "--no-compile", "--sizes", "0", "--samples", "3")
+
+
+def test_cells(tmp_path: Path) -> None:
+    """Each compares eager, torch.jit, scriptc and the cell by hand before it measures."""
+    saved = tmp_path / "cells.json"
+    bench("cells", "--hidden", "64", "--steps", "10", "--samples", "3", "--json", str(saved))
+    assert len(json.loads(saved.read_text())["results"]) == 10
 
 
 @without_asan
@@ -40,6 +51,6 @@ def test_ulp() -> None:
     assert "sigmoid" in bench("ulp", "--step", "131071")
 
 
-@pytest.mark.parametrize("name", ["rnn", "startup", "memory", "ulp"])
+@pytest.mark.parametrize("name", ["rnn", "lstm", "cells", "startup", "memory", "threads", "ulp"])
 def test_help(name: str) -> None:
     assert name in bench(name, "--help")

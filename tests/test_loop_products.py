@@ -150,3 +150,31 @@ def test_raises_as_eager(cell: type[Cell], args: tuple[Any, ...]) -> None:
         with pytest.raises(RuntimeError) as found:
             compiled(*args)
     assert str(found.value).splitlines()[0] == str(expected.value).splitlines()[0]
+
+
+class Matrices(nn.Module):
+    """Products by weights that are no nn.Linear, in a loop and outside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Parameter(torch.randn(IN, H)), nn.Parameter(torch.randn(H, H))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x[0] @ self.a
+        for t in range(x.size(0)):
+            h = torch.tanh(x[t] @ self.a + h @ self.b.t())
+        return torch.matmul(h, self.b)
+
+
+def test_frozen_matrices_are_packed_once() -> None:
+    model = Matrices()
+    compiled: Any = scriptc.compile(model, freeze=True)
+    with torch.no_grad():
+        for shape in ((3, 2, IN), (1, 4, IN), (2, IN)):
+            x = torch.randn(shape)
+            torch.testing.assert_close(compiled(x), model(x))
+        with pytest.raises(RuntimeError, match="cannot be multiplied"):
+            compiled(torch.randn(2, 3, IN + 1))
+    assert "pack_linear(" not in compiled.ir()
+    slots = {line.split("slot = ")[1].split("}")[0] for line in compiled.ir().splitlines() if "pack_linear.kept" in line}
+    assert len(slots) == 3  # a, b and the transpose of b

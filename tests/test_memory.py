@@ -135,6 +135,50 @@ def test_errors_leak_nothing() -> None:
             assert counts(made)["objects"] == counts(made)["exported"] == 0
 
 
+class Odd(ValueError):
+    pass
+
+
+def halved(x: torch.Tensor, i: int) -> torch.Tensor:
+    """Raises at the bottom, or for want of an item, with objects alive in each of its calls."""
+    y = x * 0.5
+    kept = [y, x]
+    if i % 2:
+        raise Odd(f"odd: {i}")
+    return kept[i // 2] + halved(y, i // 2)
+
+
+def catches(x: torch.Tensor, n: int) -> tuple[torch.Tensor, int]:
+    caught, last = 0, x
+    for i in range(n):
+        try:
+            made = [x + 1.0]
+            last = made[0] * 2.0
+            made.append(halved(last, 4 + i % 4))
+        except Odd:
+            caught += 1
+        except LookupError as e:
+            try:
+                raise RuntimeError(f"no item: {e}") from e
+            except RuntimeError:
+                caught += 1000
+        finally:
+            last = last - 1.0
+    return last, caught
+
+
+@without_asan
+def test_errors_that_are_caught_leave_nothing() -> None:
+    made = scriptc.compile(catches, optimize=OPTIMIZE)
+    x = torch.ones(1000)
+    torch.testing.assert_close(made(x, 9), catches(x, 9))
+    peak = made._dispatcher.callable.peak_bytes
+    before = resident()
+    made(x, ITERATIONS // 4)
+    assert made._dispatcher.callable.peak_bytes == peak
+    assert resident() - before < SLACK
+
+
 def small_lstm() -> tuple[torch.Tensor, ...]:
     return (
         torch.randn(3, 2, 4),
@@ -146,10 +190,25 @@ def small_lstm() -> tuple[torch.Tensor, ...]:
     )
 
 
-def test_a_failed_allocation_raises_and_leaks_nothing() -> None:
+def memory_or_catch(x: torch.Tensor, n: int) -> tuple[torch.Tensor, int]:
+    """As `catches`, but errors for want of memory go on."""
+    count = 0
+    try:
+        for i in range(n):
+            try:
+                x = halved(x, 4 + i % 4)
+            except (Odd, LookupError):
+                count += 1
+    finally:
+        count += 1
+    return x, count
+
+
+@pytest.mark.parametrize("target, given", [(lstm, None), (memory_or_catch, (torch.ones(3), 5))], ids=["lstm", "caught"])
+def test_a_failed_allocation_raises_and_leaks_nothing(target, given) -> None:
     torch.manual_seed(0)
-    made = scriptc.compile(lstm, optimize=OPTIMIZE)
-    args = small_lstm()
+    made = scriptc.compile(target, optimize=OPTIMIZE)
+    args = given or small_lstm()
     expected = made(*args)
     handle = made._dispatcher.callable
     failures = 0

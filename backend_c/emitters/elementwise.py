@@ -26,12 +26,14 @@ from scriptc.backend_c.elements import (
     template,
     work_dtype,
 )
+from scriptc.backend_c.emitters import nests
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.dtypes import C_TYPES, compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
+from scriptc.ir.regions import is_loop
 from scriptc.ir.types import FLOAT, INT, ITER, ElemType, PtrType, TensorType
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ MAX_OPERANDS = 16  # SC_MAX_OPERANDS
 
 @dataclass
 class Kernel:
-    """What one loop computes. `given` are its inputs: what the ops in it call them, and the loop IR's values."""
+    """What one loop computes. `given` are its inputs: what the ops in it call them, and what the function does."""
 
     low: Lowerer
     at: Op
@@ -58,13 +60,29 @@ class Kernel:
         """The tensors among the inputs."""
         return [v for v in self.given if isinstance(v.type, TensorType)]
 
+    def held(self, v: Value) -> Value:
+        """An input in the loop IR."""
+        return self.low.one(self.given[v])
+
     def lower(self) -> list[Shape]:
+        """Inside loops, where setting up an iteration costs, as a nest if that can be."""
+        if self.at.enclosing(is_loop) is not None:
+            nest = nests.plan(self.low.layouts, [self.given[v] for v in self.inputs], self.at.results)
+            if nest is not None:
+                self.convert_numbers()
+                return list(nests.lower(self, nest))
+        return self.lower_rows()
+
+    def row(self, pointers: list[Value], still: Sequence[bool] = ()) -> Row:
+        return Row(self, pointers, still)
+
+    def lower_rows(self) -> list[Shape]:
         low, results = self.low, self.at.results
         room = MAX_OPERANDS - len(results) - len(self.inputs)
         if room < 0:
             raise InternalError(f"a fused loop of {len(self.inputs)} inputs and {len(results)} results", self.at.loc)
         self.convert_numbers()
-        args = Args(*(self.given[v] for v in self.inputs))
+        args = Args(*map(self.held, self.inputs))
         if room and len(self.inputs) < len(self.given):
             args.add("NULL")  # one stands for all numbers
         region = Block([(ITER, "it")])
@@ -85,7 +103,7 @@ class Kernel:
                 if v in self.given and dtype_of(v) is None:
                     key = self.number_key(op, v)
                     if key not in self.numbers:
-                        self.numbers[key] = self.number(op, self.given[v], *key[1:])
+                        self.numbers[key] = self.number(op, self.held(v), *key[1:])
 
     def number_key(self, op: Op, v: Value) -> tuple[Value, str, bool]:
         """(number, dtype that it joins, whether it is rounded to that dtype before it is widened to compute)"""
@@ -108,13 +126,13 @@ class Kernel:
         low, op = self.low, self.at
         n = low.expr("{0}.n", [it], INT, op, read=True)
         n.name = "n"
-        names = [*(r.name or "t" for r in op.results), *(v.name or self.given[v].name or "x" for v in self.inputs)]
+        names = [*(r.name or "t" for r in op.results), *(v.name or self.held(v).name or "x" for v in self.inputs)]
         pointers = []
         for i, v in enumerate([*op.results, *self.inputs]):
             pointers.append(low.expr(f"{{0}}.p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
             pointers[i].name = f"{names[i]}_p"
         with low.builder.at(body := Block([(INT, "k")])):
-            Row(self, pointers).elements(body.args[0])
+            self.row(pointers).elements(body.args[0])
             low.build("yield", (), (), op.loc)
         low.build("c.for", [n], (), op.loc, regions=[body])
         low.build("yield", (), (), op.loc)
@@ -145,9 +163,10 @@ class Kernel:
 
 
 class Row:
-    """The body of the loop: loads at their first use, ops in order, stores."""
+    """The body of the loop: loads at their first use, ops in order, stores. Made in front of the loop: operands that stand
+    still in it are loaded there."""
 
-    def __init__(self, kernel: Kernel, pointers: list[Value]):
+    def __init__(self, kernel: Kernel, pointers: list[Value], still: Sequence[bool]):
         self.kernel = kernel
         self.low = kernel.low
         self.at = kernel.at
@@ -155,6 +174,9 @@ class Row:
         self.held: dict[Value, Value] = {}
         self.converted: dict[tuple[Value, str], Value] = {}
         self.slots = {v: i + len(kernel.at.results) for i, v in enumerate(kernel.inputs)}
+        for v, i in self.slots.items():
+            if still and still[i]:
+                self.element(v, self.low.const(0, self.at.loc))
 
     def elements(self, k: Value) -> None:
         for op in self.kernel.ops:
@@ -188,12 +210,12 @@ class Row:
 
 def lower_single(low: Lowerer, op: Op) -> list[Shape]:
     """An elementwise op outside of a fuse: a loop of its own."""
-    return Kernel(low, op, {v: low.one(v) for v in op.operands}, [op], list(op.results)).lower()
+    return Kernel(low, op, {v: v for v in op.operands}, [op], list(op.results)).lower()
 
 
 @emitter
 def fuse(low: Lowerer, op: Op) -> Sequence[Shape]:
     body = op.regions[0]
     last = body.ops[-1]
-    given = dict(zip(body.args, low.operands(op), strict=True))
+    given = dict(zip(body.args, op.operands, strict=True))
     return Kernel(low, op, given, body.ops[:-1], list(last.operands)).lower()

@@ -1,6 +1,6 @@
 """Views that only elementwise loops and products look at stand on the C stack: no object is made, nothing is counted.
 
-    %f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f = sc_slice_here(g, 1, 0, 512, 1);
+%f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f = sc_slice_here(g, 1, 0, 512, 1);
 """
 
 from __future__ import annotations
@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from scriptc.backend_c.args import Args
 from scriptc.ir.core import Op, Value
 from scriptc.ir.ranges import known_int
+from scriptc.ir.types import TensorType
+
+MAX_RANK = 12  # SC_MAX_RANK
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -20,19 +23,31 @@ _READERS = frozenset({"fuse", "check", "linear_packed", "linear_add"})
 
 
 def _is_looked_at(value: Value) -> bool:
-    return bool(value.uses) and all(user.has("ELEMENTWISE") or user.name in _READERS for user in value.users())
+    """Whether only readers use a value, or views of it that only readers use."""
+
+    def reads(user: Op) -> bool:
+        return user.has("ELEMENTWISE") or user.name in _READERS or _is_local(user)
+
+    return bool(value.uses) and all(map(reads, value.users()))
+
+
+def _is_local(op: Op) -> bool:
+    return op.has("VIEW") and _cannot_fail(op) and _is_looked_at(op.result)
 
 
 def _cannot_fail(op: Op) -> bool:
     if op.name == "slice":
         bounds = [known_int(v) for v in op.operands[1:]]
         return None not in bounds and (bounds[2] or 0) > 0
-    return op.name == "select"  # behind its check
+    if op.name == "unsqueeze":
+        t = op.result.type
+        return isinstance(t, TensorType) and t.dims is not None and len(t.dims) <= MAX_RANK
+    return op.name in ("select", "transpose")  # the first behind its check
 
 
 def local_view(low: Lowerer, op: Op) -> Value | None:
     """The view as a variable on the stack, where it may be one."""
-    if not op.has("VIEW") or not _cannot_fail(op) or not _is_looked_at(op.result):
+    if not _is_local(op):
         return None
     args = low.schema_args(op, Args())
     made = low.build("c.view", args.operands, (op.result.type,), op.loc, fn=f"sc_{op.name}_here", args=args.text)

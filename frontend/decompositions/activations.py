@@ -10,24 +10,6 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.softmax", "Tensor.softmax", widens=True)
-def softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    x = (input if dtype is None else input.to(dtype)).contiguous()
-    if x.dim() > 0 and x.size(dim) == 0:
-        return x.clone()
-    e = torch.exp(x - torch.amax(x, dim, keepdim=True))
-    return e / torch.sum(e, dim, keepdim=True)
-
-
-@decomposes("torch.log_softmax", "Tensor.log_softmax", widens=True)
-def log_softmax(input: Tensor, dim: int, dtype: torch.dtype | None = None) -> Tensor:
-    x = (input if dtype is None else input.to(dtype)).contiguous()
-    if x.dim() > 0 and x.size(dim) == 0:
-        return x.clone()
-    shifted = x - torch.amax(x, dim, keepdim=True)
-    return shifted - torch.log(torch.sum(torch.exp(shifted), dim, keepdim=True))
-
-
 @decomposes("torch._C._nn.silu", widens=True)
 def silu(input: Tensor) -> Tensor:
     return input * torch.sigmoid(input)

@@ -72,52 +72,43 @@ def conv3d(
     return result.select(0, 0) if input.dim() == 4 else result.contiguous()
 
 
-def _transposed(
-    input: Tensor, weight: Tensor, bias: Tensor | None, stride: tuple[int, ...], padding: tuple[int, ...],
-    output_padding: tuple[int, ...], groups: int, dilation: tuple[int, ...], count: int,
+@decomposes("torch.conv_transpose1d", "torch.nn.functional.conv_transpose1d")
+def conv_transpose1d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
+    output_padding: int = 0, groups: int = 1, dilation: int = 1,
+) -> Tensor:  # fmt: skip
+    image = torch.conv_transpose2d(
+        input.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, each(padding, 1)[0]),
+        (0, each(output_padding, 1)[0]), groups, (1, each(dilation, 1)[0]),
+    )  # fmt: skip
+    return image.select(-2, 0)
+
+
+@decomposes("torch.conv_transpose3d", "torch.nn.functional.conv_transpose3d")
+def conv_transpose3d(
+    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
+    output_padding: int = 0, groups: int = 1, dilation: int = 1,
 ) -> Tensor:  # fmt: skip
     """A convolution of the input, with zeros between its elements, by the kernel backwards."""
+    count = 3
+    s, p, d, more = each(stride, count), each(padding, count), each(dilation, count), each(output_padding, count)
     x = input.unsqueeze(0) if input.dim() == count + 1 else input
-    spread = tuple((x.size(2 + i) - 1) * stride[i] + 1 for i in range(count))
+    spread = tuple((x.size(2 + i) - 1) * s[i] + 1 for i in range(count))
     wide = torch.zeros((x.size(0), x.size(1), *spread), dtype=x.dtype)
     steps = wide
     for i in range(count):
-        steps = steps.transpose(0, 2 + i)[:: stride[i]].transpose(0, 2 + i)
+        steps = steps.transpose(0, 2 + i)[:: s[i]].transpose(0, 2 + i)
     steps.copy_(x)
-    margins = tuple(dilation[i] * (weight.size(2 + i) - 1) - padding[i] for i in range(count))
-    amounts = [
-        margins[count - 1 - j // 2] + (output_padding[count - 1 - j // 2] if j % 2 == 1 else 0)
-        for j in range(2 * count)
-    ]
+    margins = tuple(d[i] * (weight.size(2 + i) - 1) - p[i] for i in range(count))
+    amounts = [margins[count - 1 - j // 2] + (more[count - 1 - j // 2] if j % 2 == 1 else 0) for j in range(2 * count)]
     wide = torch.constant_pad_nd(wide, amounts)
     kernel = torch.flip(weight, tuple(range(2, 2 + count)))
     sizes = tuple(weight.size(2 + i) for i in range(count))
     per_group = weight.size(0) // groups
     kernel = kernel.reshape(groups, per_group, weight.size(1), *sizes).transpose(1, 2)
     kernel = kernel.reshape(groups * weight.size(1), per_group, *sizes)
-    if count == 1:
-        result = torch.conv1d(wide, kernel, bias, 1, 0, dilation, groups)
-    elif count == 2:
-        result = torch.conv2d(wide, kernel, bias, 1, 0, dilation, groups)
-    else:
-        result = torch.conv3d(wide, kernel, bias, 1, 0, dilation, groups)
+    result = torch.conv3d(wide, kernel, bias, 1, 0, d, groups)
     return result.select(0, 0) if input.dim() == count + 1 else result
-
-
-def _conv_transpose(count: int) -> None:
-    @decomposes(f"torch.conv_transpose{count}d", f"torch.nn.functional.conv_transpose{count}d")
-    def conv_transpose(
-        input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int = 0,
-        output_padding: int = 0, groups: int = 1, dilation: int = 1,
-    ) -> Tensor:  # fmt: skip
-        return _transposed(
-            input, weight, bias, each(stride, count), each(padding, count), each(output_padding, count), groups,
-            each(dilation, count), count,
-        )  # fmt: skip
-
-
-for _count in (1, 2, 3):
-    _conv_transpose(_count)
 
 
 # ---- pools ----

@@ -66,11 +66,10 @@ def lstm_direction(
     x: Tensor, h: Tensor, c: Tensor, weights: list[Tensor], has_biases: bool, projected: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
     """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last h and c."""
-    from_input = F.linear(x, weights[0], weights[2] if has_biases else None)
-    bias = weights[3] if has_biases else None
+    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
     outputs = []
     for t in range(x.size(0)):
-        h, c = lstm_step(from_input[t] + F.linear(h, weights[1], bias), c)
+        h, c = lstm_step(F.linear(x[t], weights[0], bias_x) + F.linear(h, weights[1], bias_h), c)
         if projected:
             h = F.linear(h, weights[-1])
         outputs.append(h)
@@ -78,21 +77,19 @@ def lstm_direction(
 
 
 def gru_direction(x: Tensor, h: Tensor, weights: list[Tensor], has_biases: bool) -> Pair:
-    from_input = F.linear(x, weights[0], weights[2] if has_biases else None)
-    bias = weights[3] if has_biases else None
+    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
     outputs = []
     for t in range(x.size(0)):
-        h = gru_step(from_input[t], F.linear(h, weights[1], bias), h)
+        h = gru_step(F.linear(x[t], weights[0], bias_x), F.linear(h, weights[1], bias_h), h)
         outputs.append(h)
     return torch.stack(outputs), h
 
 
 def rnn_direction(x: Tensor, h: Tensor, weights: list[Tensor], has_biases: bool, relu: bool) -> Pair:
-    from_input = F.linear(x, weights[0], weights[2] if has_biases else None)
-    bias = weights[3] if has_biases else None
+    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
     outputs = []
     for t in range(x.size(0)):
-        summed = from_input[t] + F.linear(h, weights[1], bias)
+        summed = F.linear(x[t], weights[0], bias_x) + F.linear(h, weights[1], bias_h)
         h = torch.relu(summed) if relu else torch.tanh(summed)
         outputs.append(h)
     return torch.stack(outputs), h

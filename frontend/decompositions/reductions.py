@@ -50,23 +50,6 @@ def std_mean(
     return torch.sqrt(variance), mean
 
 
-@decomposes("torch.layer_norm", widens=True)
-def layer_norm(
-    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, bias: Tensor | None = None,
-    eps: float = 1e-5, cudnn_enable: bool = True,
-) -> Tensor:  # fmt: skip
-    dims = tuple(range(-len(normalized_shape), 0))
-    mean = torch.mean(input, dims, keepdim=True)
-    centred = input - mean
-    variance = torch.mean(centred * centred, dims, keepdim=True)
-    result = centred * torch.rsqrt(variance + eps)
-    if weight is not None:
-        result = result * weight
-    if bias is not None:
-        result = result + bias
-    return result
-
-
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
     x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
@@ -237,7 +220,7 @@ def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
     training: bool, momentum: float, eps: float, cudnn_enabled: bool,
 ) -> Tensor:  # fmt: skip
-    """In training the running statistics move towards those of the batch."""
+    """In training the running statistics move towards those of the batch. Half types are computed in float."""
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
     shape = (1, -1) + (1,) * (input.dim() - 2)
@@ -253,10 +236,12 @@ def batch_norm(
                 running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
     else:
         mean, variance = running_mean, running_var
-    result = (x - mean.reshape(shape)) * torch.rsqrt(variance + eps).reshape(shape)
+    mean = _wide(mean)
+    scale = torch.rsqrt(_wide(variance) + eps)
     if weight is not None:
-        result = result * weight.reshape(shape)
-    return (result if bias is None else result + bias.reshape(shape)).to(input.dtype)
+        scale = scale * weight
+    shift = -mean * scale if bias is None else bias - mean * scale
+    return (x * scale.reshape(shape) + shift.reshape(shape)).to(input.dtype)
 
 
 def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -265,20 +250,6 @@ def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> T
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got 1)")
     result = input.clone() if weight is None else input * weight[0:1]
     return result if bias is None else result + bias[0:1]
-
-
-@decomposes("torch.group_norm", widens=True)
-def group_norm(
-    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5,
-    cudnn_enabled: bool = True,
-) -> Tensor:  # fmt: skip
-    grouped = input.reshape(input.size(0), num_groups, -1)
-    variance, mean = torch.var_mean(grouped, 2, correction=0, keepdim=True)
-    result = ((grouped - mean) * torch.rsqrt(variance + eps)).reshape(input.shape)
-    shape = (1, -1) + (1,) * (input.dim() - 2)
-    if weight is not None:
-        result = result * weight.reshape(shape)
-    return result if bias is None else result + bias.reshape(shape)
 
 
 @decomposes("torch.instance_norm")

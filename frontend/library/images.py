@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.decompositions import resizing  # noqa: F401  (its op is named below)
 from scriptc.frontend.decompositions.images import same_padding
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, tensor_type
 
@@ -36,6 +38,19 @@ def conv2d(
     return r.op(
         "conv2d", input, weight, bias, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread,
         groups=r.known(groups, "groups"),
+    )  # fmt: skip
+
+
+@serves("torch.conv_transpose2d", "torch.nn.functional.conv_transpose2d")
+def conv_transpose2d(
+    r: Reader, input: AV, weight: AV, bias: AV = _NONE, stride: AV = _ONE, padding: AV = _ZERO, output_padding: AV = _ZERO,
+    groups: AV = _ONE, dilation: AV = _ONE,
+) -> AV:  # fmt: skip
+    _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
+    return r.op(
+        "conv_transpose2d", input, weight, bias, stride=pair(r, stride, "the stride"),
+        padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),
+        dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
     )  # fmt: skip
 
 
@@ -83,3 +98,8 @@ def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
 @serves("torch.mm", "Tensor.mm", "torch.bmm", "Tensor.bmm", "torch.mv", "Tensor.mv", "torch.dot", "Tensor.dot")
 def matmul(r: Reader, input: AV, other: AV) -> AV:
     return r.matmul(input, other)
+
+
+@serves("scriptc.frontend.decompositions.resizing.resample")
+def resample(r: Reader, input: AV, dim: AV, index: AV, weight: AV) -> AV:
+    return r.op("resample", input, index, weight, dim=axis(r, input, dim))

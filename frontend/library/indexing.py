@@ -106,14 +106,14 @@ def topk(r: Reader, input: AV, k: AV, dim: AV = _LAST, largest: AV = _TRUE, sort
     d = axis(r, input, dim)
     size = r.size_av(input, d) if tensor_type(input).rank else Known(1)
     r.check_that(r.compare("LtE", k, size), "RuntimeError", "selected index k out of range")
-    order = r.op("argsort", input, dim=d, descending=bool(r.known(largest, "largest")))
-    return picked(r, input, d, _first(r, order, d, _ZERO, k), torch.return_types.topk)
+    order = r.op("topk", input, k, dim=d, largest=bool(r.known(largest, "largest")))
+    return picked(r, input, d, order, torch.return_types.topk)
 
 
 @serves("torch.kthvalue", "Tensor.kthvalue")
 def kthvalue(r: Reader, input: AV, k: AV, dim: AV = _LAST, keepdim: AV = _FALSE) -> AV:
     d = axis(r, input, dim)
-    order = r.op("argsort", input, dim=d, descending=False)
+    order = r.op("topk", input, k, dim=d, largest=False)
     at = _first(r, order, d, r.binary("Sub", k, Known(1)), k)
     values, indices = r.op("gather", input, at, dim=d), at
     if tensor_type(input).rank and not r.known(keepdim, "keepdim"):

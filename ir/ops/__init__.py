@@ -8,25 +8,29 @@ from scriptc.ir.ops import (
     containers,
     contractions,
     creation,
+    dicts,
     exceptions,
     images,
     indexing,
     loops,
     memory,
+    normalisation,
     pointwise,
+    random,
     reductions,
     scalars,
     scans,
     special,
+    strings,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, containers, checks, memory, creation, pointwise,
-    special, reductions, scans, indexing, views, contractions, images,
-    loops,
+    structure, exceptions, scalars, strings, containers, dicts, checks, memory, creation, pointwise,
+    special, reductions, normalisation, scans, indexing, views, contractions, images,
+    loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

@@ -8,7 +8,8 @@ from scriptc.ir.types import PACKED, Dim, ListType, TensorType, Type
 from scriptc.ir.types import ROWS as ROWS_TYPE
 
 _PURE = frozenset({"PURE"})
-_GUARDED = frozenset({"PURE", "GUARDED"})
+_PLAIN = frozenset({"PURE", "PLAIN"})
+_GUARDED = frozenset({"PURE", "GUARDED", "PLAIN"})
 _TENSOR = frozenset({"tensor"})
 _LINEAR = Samples((((3, 5), (4, 5), (4,)), ((5,), (4, 5), (4,)), ((2, 3, 17), (33, 17), (33,)), ((0, 5), (4, 5), (4,))),
                   dtypes=("f32", "f64"))  # fmt: skip
@@ -28,7 +29,7 @@ def _matmul(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     a, b = tensor(operands[0]), tensor(operands[1])
     dtype = _same_dtype(a, b)
     if not a.dims or not b.dims:
-        raise TypeRuleError("both arguments to matmul need to be at least 1D, but they are " f"{a} and {b}")
+        raise TypeRuleError(f"both arguments to matmul need to be at least 1D, but they are {a} and {b}")
     rows: tuple[Dim, ...] = a.dims[-2:-1]
     cols: tuple[Dim, ...] = b.dims[-1:] if len(b.dims) > 1 else ()
     batch = broadcast_dims([a.dims[:-2], b.dims[:-2]])
@@ -72,21 +73,22 @@ def _linear_rows(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PURE, torch=("torch.matmul", "Tensor.matmul"),
+    OpDef("matmul", "(Tensor self, Tensor other) -> Tensor", _matmul, _PLAIN, torch=("torch.matmul", "Tensor.matmul"),
           reads=_TENSOR, check="matmul", kernel="sc_matmul", tolerance_ulp=64,
           samples=Samples((((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((2, 3, 4), (4, 5)),
                            ((2, 1, 3, 4), (5, 4, 2)), ((3, 0), (0, 2))), dtypes=("f32", "f64", "i64", "bf16"))),
-    OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PURE,
+    OpDef("linear", "(Tensor input, Tensor weight, Tensor? bias) -> Tensor", _linear, _PLAIN,
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64),
     # Tensors one behind the other along the first dim.
-    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES"}), reads=_TENSOR, ref="concat",
-          emit="concat"),
+    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES", "PLAIN"}), reads=_TENSOR,
+          ref="concat", emit="concat"),
     # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
     OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat"),
-    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them.
-    OpDef("pack_linear.kept", "(Value[] weights, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat",
-          emit="pack_kept"),
+    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them. `store` is the
+    # dtype that they are rounded to, "" that of the weights.
+    OpDef("pack_linear.kept", "(Value[] weights, *, int slot, str store='') -> Value", fixed(PACKED), _PURE,
+          reads=_TENSOR, ref="concat", emit="pack_kept"),
     # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),

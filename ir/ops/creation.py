@@ -6,7 +6,7 @@ from scriptc.ir.opdef import OpDef, Samples
 from scriptc.ir.ops.rules import Attrs, Operands, as_dim, tuple_items
 from scriptc.ir.types import TensorType, Type
 
-_FRESH = frozenset({"PURE", "ALLOCATES"})
+_FRESH = frozenset({"PURE", "ALLOCATES", "PLAIN"})
 
 
 def _sized(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:

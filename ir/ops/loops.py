@@ -28,8 +28,12 @@ ROWS = [
     OpDef("c.rows", "(Tensor[] inputs, *, str args, str[] dtypes, int last) -> Tensor[]", given, raises=True, reads=_MEMORY),
     # A view that lives in a C variable of this block, for c.rows and checks of sizes: not counted, never stored.
     OpDef("c.view", "(Value[] operands, *, str fn, str args) -> Tensor", given, _PURE),
-    # Runs its region for 0 <= k < n; iterations are independent, so that it may be vectorised.
-    OpDef("c.for", "(SymInt n) -> ()", fixed(), reads=_MEMORY, writes=_MEMORY),
+    # A new contiguous tensor whose sizes `args` lists. `over`: operands of its sizes, strides and dtype; the one that `take`
+    # says (-1: none) is released behind the next loop, and the result may be that very object.
+    OpDef("c.new", "(Value[] operands, *, str dtype, str[] sizes, int[] over, int take) -> Tensor", given, raises=True),
+    # Runs its region for 0 <= k < n; iterations are independent, so that an innermost one may be vectorised. Pointers into
+    # the `kept` objects are used in it.
+    OpDef("c.for", "(SymInt n, Value[] kept) -> ()", fixed(), reads=_MEMORY, writes=_MEMORY),
     OpDef("c.load", "(Value pointer, Value index) -> Value", given, _PURE, reads=_MEMORY),
     OpDef("c.store", "(Value pointer, Value index, Value element) -> ()", fixed(), writes=_MEMORY),
     OpDef("c.retain", "(Value object) -> ()", fixed(), writes=_MEMORY),

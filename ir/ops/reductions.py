@@ -35,7 +35,7 @@ def _row(name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float
     schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
     return OpDef(
-        name, schema, _reduce, _PURE, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
+        name, schema, _reduce, _PURE | {"PLAIN"}, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
         samples=samples, tolerance_ulp=ulp,
     )  # fmt: skip
 

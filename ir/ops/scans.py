@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples
-from scriptc.ir.ops.rules import Attrs, Operands, tensor, with_dtype
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, tensor, with_dtype
 from scriptc.ir.types import TensorType, Type
 
 _PURE = frozenset({"PURE"})
@@ -13,6 +13,13 @@ _SHAPES = (((3, 5),), ((4, 0),), ((1, 130),))
 
 def _positions(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType("i64", tensor(operands[0]).dims),)
+
+
+def _topk(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = list(tensor(operands[0]).dims or ())
+    if dims:
+        dims[attrs["dim"]] = as_dim(operands[1])
+    return (TensorType("i64", tuple(dims)),)
 
 
 def _scan(name: str, dtypes: tuple[str, ...]) -> OpDef:
@@ -33,4 +40,8 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     OpDef("argsort", "(Tensor self, int dim, bool descending) -> Tensor", _positions, _PURE, ref="argsort",
           reads=_TENSOR, kernel="sc_argsort",
           samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True), (1, False)))),
+    # Positions of the first k in the order of argsort.
+    OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest) -> Tensor", _topk, _PURE, ref="topk", reads=_TENSOR,
+          raises=True, kernel="sc_topk",
+          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0, True), (2, 1, False)))),
 ]  # fmt: skip

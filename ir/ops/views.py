@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, as_dim, elem_of, normal_dim, own_dim, tensor, tuple_items
+from scriptc.ir.ops.rules import (
+    Attrs,
+    Operands,
+    as_dim,
+    elem_of,
+    fixed,
+    given,
+    normal_dim,
+    own_dim,
+    tensor,
+    tuple_items,
+)
+from scriptc.ir.types import ROWS as ROWS_TYPE
 from scriptc.ir.types import Dim, TensorType, Type, list_of
 
 if TYPE_CHECKING:
@@ -229,6 +241,12 @@ ROWS = [
           raises=True, emit="join", samples=Samples((((3, 4), (2, 4)),), extra=((0,),))),
     OpDef("stack", "(List tensors, int dim) -> Tensor", _stack, _JOINS, ref="torch.stack", reads=_TENSOR | {"list"},
           raises=True, emit="join", samples=Samples((((3, 4), (3, 4)),), extra=((0,), (2,)))),
-    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS, ref="Tensor.repeat",
+    # What a loop appends to a list, `total` tensors, joined as it comes: in a new dim (`stack`) or along one that is there.
+    OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new"),
+    OpDef("stacked.put", "(Value stacked, Tensor item, SymInt total, *, int dim, bool stack) -> ()", fixed(),
+          reads=_TENSOR, writes=frozenset({"list"}), raises=True, ref="stacked_put", kernel="sc_stacked_put"),
+    OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
+          reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join"),
+    OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",
           reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from scriptc.ir.analysis import escapes, function_body, is_invariant, is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ranges import known_int
-from scriptc.ir.regions import is_loop, loop_of_counter, target
+from scriptc.ir.regions import is_loop, loop_of_counter, runs_to_its_end
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import ListType, TensorType
 
@@ -39,18 +39,6 @@ def _source(x: Value) -> tuple[Value, Value, int] | None:
     t = source.type
     is_row = isinstance(t, TensorType) and t.dims is not None and op.attrs["dim"] < len(t.dims) - 1
     return (source, index, op.attrs["dim"]) if is_row else None
-
-
-def _is_sure(loop: Op) -> bool:
-    """Whether each iteration of the loop reaches its end, and nothing but its range and errors end it."""
-    body = loop.regions[0]
-
-    def stays(leaving: Op) -> bool:
-        to = target(leaving)
-        inside = to is not None and to.parent is not None and body.encloses(to.parent)
-        return leaving is body.ops[-1] or inside or leaving.name in ("raise", "unreachable")
-
-    return all(map(stays, (op for op in body.walk() if op.has("TERMINATOR"))))
 
 
 def _check_of(op: Op, x: Value) -> Op | None:
@@ -84,7 +72,7 @@ def batch(op: Op, rw: Rewriter) -> bool:
     rows.name = "rows"
     new = rw.insert_before(
         op, "linear_rows", [rows, source, index, loop.operands[1], packed, bias],
-        dim=dim, step=step, sure=_is_sure(loop), features=op.attrs["features"],
+        dim=dim, step=step, sure=runs_to_its_end(loop), features=op.attrs["features"],
     )  # fmt: skip
     rw.replace(op, [new])
     if check is not None:

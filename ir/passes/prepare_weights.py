@@ -6,12 +6,15 @@
 
 The packing stands in the loop's body; licm moves it out, which is why the weight must not be made or written there.
 
-With `frozen=1` weights do not change between calls, so those that are params are packed wherever they are used, once:
+With `frozen=1` weights do not change between calls, so params and views of them are packed wherever they are used, once:
 
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
 
-A `matmul` in a loop by a matrix that the loop does not change is a linear by its transpose.
+With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
+{slot = 0, store = "bf16"}.
+
+A `matmul` by a matrix is a linear by its transpose.
 """
 
 from __future__ import annotations
@@ -20,11 +23,13 @@ from collections.abc import Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import TensorType
 
 NAME = "prepare_weights"
+STORES = ("", "bf16", "f16")  # by the pass's option
 
 
 def _place_of_packing(op: Op) -> Op | None:
@@ -46,55 +51,61 @@ def _is_packable(weight: Value) -> bool:
     return isinstance(t, TensorType) and t.dtype in ("f32", "f64") and t.dims is not None and len(t.dims) == 2
 
 
-def _use_packed(op: Op, packed: Value, rw: Rewriter) -> bool:
-    x, weight, bias = op.operands
+def _is_product(op: Op) -> bool:
+    """Whether the op multiplies by a matrix, its second operand, that can be packed: [N, K] of a linear, [K, N] of a matmul."""
+    if op.name not in ("linear", "matmul") or not _is_packable(op.operands[1]):
+        return False
+    x = op.operands[0].type
+    return isinstance(x, TensorType) and bool(x.dims)
+
+
+def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | str) -> bool:
+    """Packs the weight in front of `place`."""
+    x, weight = op.operands[:2]
+    if op.name == "matmul":
+        weight, bias = rw.insert_before(place, "transpose", [weight], dim0=0, dim1=1), rw.const_before(op, None)
+    else:
+        bias = op.operands[2]
+    packed = rw.insert_before(place, packing, [weight], hint="packed", **attrs)
     assert isinstance(weight.type, TensorType) and weight.type.dims is not None
     rows = weight.type.dims[0]
-    features = rows if isinstance(rows, int) else 0
-    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=features)])
+    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=rows if isinstance(rows, int) else 0)])
     return True
 
 
 def pack_weight(op: Op, rw: Rewriter) -> bool:
-    if op.name != "linear" or not _is_packable(op.operands[1]) or (place := _place_of_packing(op)) is None:
+    if not _is_product(op) or (place := _place_of_packing(op)) is None:
         return False
-    return _use_packed(op, rw.insert_before(place, "pack_linear", [op.operands[1]], hint="packed"), rw)
+    return _use_packed(op, place, rw, "pack_linear")
 
 
-def pack_matrix(op: Op, rw: Rewriter) -> bool:
-    if op.name != "matmul" or not _is_packable(op.operands[1]) or (place := _place_of_packing(op)) is None:
-        return False
-    x, matrix = op.operands
-    if not isinstance(x.type, TensorType) or not x.type.dims:
-        return False
-    transposed = rw.insert_before(place, "transpose", [matrix], dim0=0, dim1=1)
-    packed = rw.insert_before(place, "pack_linear", [transposed], hint="packed")
-    assert isinstance(transposed.type, TensorType) and transposed.type.dims is not None
-    rows = transposed.type.dims[0]
-    features = rows if isinstance(rows, int) else 0
-    none = rw.const_before(op, None)
-    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, none], features=features)])
-    return True
+def _view_of_param(weight: Value) -> tuple[str, ...] | None:
+    """What tells a param, or a view of one, from others; None for other tensors."""
+    made, path = weight.op, []
+    while made is not None and made.has("VIEW") and len(made.operands) == 1:
+        path.append(f"{made.name} {sorted(made.attrs.items())}")
+        made = made.operands[0].op
+    return (*path, made.attrs["name"]) if made is not None and made.name == "param" else None
 
 
-def keep_packed(module: Module) -> Rule:
+def keep_packed(module: Module, store: str) -> Rule:
     """The rule for frozen weights; a weight that the module writes is none."""
-    slots: dict[str, int] = {}
+    slots: dict[tuple[str, ...], int] = {}
     written = any("tensor" in op.defn.writes for op in module.walk())
 
     def keep_packed_weight(op: Op, rw: Rewriter) -> bool:
-        if op.name != "linear" or written or not _is_packable(op.operands[1]):
+        if written or not _is_product(op):
             return False
-        made = op.operands[1].op
-        if made is None or made.name != "param":
+        of = _view_of_param(op.operands[1])
+        if of is None:
             return False
-        slot = slots.setdefault(made.attrs["name"], len(slots))
-        packed = rw.insert_before(op, "pack_linear.kept", [op.operands[1]], hint="packed", slot=slot)
-        return _use_packed(op, packed, rw)
+        slot = slots.setdefault((op.name, *of), len(slots))
+        stored = store if tensor(op.operands[1]).dtype == "f32" else ""
+        return _use_packed(op, op, rw, "pack_linear.kept", slot=slot, store=stored)
 
     return keep_packed_weight
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    rules = [keep_packed(module)] if options.get("frozen") else []
-    return rewrite(module, [*rules, pack_weight, pack_matrix])
+    rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
+    return rewrite(module, [*rules, pack_weight])

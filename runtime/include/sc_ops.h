@@ -31,6 +31,8 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
 /* Views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
 SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index);
 SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
+SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim);
+SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
 SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
 SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
@@ -47,20 +49,52 @@ SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop,
 SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x);      /* preserve_format */
 SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x);       /* x itself, retained, when it is contiguous */
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x);            /* the same, when it has the strides of a new one or no elements */
+/* x itself, retained, when it is contiguous and has these sizes, to which it broadcasts */
+SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank);
 SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */
 SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
 SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
+/* what a loop appends `total` times, joined as it comes (sc_stacked.c) */
+SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx);
+SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
+SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
 /* along the first dim; tensors of one dtype, whose other sizes fit */
 SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
-SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
+
+/* ---- dicts and sets (sc_dict.c) ----
+ * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
+SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
+SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
+SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
+SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* another value for a key */
+SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place);
+SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
+/* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
+SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
+SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError where keys came or went */
+/* Of sets whose keys are of one kind; the order of the result is Python's. */
+SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s |= other, which may be a dict */
+SC_KERNEL int sc_set_keep(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s &= other */
+SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s -= other */
+SC_KERNEL int sc_set_flip(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s ^= other */
+SC_KERNEL sc_dict *sc_set_and(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
+SC_KERNEL sc_dict *sc_set_minus(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
+/* A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed from the slot. */
+SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill, uint64_t finger);
+SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key);
+SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() takes; the set is not empty */
 
 /* ---- elements by index (sc_index.c) ---- */
 typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
     SC_SCATTER_SET, SC_SCATTER_ADD, SC_SCATTER_PROD, SC_SCATTER_AMAX, SC_SCATTER_AMIN, SC_SCATTER_MEAN
 } sc_scatter_op;
+SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
 /* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction. */
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
@@ -71,7 +105,10 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, 
 typedef enum sc_scan_op { SC_CUMSUM, SC_CUMPROD, SC_LOGCUMSUMEXP } sc_scan_op; /* ORDER SCAN: ir/ops/scans.py */
 SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
 SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax's and cummin's indices */
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending); /* stable */
+
+/* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
+SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending);
+SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest); /* i64: of the first k, in order */
 
 /* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
 SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);
@@ -85,28 +122,38 @@ typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
 SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);     /* i64; first of equals */
 SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op);                            /* over the flattened tensor */
 
+/* ---- softmax and normalisation (sc_norm.c) ---- */
+SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* of x in dtype */
+SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
+/* weight and bias may be NULL */
+SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
+                                   const sc_tensor *bias, double eps);
+SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias,
+                                   double eps);
+
 /* ---- lists (sc_list.c): indices and bounds are Python's; slice and argsort make a new list ---- */
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
 
-/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
-SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 
-/* ---- texts with numbers (sc_text.c): formats as ir/text.py describes them ---- */
+/* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
+SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
 
 /* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 /* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
  * of the call. */
-typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
+typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; int64_t n, k; } sc_packed; /* panels: their dtype */
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot); /* once per context: w must not change */
+/* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 /* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
@@ -124,9 +171,24 @@ SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *x
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
+/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
+SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
+/* w [channels, filters of a group, kernel] */
+SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
+                                         const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
+                                         int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
+
+/* ---- random numbers (sc_random.c): fill dst; 0 or -1 ---- */
+enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL };
+SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b);
+SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high);
+SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
+SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
+SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
+SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 #endif

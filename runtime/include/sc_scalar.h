@@ -358,7 +358,10 @@ SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
 enum { SC_MAX_DEPTH = 1000 }; /* Python's default limit */
 
 SC_SCALAR int sc_enter(sc_ctx *cx) {
-    if (cx->depth >= SC_MAX_DEPTH) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!cx->depth) cx->stack = here, cx->stack_room = sc_stack_room();
+    uintptr_t used = cx->stack > here ? cx->stack - here : here - cx->stack;
+    if (cx->depth >= SC_MAX_DEPTH || used > cx->stack_room) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
     cx->depth++;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* sc_index.c - elements picked and placed by tensors of indices: gather, scatter with its reductions, nonzero. */
+/* sc_index.c - elements picked and placed by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
 #include <math.h>
 
 #include "sc_internal.h"
@@ -38,38 +38,123 @@ static int check_shapes(sc_ctx *cx, const char *what, const sc_tensor *x, int d,
     return 0;
 }
 
-static int64_t read_index(const sc_tensor *index, int64_t offset) {
-    return index->dtype == SC_I64 ? ((const int64_t *)index->data)[offset] : ((const int32_t *)index->data)[offset];
+/* Owned: index as int64. */
+static sc_tensor *wide_index(sc_ctx *cx, const sc_tensor *index) {
+    return sc_to_dtype(cx, (sc_tensor *)index, SC_I64);
 }
 
-static int check_index(sc_ctx *cx, int64_t i, int d, int64_t n) {
-    if (i >= 0 && i < n) return 0;
-    return sc_raise(cx, "RuntimeError", "index %lld is out of bounds for dimension %d with size %lld", (long long)i, d,
-                    (long long)n);
+/* All of n indices at once; the first that is wrong is looked for when one is. */
+static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t n, int d, int64_t limit) {
+    bool bad = false;
+    if (step == 0) n = n > 0;
+    if (step == 1)
+        for (int64_t j = 0; j < n; j++) bad |= (uint64_t)index[j] >= (uint64_t)limit;
+    else
+        for (int64_t j = 0; j < n; j++) bad |= (uint64_t)index[j * step] >= (uint64_t)limit;
+    if (!bad) return 0;
+    while ((uint64_t)*index < (uint64_t)limit) index += step;
+    return sc_raise(cx, "RuntimeError", "index %lld is out of bounds for dimension %d with size %lld", (long long)*index, d,
+                    (long long)limit);
 }
 
-/* Walks over index's elements: `at[k]` is the offset in operand k, whose stride is 0 along d where that is indexed. */
+/* Walks over index's rows along its last dim: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
+ * dim d of the operand that is indexed. */
 typedef struct places {
-    const sc_tensor *index;
-    int64_t at[3], stride[3][SC_MAX_RANK], position[SC_MAX_RANK];
+    int rank;
+    int64_t n, at[3], step[3], size[SC_MAX_RANK], stride[3][SC_MAX_RANK], position[SC_MAX_RANK];
 } places;
 
 static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, const sc_tensor *b, int d, int indexed) {
     const sc_tensor *all[3] = {index, a, b};
     memset(p, 0, sizeof *p);
-    p->index = index;
+    p->rank = rank_of(index) - 1;
+    p->n = size_of(index, p->rank);
     for (int o = 0; o < 3; o++)
-        for (int k = 0; k < rank_of(index); k++) p->stride[o][k] = all[o] && !(o == indexed && k == d) ? stride_of(all[o], k) : 0;
+        for (int k = 0; k <= p->rank; k++) {
+            int64_t stride = all[o] && !(o == indexed && k == d) ? stride_of(all[o], k) : 0;
+            if (k < p->rank) p->stride[o][k] = stride, p->size[k] = size_of(index, k);
+            else p->step[o] = stride;
+        }
 }
 
 static bool places_next(places *p) {
-    for (int k = rank_of(p->index); k-- > 0;) {
+    for (int k = p->rank; k-- > 0;) {
         for (int o = 0; o < 3; o++) p->at[o] += p->stride[o][k];
-        if (++p->position[k] < size_of(p->index, k)) return true;
+        if (++p->position[k] < p->size[k]) return true;
         for (int o = 0; o < 3; o++) p->at[o] -= p->stride[o][k] * p->position[k];
         p->position[k] = 0;
     }
     return false;
+}
+
+/* ---- rows of elements, by their size or type ---- */
+
+#define T uint8_t
+#define N(name) name##_1
+#include "sc_index_rows.inc"
+#define T uint16_t
+#define N(name) name##_2
+#include "sc_index_rows.inc"
+#define T uint32_t
+#define N(name) name##_4
+#include "sc_index_rows.inc"
+#define T uint64_t
+#define N(name) name##_8
+#include "sc_index_rows.inc"
+#define T float
+#define N(name) name##_f32
+#include "sc_index_rows.inc"
+#define T double
+#define N(name) name##_f64
+#include "sc_index_rows.inc"
+
+static void pick_row(size_t bytes, void *to, const void *from, int64_t from_step, int64_t step, const int64_t *index,
+                     int64_t index_step, int64_t n) {
+    switch (bytes) {
+    case 1: pick_1(to, from, from_step, step, index, index_step, n); break;
+    case 2: pick_2(to, from, from_step, step, index, index_step, n); break;
+    case 4: pick_4(to, from, from_step, step, index, index_step, n); break;
+    default: pick_8(to, from, from_step, step, index, index_step, n);
+    }
+}
+
+static void put_row(size_t bytes, void *to, int64_t to_step, int64_t step, const int64_t *index, int64_t index_step,
+                    const void *from, int64_t from_step, int64_t n) {
+    switch (bytes) {
+    case 1: put_1(to, to_step, step, index, index_step, from, from_step, n); break;
+    case 2: put_2(to, to_step, step, index, index_step, from, from_step, n); break;
+    case 4: put_4(to, to_step, step, index, index_step, from, from_step, n); break;
+    default: put_8(to, to_step, step, index, index_step, from, from_step, n);
+    }
+}
+
+/* Whether there is a loop for sums of the dtype; integers wrap. */
+static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const int64_t *index, int64_t index_step, const void *from,
+                    int64_t from_step, int64_t n) {
+    switch (dtype) {
+    case SC_F32: add_f32(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_F64: add_f64(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_I64: add_8(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_I32: add_4(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_I16: add_2(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_I8: case SC_U8: add_1(to, to_step, step, index, index_step, from, from_step, n); return true;
+    default: return false;
+    }
+}
+
+/* ---- gather ---- */
+
+static int gather_into(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
+    size_t bytes = sc_dtype_size(x->dtype);
+    places p;
+    places_begin(&p, index, x, out, d, 1);
+    do {
+        const int64_t *row = (const int64_t *)index->data + p.at[0];
+        if (check_indices(cx, row, p.step[0], p.n, d, size_of(x, d))) return -1;
+        pick_row(bytes, (char *)out->data + (size_t)p.at[2] * bytes, (const char *)x->data + p.at[1] * (int64_t)bytes, p.step[1],
+                 stride_of(x, d), row, p.step[0], p.n);
+    } while (places_next(&p));
+    return 0;
 }
 
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index) {
@@ -77,18 +162,104 @@ SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, cons
     if (d < 0 || check_shapes(cx, "gather", x, d, index, NULL)) return NULL;
     sc_tensor *out = sc_empty(cx, x->dtype, index->rank, index->size);
     if (!out || out->numel == 0) return out;
-    size_t bytes = sc_dtype_size(x->dtype);
-    int64_t n = size_of(x, d), step = stride_of(x, d);
-    places p;
-    places_begin(&p, index, x, out, d, 1);
-    do {
-        int64_t i = read_index(index, p.at[0]);
-        if (check_index(cx, i, d, n)) {
-            sc_release(cx, out);
-            return NULL;
-        }
-        memcpy((char *)out->data + (size_t)p.at[2] * bytes, (const char *)x->data + (p.at[1] + i * step) * (int64_t)bytes, bytes);
-    } while (places_next(&p));
+    sc_tensor *wide = wide_index(cx, index);
+    if (!wide || gather_into(cx, x, d, wide, out)) {
+        sc_release(cx, out);
+        out = NULL;
+    }
+    sc_release(cx, wide);
+    return out;
+}
+
+/* ---- index_select ---- */
+
+static int check_position_type(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index) {
+    if (index->rank > 1) return sc_raise(cx, "IndexError", "index_select(): Index is supposed to be a vector");
+    if (index->dtype != SC_I64 && index->dtype != SC_I32)
+        return sc_raise(cx, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index");
+    if (x->rank == 0 && index->numel != 1)
+        return sc_raise(cx, "RuntimeError", "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
+                        (long long)index->numel);
+    return 0;
+}
+
+static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t *index, int64_t count) {
+    int64_t n = size_of(x, d);
+    if (n == 0 && count) return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
+    for (int64_t i = 0; i < count; i++) {
+        int64_t k = index[i];
+        if (k >= 0 && k < n) continue;
+        if (x->rank > 1 && (d == 1 || x->numel == 0)) /* the words depend on which kernel eager takes */
+            return sc_raise(cx, "RuntimeError", "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)k,
+                            (long long)n);
+        return sc_raise(cx, "IndexError", "index out of range in self");
+    }
+    return 0;
+}
+
+/* How many indices from the first of n on count up by one: what they name stands together. */
+static int64_t run_length(const int64_t *index, int64_t n) {
+    int64_t i = 1;
+    while (i < n && index[i] == index[0] + i) i++;
+    return i;
+}
+
+static int64_t count_runs(const int64_t *index, int64_t n) {
+    int64_t runs = 1;
+    for (int64_t i = 1; i < n; i++) runs += index[i] != index[i - 1] + 1;
+    return runs;
+}
+
+/* x is contiguous. */
+static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
+    size_t item = sc_dtype_size(x->dtype);
+    int64_t n = size_of(x, d), count = size_of(out, d), inner = 1;
+    for (int k = d + 1; k < x->rank; k++) inner *= x->size[k];
+    size_t bytes = item * (size_t)inner;
+    const char *from = x->data;
+    char *to = out->data;
+    bool single = inner == 1 && count_runs(index, count) * 32 > count;
+    for (int64_t r = out->numel / (count * inner); r > 0; r--, from += (size_t)n * bytes) {
+        if (single) {
+            pick_row(item, to, from, 0, 1, index, 1, count);
+            to += (size_t)count * item;
+        } else
+            for (int64_t i = 0, run; i < count; i += run, to += (size_t)run * bytes) {
+                run = run_length(index + i, count - i);
+                __builtin_prefetch(from + (size_t)index[i + 4 < count ? i + 4 : i] * bytes);
+                memcpy(to, from + (size_t)index[i] * bytes, (size_t)run * bytes);
+            }
+    }
+}
+
+static int select_views(sc_ctx *cx, const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
+    for (int64_t i = 0; i < out->size[d]; i++) {
+        sc_tensor *to = sc_select(cx, out, d, i), *from = to ? sc_select(cx, x, d, index[i]) : NULL;
+        int failed = !from || sc_copy_into(cx, to, from);
+        sc_release(cx, to);
+        sc_release(cx, from);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0 || check_position_type(cx, x, index)) return NULL;
+    sc_tensor *wide = wide_index(cx, index), *flat = wide ? sc_contiguous(cx, wide) : NULL, *out = NULL;
+    sc_release(cx, wide);
+    if (flat && check_positions(cx, x, d, flat->data, flat->numel) == 0) {
+        int64_t size[SC_MAX_RANK];
+        memcpy(size, x->size, sizeof size);
+        if (x->rank) size[d] = index->numel;
+        out = sc_empty(cx, x->dtype, x->rank, size);
+    }
+    if (out && out->numel && sc_is_contiguous(x)) select_rows(x, d, flat->data, out);
+    else if (out && out->numel && select_views(cx, x, d, flat->data, out)) {
+        sc_release(cx, out);
+        out = NULL;
+    }
+    sc_release(cx, flat);
     return out;
 }
 
@@ -158,21 +329,34 @@ static void divide_place(char *at, int dtype, int64_t count) {
     }
 }
 
+/* One row of scatter_places, element by element, for what has no loop of its own. */
+static void combine_row(sc_tensor *out, int64_t step, const places *p, const int64_t *index, const char *from, int op,
+                        int64_t *count) {
+    int64_t bytes = (int64_t)sc_dtype_size(out->dtype);
+    for (int64_t j = 0; j < p->n; j++) {
+        int64_t place = p->at[1] + j * p->step[1] + index[j * p->step[0]] * step;
+        char *to = (char *)out->data + place * bytes;
+        const char *value = from + j * p->step[2] * bytes;
+        if (count && count[place]++ == 0) reset_place(to, out->dtype, op);
+        if (op == SC_SCATTER_SET) memcpy(to, value, (size_t)bytes);
+        else combine_place(to, value, out->dtype, op);
+    }
+}
+
 /* Writes src into out, which is contiguous. count: how much came to each place, where that is needed, else NULL. */
 static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, int64_t *count) {
-    size_t bytes = sc_dtype_size(out->dtype);
-    int64_t n = size_of(out, d), step = stride_of(out, d);
+    int64_t bytes = (int64_t)sc_dtype_size(out->dtype), step = stride_of(out, d);
     places p;
     places_begin(&p, index, out, src, d, 1);
     do {
-        int64_t i = read_index(index, p.at[0]);
-        if (check_index(cx, i, d, n)) return -1;
-        int64_t place = p.at[1] + i * step;
-        char *to = (char *)out->data + (size_t)place * bytes;
-        const char *from = (const char *)src->data + p.at[2] * (int64_t)bytes;
-        if (count && count[place]++ == 0) reset_place(to, out->dtype, op);
-        if (op == SC_SCATTER_SET) memcpy(to, from, bytes);
-        else combine_place(to, from, out->dtype, op);
+        const int64_t *row = (const int64_t *)index->data + p.at[0];
+        if (check_indices(cx, row, p.step[0], p.n, d, size_of(out, d))) return -1;
+        char *to = (char *)out->data + p.at[1] * bytes;
+        const char *from = (const char *)src->data + p.at[2] * bytes;
+        if (op == SC_SCATTER_SET && !count)
+            put_row((size_t)bytes, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n);
+        else if (op != SC_SCATTER_ADD || count || !add_row(out->dtype, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n))
+            combine_row(out, step, &p, row, from, op, count);
     } while (places_next(&p));
     return 0;
 }
@@ -199,9 +383,13 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
     if (!out) return NULL;
     bool counted = op != SC_SCATTER_SET && (op == SC_SCATTER_MEAN || !include_self);
     int failed = sc_copy_into(cx, out, x);
-    if (!failed && index->numel)
-        failed = counted ? scatter_counted(cx, out, d, index, src, (int)op, include_self)
-                         : scatter_places(cx, out, d, index, src, (int)op, NULL);
+    if (!failed && index->numel) {
+        sc_tensor *wide = wide_index(cx, index);
+        failed = !wide                 ? -1
+                 : counted             ? scatter_counted(cx, out, d, wide, src, (int)op, include_self)
+                                       : scatter_places(cx, out, d, wide, src, (int)op, NULL);
+        sc_release(cx, wide);
+    }
     if (!failed) return out;
     sc_release(cx, out);
     return NULL;

@@ -1,4 +1,4 @@
-/* sc_join.c - cat, stack and index_select: tensors put together from parts along one dimension. */
+/* sc_join.c - cat and stack: tensors put together from parts along one dimension. */
 #include "sc_internal.h"
 
 /* What eager's suggest_memory_format says: do t's strides suggest NHWC (rank 4) or NDHWC (rank 5)? */
@@ -77,8 +77,12 @@ static void cat_rows(const sc_list *l, sc_tensor *out, int d) {
     for (int64_t i = 0; i < l->len; i++) {
         const sc_tensor *t = l->items[i].t;
         if (t->numel == 0) continue;
-        size_t bytes = inner * (size_t)t->size[d];
-        for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
+        size_t bytes = inner * (size_t)t->size[d], item = sc_dtype_size(out->dtype);
+        if (bytes <= 4 * item) /* columns rather than rows */
+            for (size_t e = 0; e < bytes; e += item)
+                sc_move_row(item, to + e, (int64_t)(pitch / item), (const char *)t->data + e, (int64_t)(bytes / item), outer);
+        else
+            for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
         to += bytes;
     }
 }
@@ -179,70 +183,5 @@ SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, i
     size[d] = tensors->len;
     sc_tensor *out = sc_view(cx, flat, size, first->rank + 1);
     sc_release(cx, flat);
-    return out;
-}
-
-/* ---- index_select ---- */
-
-static inline int64_t index_at(const sc_tensor *index, int64_t i) {
-    int64_t at = index->rank ? i * index->stride[0] : 0;
-    return index->dtype == SC_I64 ? ((const int64_t *)index->data)[at] : ((const int32_t *)index->data)[at];
-}
-
-static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index) {
-    if (index->rank > 1) return sc_raise(cx, "IndexError", "index_select(): Index is supposed to be a vector");
-    if (index->dtype != SC_I64 && index->dtype != SC_I32)
-        return sc_raise(cx, "RuntimeError", "index_select(): Expected dtype int32 or int64 for index");
-    if (x->rank == 0 && index->numel != 1)
-        return sc_raise(cx, "RuntimeError", "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
-                        (long long)index->numel);
-    int64_t n = x->rank ? x->size[d] : 1;
-    if (n == 0 && index->numel) return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
-    for (int64_t i = 0; i < index->numel; i++) {
-        int64_t k = index_at(index, i);
-        if (k >= 0 && k < n) continue;
-        if (x->rank > 1 && (d == 1 || x->numel == 0)) /* the words depend on which kernel eager takes */
-            return sc_raise(cx, "RuntimeError", "INDICES element is out of DATA bounds, id=%lld axis_dim=%lld", (long long)k,
-                            (long long)n);
-        return sc_raise(cx, "IndexError", "index out of range in self");
-    }
-    return 0;
-}
-
-static void gather_rows(const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
-    size_t bytes = sc_dtype_size(x->dtype) * (size_t)elements_after(x->size, d, x->rank);
-    size_t pitch = bytes * (size_t)(x->rank ? x->size[d] : 1);
-    int64_t outer = (int64_t)(sc_dtype_size(x->dtype) * (size_t)x->numel / pitch);
-    char *to = out->data;
-    for (int64_t r = 0; r < outer; r++)
-        for (int64_t i = 0; i < index->numel; i++, to += bytes)
-            memcpy(to, (const char *)x->data + (size_t)r * pitch + (size_t)index_at(index, i) * bytes, bytes);
-}
-
-static int gather_views(sc_ctx *cx, const sc_tensor *x, int d, const sc_tensor *index, sc_tensor *out) {
-    for (int64_t i = 0; i < index->numel; i++) {
-        sc_tensor *to = sc_select(cx, out, d, i), *from = to ? sc_select(cx, x, d, index_at(index, i)) : NULL;
-        int failed = !from || sc_copy_into(cx, to, from);
-        sc_release(cx, to);
-        sc_release(cx, from);
-        if (failed) return -1;
-    }
-    return 0;
-}
-
-SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index) {
-    int d = sc_wrap_dim(cx, dim, x->rank);
-    if (d < 0 || check_positions(cx, x, d, index)) return NULL;
-    int64_t size[SC_MAX_RANK];
-    memcpy(size, x->size, sizeof size);
-    if (x->rank) size[d] = index->numel;
-    sc_tensor *out = sc_empty(cx, x->dtype, x->rank, size);
-    if (!out || out->numel == 0) return out;
-    if (sc_is_contiguous(x)) {
-        gather_rows(x, d, index, out);
-    } else if (gather_views(cx, x, d, index, out)) {
-        sc_release(cx, out);
-        return NULL;
-    }
     return out;
 }

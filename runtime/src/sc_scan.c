@@ -1,5 +1,5 @@
-/* sc_scan.c - along one dim: running sums, products and extremes, and the order of sorting. Each line is brought to double or
- * int64, worked on in one piece, and written back. */
+/* sc_scan.c - along one dim: running sums, products and extremes. float, double and int64 have loops over several lines at once;
+ * lines of other types are brought to double or int64, worked on in one piece, and written back. */
 #include <math.h>
 
 #include "sc_internal.h"
@@ -25,6 +25,24 @@ static sc_tensor *plain(sc_ctx *cx, const sc_tensor *x, int dtype) {
     return flat;
 }
 
+enum { SCAN_LINES = 8, SCAN_COLUMNS = 128 };
+
+#define T float
+#define W double
+#define IS_NAN isnan
+#define N(name) scan_##name##_f32
+#include "sc_scan_tile.inc"
+#define T double
+#define W double
+#define IS_NAN isnan
+#define N(name) scan_##name##_f64
+#include "sc_scan_tile.inc"
+#define T int64_t
+#define W uint64_t /* wraps */
+#define IS_NAN(x) false
+#define N(name) scan_##name##_i64
+#include "sc_scan_tile.inc"
+
 static double log_add(double a, double b) {
     if (a == b && isinf(a)) return a;
     double high = a > b ? a : b, low = a > b ? b : a;
@@ -43,6 +61,14 @@ static void scan_ints(int op, int64_t *v, int64_t n) {
     }
 }
 
+/* Whether there are loops for the dtype. */
+static bool scan_typed(const lines *l, bool product, int dtype, const void *x, void *out) {
+    if (dtype == SC_F32) scan_lines_f32(l->count, l->n, l->inner, product, x, out);
+    else if (dtype == SC_F64) scan_lines_f64(l->count, l->n, l->inner, product, x, out);
+    else if (dtype == SC_I64) scan_lines_i64(l->count, l->n, l->inner, product, x, out);
+    return dtype == SC_F32 || dtype == SC_F64 || dtype == SC_I64;
+}
+
 SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
@@ -52,7 +78,8 @@ SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t
     const int64_t length[1] = {l.n};
     sc_tensor *line = out ? sc_empty(cx, wide, 1, length) : NULL;
     size_t bytes = sc_dtype_size(dtype);
-    for (int64_t i = 0; line && i < l.count; i++) {
+    bool typed = line && op != SC_LOGCUMSUMEXP && scan_typed(&l, op == SC_CUMPROD, dtype, in->data, out->data);
+    for (int64_t i = 0; line && !typed && i < l.count; i++) {
         int64_t at = lines_begin(&l, i) * (int64_t)bytes;
         sc_convert_row(line->data, wide, 1, (char *)in->data + at, dtype, l.inner, l.n);
         if (wide == SC_F64) scan_floats((int)op, line->data, l.n);
@@ -68,105 +95,18 @@ SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t
     return out;
 }
 
-/* Where the running extreme stands: the latest of equals, and a NaN once there is one. */
-static void positions_floats(bool largest, const double *v, int64_t n, int64_t *to) {
-    for (int64_t i = 0, best = 0; i < n; i++) {
-        if (isnan(v[i]) || (!isnan(v[best]) && (largest ? v[i] >= v[best] : v[i] <= v[best]))) best = i;
-        to[i] = best;
-    }
-}
-
-static void positions_ints(bool largest, const int64_t *v, int64_t n, int64_t *to) {
-    for (int64_t i = 0, best = 0; i < n; i++) {
-        if (largest ? v[i] >= v[best] : v[i] <= v[best]) best = i;
-        to[i] = best;
-    }
-}
-
-/* ---- sorting ---- */
-
-static bool less_float(double a, double b) { /* NaN is the largest */
-    return a < b || (isnan(b) && !isnan(a));
-}
-
-/* Whether the element at j goes in front of the one at i, which stands before it. */
-static bool goes_first(const sc_tensor *line, bool descending, int64_t i, int64_t j) {
-    if (line->dtype == SC_I64) {
-        const int64_t *v = line->data;
-        return descending ? v[j] > v[i] : v[j] < v[i];
-    }
-    const double *v = line->data;
-    return descending ? less_float(v[i], v[j]) : less_float(v[j], v[i]);
-}
-
-/* Stable merge sort from the bottom; order[0..n) in, sorted in the array that is returned. */
-static int64_t *merge_sort(const sc_tensor *line, bool descending, int64_t *order, int64_t *spare, int64_t n) {
-    for (int64_t width = 1; width < n; width *= 2) {
-        for (int64_t low = 0; low < n; low += 2 * width) {
-            int64_t middle = low + width < n ? low + width : n, high = low + 2 * width < n ? low + 2 * width : n;
-            int64_t a = low, b = middle;
-            for (int64_t k = low; k < high; k++) {
-                bool second = a == middle || (b < high && goes_first(line, descending, order[a], order[b]));
-                spare[k] = second ? order[b++] : order[a++];
-            }
-        }
-        int64_t *swap = order;
-        order = spare;
-        spare = swap;
-    }
-    return order;
-}
-
-static const int64_t *sorted_order(const sc_tensor *line, bool descending, int64_t *work, int64_t n) {
-    for (int64_t i = 0; i < n; i++) work[i] = i;
-    return merge_sort(line, descending, work, work + n, n);
-}
-
-static const int64_t *running_extreme(const sc_tensor *line, bool largest, int64_t *work, int64_t n) {
-    if (line->dtype == SC_F64) positions_floats(largest, line->data, n, work);
-    else positions_ints(largest, line->data, n, work);
-    return work;
-}
-
-typedef const int64_t *line_positions(const sc_tensor *line, bool flag, int64_t *work, int64_t n);
-
-/* For each line the positions that a function finds. */
-static sc_tensor *positions(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool flag, line_positions *find) {
+SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
-    int wide = sc_is_float(x->dtype) ? SC_F64 : SC_I64;
+    int wide = !sc_is_float(x->dtype) ? SC_I64 : x->dtype == SC_F64 ? SC_F64 : SC_F32;
+    sc_tensor *in = plain(cx, x, wide), *out = in ? sc_empty(cx, SC_I64, x->rank, x->size) : NULL;
     lines l = lines_along(x, d);
-    const int64_t length[1] = {l.n}, twice[1] = {2 * l.n};
-    sc_tensor *in = plain(cx, x, x->dtype), *out = in ? sc_empty(cx, SC_I64, x->rank, x->size) : NULL;
-    sc_tensor *line = out ? sc_empty(cx, wide, 1, length) : NULL, *work = line ? sc_empty(cx, SC_I64, 1, twice) : NULL;
-    size_t bytes = sc_dtype_size(x->dtype);
-    for (int64_t i = 0; work && i < l.count; i++) {
-        int64_t at = lines_begin(&l, i);
-        sc_convert_row(line->data, wide, 1, (char *)in->data + (size_t)at * bytes, x->dtype, l.inner, l.n);
-        const int64_t *found = find(line, flag, work->data, l.n);
-        for (int64_t k = 0; k < l.n; k++) ((int64_t *)out->data)[at + k * l.inner] = found[k];
+    for (int64_t i = 0; out && i < l.count; i++) {
+        int64_t at = lines_begin(&l, i), *to = (int64_t *)out->data + at;
+        if (wide == SC_F32) scan_positions_f32(largest, l.n, l.inner, (const float *)in->data + at, to);
+        else if (wide == SC_F64) scan_positions_f64(largest, l.n, l.inner, (const double *)in->data + at, to);
+        else scan_positions_i64(largest, l.n, l.inner, (const int64_t *)in->data + at, to);
     }
-    if (!work) {
-        sc_release(cx, out);
-        out = NULL;
-    }
-    sc_release(cx, work);
-    sc_release(cx, line);
     sc_release(cx, in);
     return out;
-}
-
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending) {
-    sc_tensor *order = positions(cx, x, dim, descending, sorted_order);
-    if (!order || sc_is_contiguous(x)) return order;
-    sc_tensor *like = sc_empty_like(cx, x, SC_I64); /* in x's strides, as in eager */
-    int failed = !like || sc_copy_into(cx, like, order);
-    sc_release(cx, order);
-    if (!failed) return like;
-    sc_release(cx, like);
-    return NULL;
-}
-
-SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest) {
-    return positions(cx, x, dim, largest, running_extreme);
 }

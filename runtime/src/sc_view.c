@@ -77,6 +77,27 @@ SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start
     return t;
 }
 
+SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim) {
+    if (dim < 0) dim += x->rank + 1;
+    sc_tensor t = view_here(x, 0, x->rank + 1);
+    t.numel = x->numel;
+    for (int i = 0; i <= x->rank; i++) {
+        t.size[i] = i == dim ? 1 : x->size[i - (i > dim)];
+        t.stride[i] = i != dim ? x->stride[i - (i > dim)] : i < x->rank ? x->size[i] * x->stride[i] : 1;
+    }
+    return t;
+}
+
+SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1) {
+    sc_tensor t = view_here(x, 0, x->rank);
+    t.numel = x->numel;
+    for (int i = 0; i < x->rank; i++) {
+        int64_t from = i == d0 ? d1 : i == d1 ? d0 : i;
+        t.size[i] = x->size[from], t.stride[i] = x->stride[from];
+    }
+    return t;
+}
+
 SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length) {
     if (x->rank == 0) {
         sc_raise(cx, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.");

@@ -93,7 +93,10 @@ def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
         dispatcher = Dispatcher(function, Options(optimize=optimize))
         try:
             given = copy.deepcopy(arguments(seed)[0])
-            read[seed] = dispatcher, translate(dispatcher.target, dispatcher.target.bind(given.args, {}), dispatcher.options)
+            read[seed] = (
+                dispatcher,
+                translate(dispatcher.target, dispatcher.target.bind(given.args, {}), dispatcher.options),
+            )
         except scriptc.CompileError as e:
             tally.refused[e.diagnostics[0].message] += 1
         except Exception as e:
@@ -107,7 +110,7 @@ def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
     library = build_library(emit_program(whole).source, "fuzz", optimize=optimize, debug=False)
     for seed, (dispatcher, translated) in read.items():
         entry = whole.entries.index(translated.entry.module.entries[0])
-        dispatcher.callable.add_variant(replace(dispatcher._spec(Variant(translated, library)), entry=entry))
+        dispatcher.callable.add_variant(replace(dispatcher.spec(Variant(translated, library)), entry=entry))
         try:
             calls(seed, made[seed][0], dispatcher.call, tally)
         except Exception as e:

@@ -222,7 +222,13 @@ class Generator:
         self.emit(depth, f"def {name}({', '.join(f'a{i}' for i in range(len(kinds)))}):")
         loops, self.loops, counters = self.loops, [], set(self.counters)
         self.counters |= {n for n in inner if not n.startswith("a")}  # variables outside are read alone
-        if self.chance(0.5):
+        if kinds[0] == INT and self.chance(0.5):  # calls itself, a few times
+            self.emit(depth + 1, "if a0 <= 0 or a0 > 5:")
+            self.emit(depth + 2, f"return {self.expr(result, inner)}")
+            rest = "".join(f", {self.expr(k, inner)}" for k in kinds[1:])
+            self.emit(depth + 1, f"r = {name}(a0 - 1{rest})")
+            inner["r"] = result
+        elif self.chance(0.5):
             self.emit(depth + 1, f"if {self.expr(BOOL, inner)}:")
             self.emit(depth + 2, f"return {self.expr(result, inner)}")
         self.emit(depth + 1, f"return {self.expr(result, inner)}")
@@ -231,19 +237,33 @@ class Generator:
         return True
 
     def handled(self, env: dict[str, str], depth: int) -> bool:
+        """A `try`; its handlers and its `finally` read what the body has made of names that were there before."""
         self.emit(depth, "try:")
         inner = dict(env)
         self.block(inner, depth + 1)
+        if self.chance(0.3):
+            self.emit(depth + 1, self.rng.choice([
+                f"raise {self.rng.choice(['KeyError', 'ValueError', 'RuntimeError'])}({self.expr(INT, env)})",
+                f"assert {self.expr(BOOL, env)}", f"{self.expr(INTS, env)}[{self.small(env)}]",
+            ]))  # fmt: skip
+        kept = {n: k for n, k in env.items() if inner.get(n) == k}  # of the same kind wherever the body is left
         ends = [inner]
-        caught = self.rng.choice(["IndexError", "ZeroDivisionError", "(ValueError, RuntimeError)", "Exception", "LookupError"])
-        self.emit(depth, f"except {caught}:")
-        inner = dict(env)
-        self.block(inner, depth + 1)
-        ends.append(inner)
-        if self.chance(0.2):
+        for _ in range(self.rng.choice([0, 1, 1, 2])):
+            several = self.rng.choice(["(ValueError, RuntimeError)", "(LookupError, AssertionError)"])
+            caught = self.rng.choice(["IndexError", "ZeroDivisionError", "Exception", several])
+            self.emit(depth, f"except {caught} as e:")
+            handler = dict(kept)
+            self.block(handler, depth + 1)
+            if self.chance(0.2):
+                self.emit(depth + 1, self.rng.choice(["raise", "raise e", 'raise RuntimeError(f"again: {e}") from e']))
+            else:
+                ends.append(handler)
+        if len(ends) > 1 and self.chance(0.2):
+            self.emit(depth, "else:")
+            self.block(inner, depth + 1)
+        if len(ends) == 1 or self.chance(0.3):
             self.emit(depth, "finally:")
-            last = dict(env)
-            self.block(last, depth + 1)
+            self.block(dict(kept), depth + 1)
         self.meet(env, ends)
         return True
 

@@ -557,3 +557,20 @@ def generator_as_manager(n):
             raise ValueError("passed on")
         total += 10
     return log, y, total
+
+
+@cases([2, 3], [0], [0, 0, 0, 5])
+def shared_variable_and_recursion(xs):
+    def safe(i):
+        nonlocal count
+        count += 1
+        try:
+            return 6 // xs[i]
+        except (IndexError, ZeroDivisionError):
+            count += 10
+            return safe(i - 1) if i > 0 else -1
+        finally:
+            count += 100
+
+    count = 0
+    return safe(3), count

@@ -363,3 +363,75 @@ def smooth(x, h):
 @cases(torch.arange(6.0).reshape(3, 2), torch.ones(1, 2))
 def state_that_begins_as_none(x):
     return smooth(x, None)
+
+
+def counted(totals, n):
+    if n == 0:
+        return totals
+    totals.calls += 1
+    totals.sum = totals.sum * 0.5 + n
+    return counted(totals, n - 1)
+
+
+@cases(0, 1, 4)
+def object_returned(n):
+    totals = Totals()
+    again = counted(totals, n)
+    return again.calls, totals.sum, again is totals
+
+
+def drained(d, n):
+    if n == 0:
+        return d["a"]
+    d["a"] = d["a"] + n
+    return drained(d, n - 1)
+
+
+@cases(0, 3)
+def dict_changed_by_the_callee(n):
+    d = {"a": 1, "b": torch.ones(2)}
+    return drained(d, n), d["a"], d["b"]
+
+
+def listed(n, found=None):
+    if found is None:
+        found = [n]
+    if n == 0:
+        return found
+    found.append(n)
+    return listed(n - 1, found)
+
+
+@cases(0, 3)
+def default_that_is_none(n):
+    return listed(n)
+
+
+@cases((torch.arange(6.0).reshape(2, 3), 0), (torch.arange(6.0).reshape(2, 3), 3))
+def left_through_finally(x, n):
+    log = [n]
+
+    def go(y, k):
+        if k == 0:
+            return y[5]
+        try:
+            return go(y * 2, k - 1)
+        finally:
+            log.append(k)
+
+    try:
+        return go(x, n), log
+    except IndexError:
+        return x, log
+
+
+def of_several_kinds(n):
+    if n < 3:
+        return [None, 1, 2.5][n] if n != 0 else None
+    return of_several_kinds(n - 3)
+
+
+@cases(0, 1, 2, 9, 10, 11)
+def results_of_several_kinds(n):
+    r = of_several_kinds(n)
+    return -1 if r is None else r

@@ -271,3 +271,18 @@ def raising(n):
     if n == 1:
         raise RuntimeError("one")
     return n
+
+
+@cases(0, 1, 5)
+def nonlocal_behind_joins(n):
+    count = 0
+
+    def step(k):
+        nonlocal count
+        if k > 2:
+            count += 1
+        for _ in range(k):
+            count += 10
+        return count
+
+    return step(n) + step(n + 1), count

@@ -97,6 +97,45 @@ def truth(x):
     return -x
 
 
+class Own(ValueError):
+    pass
+
+
+def not_caught(xs):
+    try:
+        return xs[0] / xs[9]  # not caught
+    except ValueError:
+        return xs[0]
+
+
+def raised_again(xs):
+    try:
+        return xs[9]  # raised again
+    except IndexError:
+        raise
+
+
+def from_a_handler(xs):
+    try:
+        return xs[9]
+    except IndexError as e:
+        raise Own(f"no item: {e}") from e  # from a handler
+
+
+def through_finally(xs):
+    n = 0
+    try:
+        return xs[9]  # through finally
+    finally:
+        n += len(xs)
+
+
+def falls(n):
+    if n == 0:
+        raise Own("at the bottom")  # deep
+    return falls(n - 1)
+
+
 FIVE = [torch.ones(2)] * 5
 CASES = [
     Case(seventh, lambda: (FIVE,), "seventh"),
@@ -122,5 +161,10 @@ CASES = [
     Case(stacks, lambda: ([torch.ones(2), torch.ones(3)],), "stack"),
     Case(stacks, lambda: ([],), "stack"),
     Case(items, lambda: (torch.ones(2),), "item"),
+    Case(not_caught, lambda: ([1.0],), "not caught"),
+    Case(raised_again, lambda: ([1.0],), "raised again"),
+    Case(from_a_handler, lambda: ([1.0],), "from a handler"),
+    Case(through_finally, lambda: ([1.0],), "through finally"),
+    Case(falls, lambda: (5,), "deep"),
     Case(truth, lambda: (torch.ones(2),), "truth"),
 ]

@@ -13,9 +13,11 @@
 
 #include "sc.h"
 #include "sc_dlpack.h"
+#include "sc_team.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
+                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -23,9 +25,31 @@ typedef struct node {
     bool contiguous;
     int n;
     struct node *child;
-    PyObject *data; /* known object, tuple of keys, named tuple class, path of an argument */
+    int place;      /* of an object among the arguments; -1: has none */
+    PyObject *data; /* known object, tuple of keys, class, path of an argument, what makes a dict of a dict */
+    PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
+
+enum { MAX_LEAVES = 32 }; /* of a tuple in a container */
+
+/* Is it one value among the arguments or results of an entry? */
+static inline bool is_leaf(const node *n)
+{
+    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+}
+
+/* Is a value of this kind an object of the runtime? */
+static inline bool is_object(const node *n)
+{
+    return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+}
+
+/* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
+static inline bool is_boxed(const node *n)
+{
+    return n->kind == N_TUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
+}
 
 /* ORDER GUARDS: Guard in bridge.py */
 enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
@@ -48,6 +72,7 @@ typedef struct live {
 } live;
 
 typedef struct store {         /* a place that the entry may set */
+    int place;                 /* of the argument that owns it, else -1 */
     PyObject *owner, *key;
     PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute; direct: or NULL */
     int n_forms;
@@ -65,8 +90,9 @@ typedef struct variant {
     store *stores;
     node result;
     PyObject *bind, *grad_call; /* or NULL */
+    int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
-    double seconds;             /* inside the entry, last run */
+    double seconds;             /* inside the entry, last run; before the first, more than any */
 } variant;
 
 /* Shared by a bridge and the tensors that it handed out, which may outlive it and die without the GIL. */
@@ -76,15 +102,18 @@ typedef struct counters {
     atomic_long blocks, allocations, fail_at; /* blocks that contexts hold; fail_at counts down, 0 = never */
 } counters;
 
+#define WORTH_RELEASING 20e-6 /* seconds; letting the GIL go and taking it back costs 0.1 us, and much more when contended */
+
 typedef struct held { /* a tensor taken from Python for the duration of a call */
     PyObject *object;
-    sc_dl_managed *managed;
+    sc_dl_managed *managed; /* NULL: lent */
+    sc_dl_tensor given;
     sc_tensor *tensor;
 } held;
 
-typedef struct seen { /* a Python list that was marshalled: passed twice, it must stay one list */
+typedef struct seen { /* a Python list, dict or set that was marshalled: passed twice, it must stay one */
     PyObject *object;
-    sc_list *list;
+    sc_value made;
     const node *spec;
 } seen;
 
@@ -101,9 +130,12 @@ typedef struct frame {
     seen *lists;
     PyObject **made;               /* objects made for results, kept until the context is unwound */
     int *buckets;                  /* hash table over lists: index + 1 */
-    int n_slots, n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
+    PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
+    uint64_t fp_mode;              /* the caller's floating point mode */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
@@ -112,6 +144,7 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    PyObject *random_begin, *random_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
@@ -128,7 +161,9 @@ typedef struct bridge {
     frame *idle;
     counters *counters;
     double seconds;
-    size_t peak;
+    size_t peak, asked;         /* of the last call: see sc_ctx */
+    sc_team *team;              /* the process's */
+    struct sc_profile *profile; /* what calls are counted in, or NULL (profile.c) */
 } bridge;
 
 /* spec.c */
@@ -175,5 +210,10 @@ void counters_release(counters *c);
 
 /* execute.c */
 PyObject *execute(frame *f, variant *v);
+
+/* profile.c: methods of the type */
+PyObject *bridge_profile_start(PyObject *self, PyObject *args);
+PyObject *bridge_profile_stop(PyObject *self, PyObject *none);
+void profile_free(struct sc_profile *p);
 
 #endif

@@ -50,15 +50,11 @@ static void *counting_realloc(void *user, void *block, size_t old, size_t nbytes
     return result;
 }
 
-frame *frame_acquire(bridge *b)
+static frame *frame_new(bridge *b)
 {
-    frame *f = b->idle;
-    if (f) {
-        b->idle = f->next;
-        return f;
-    }
     sc_allocator counting = {counting_realloc, b->counters};
-    if (!(f = PyMem_Calloc(1, sizeof *f)))
+    frame *f = PyMem_Calloc(1, sizeof *f);
+    if (!f)
         return (frame *)PyErr_NoMemory();
     f->owner = b;
     if ((f->cx = sc_ctx_new(b->counters->counting ? &counting : NULL)))
@@ -67,11 +63,23 @@ frame *frame_acquire(bridge *b)
     return (frame *)PyErr_NoMemory();
 }
 
+frame *frame_acquire(bridge *b)
+{
+    frame *f = b->idle;
+    if (f)
+        b->idle = f->next;
+    else if (!(f = frame_new(b)))
+        return NULL;
+    const sc_dl_exchange *api = b->host.api;
+    f->lent = api && api->borrow_from_object && b->n_variants && b->variants[0]->seconds <= WORTH_RELEASING;
+    return f;
+}
+
 /* Undoes what matching or a call left. keep_taken: the next variant of this call will want the same tensors. */
 void frame_reset(frame *f, bool keep_taken)
 {
     sc_ctx_unwind(f->cx);
-    f->n_args = f->n_held = 0;
+    f->n_args = f->n_held = f->n_places = 0;
     for (int i = 0; i < f->n_lists; i++)
         Py_DECREF(f->lists[i].object);
     if (f->n_lists)
@@ -103,6 +111,7 @@ void frames_drop(bridge *b)
         PyMem_Free(f->lists);
         PyMem_Free(f->made);
         PyMem_Free(f->buckets);
+        PyMem_Free(f->places);
         PyMem_Free(f);
     }
     b->idle = NULL;

@@ -50,15 +50,20 @@ done:
 /* DLPack loses marks that change what a tensor means (a lazily negated view, names of dimensions), and asking torch for
  * one of them costs more than the whole exchange of a tensor. So the dispatch keys are read where tensors.py found
  * them, and only an unusual key makes us ask. */
+static bool has_usual_keys(const host *h, PyObject *o)
+{
+    if (!h->usual_keys)
+        return false;
+    const char *impl = *(const char *const *)((const char *)o + h->impl_at);
+    uint64_t keys;
+    memcpy(&keys, impl + h->keys_at, sizeof keys);
+    return !(keys & ~h->usual_keys);
+}
+
 static bool is_usual(const host *h, PyObject *o)
 {
-    if (h->usual_keys) {
-        const char *impl = *(const char *const *)((const char *)o + h->impl_at);
-        uint64_t keys;
-        memcpy(&keys, impl + h->keys_at, sizeof keys);
-        if (!(keys & ~h->usual_keys))
-            return true;
-    }
+    if (has_usual_keys(h, o))
+        return true;
     PyObject *reason = PyObject_CallOneArg(h->why_refused, o);
     Py_XDECREF(reason);
     return reason == Py_None;
@@ -86,11 +91,14 @@ static int refuse(const frame *f, PyObject *o)
 
 void tensor_let_go(held *h)
 {
-    h->managed->deleter(h->managed);
+    if (h->managed)
+        h->managed->deleter(h->managed);
     Py_DECREF(h->object);
 }
 
-/* The next row of held tensors, filled for o. An earlier variant of this call may have taken the same tensor there. */
+/* The next row of held tensors, filled for o. An earlier variant of this call may have taken the same tensor there. Where
+ * the call keeps the GIL, torch lends what describes a plain tensor, which is much cheaper than giving us a share in it;
+ * for other tensors (quantized, nested, negated) what it lends would be wrong, or a crash. */
 static held *hold(frame *f, PyObject *o)
 {
     const host *h = &f->owner->host;
@@ -101,10 +109,14 @@ static held *hold(frame *f, PyObject *o)
     if (grow(&f->held, &f->cap_held, f->n_held + 1, sizeof *f->held) < 0)
         return NULL;
     sc_dl_managed *m = NULL;
-    if (h->api ? h->api->managed_from_object(o, &m) < 0 : describe(h, o, &m) < 0)
+    sc_dl_tensor lent;
+    int status = f->lent && has_usual_keys(h, o) ? h->api->borrow_from_object(o, &lent)
+                 : h->api                        ? h->api->managed_from_object(o, &m)
+                                                 : describe(h, o, &m);
+    if (status < 0)
         return refuse(f, o), NULL;
     held *row = &f->held[f->n_held++];
-    *row = (held){Py_NewRef(o), m, NULL};
+    *row = (held){Py_NewRef(o), m, m ? m->tensor : lent, NULL};
     f->n_taken = f->n_held;
     return row;
 }
@@ -140,7 +152,7 @@ int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out)
     held *row = hold(f, o);
     if (!row)
         return -1;
-    const sc_dl_tensor *d = &row->managed->tensor;
+    const sc_dl_tensor *d = &row->given;
     int dtype = dtype_of(d->dtype);
     if (dtype < 0 || d->device.type != SC_DL_CPU || d->ndim > SC_MAX_RANK || !is_usual(h, o))
         return refuse(f, o);
@@ -153,7 +165,7 @@ int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out)
     size_t extent = extent_of(d->ndim, d->shape, stride, sc_dtype_size(dtype));
     if (!d->data && extent)
         return refuse(f, o);
-    uint32_t flags = SC_EXTERNAL | (row->managed->flags & SC_DL_READ_ONLY ? SC_READONLY : 0);
+    uint32_t flags = SC_EXTERNAL | (row->managed && row->managed->flags & SC_DL_READ_ONLY ? SC_READONLY : 0);
     if (starts_inside(h, o))
         flags |= SC_PARTIAL;
     sc_tensor *t = sc_from_external(f->cx, (char *)d->data + d->byte_offset, extent, dtype, d->ndim, d->shape, stride,

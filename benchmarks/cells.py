@@ -1,0 +1,167 @@
+"""Recurrent cells as users write them: eager, torch.jit.script, scriptc, and C that a person wrote for one size."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import cpu_model, save
+
+
+@dataclass(frozen=True)
+class Case:
+    """`model` is a class of cell_models; `floor` the program by hand, if there is one. `image`: side of square images."""
+
+    model: str
+    floor: str | None = None
+    image: int = 0
+
+
+CASES = {
+    "LSTM": Case("LSTM", "lstm"),
+    "GRU": Case("GRU", "gru"),
+    "layer-norm LSTM": Case("LayerNormLSTM", "layer_norm_lstm"),
+    "SRU": Case("SRU", "sru"),
+    "minGRU": Case("MinGRU", "min_gru"),
+    "IndRNN": Case("IndRNN", "ind_rnn"),
+    "ConvLSTM": Case("ConvLSTM", "conv_lstm", image=16),
+    "selective scan": Case("SelectiveScan"),
+    "greedy decoding": Case("GreedyDecoder"),
+    "CTC decoding": Case("CTCDecoder"),
+}
+SAME_SIZE = {"SRU", "SelectiveScan"}  # layers whose input has as many features as the state
+HIDDEN, STEPS = (16, 32, 64, 128, 256), (10, 30, 100, 300)  # of the plots
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    from benchmarks import comparing
+
+    command.add_argument(
+        "--cells", nargs="+", choices=CASES, default=list(CASES), metavar="CELL", help=", ".join(CASES)
+    )
+    command.add_argument("--batch", type=int, default=1)
+    command.add_argument("--hidden", type=int, default=128, help="features of the state; the input has half as many")
+    command.add_argument("--steps", type=int, default=100)
+    command.add_argument(
+        "--plot", type=Path, metavar="DIR", help="draw the LSTM's time against steps and hidden size there"
+    )
+    comparing.add_options(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    from benchmarks import comparing
+    from benchmarks.models import Size
+
+    comparing.one_thread()
+    import torch
+
+    size = Size(options.batch, options.hidden // 2, options.hidden, options.steps)
+    with torch.no_grad():
+        if options.plot:
+            _plot(size, options)
+            return
+        rows = {name: _measure(CASES[name], size, options) for name in options.cells}
+    print(f"{cpu_model()}, one thread; {size}; microseconds per sequence, medians of interleaved samples\n")
+    names = [comparing.EAGER, comparing.JIT, comparing.SCRIPTC, comparing.FROZEN, comparing.INSIDE, comparing.BY_HAND]
+    ratios = [
+        (comparing.EAGER, comparing.SCRIPTC),
+        (comparing.JIT, comparing.SCRIPTC),
+        (comparing.INSIDE, comparing.BY_HAND),
+    ]
+    print(comparing.show(rows, names, ratios))
+    speedups = [times[comparing.EAGER] / times[comparing.SCRIPTC] for times in rows.values()]
+    print(f"\neager / scriptc, geometric mean: {math.prod(speedups) ** (1 / len(speedups)):.1f}")
+    save(options.json, rows)
+
+
+def _inputs(case: Case, size: Any) -> tuple[Any, ...]:
+    import torch
+
+    torch.manual_seed(1)
+    features = size.hidden if case.model in SAME_SIZE else size.input
+    if case.image:
+        return (torch.randn(size.steps, size.batch, features, case.image, case.image),)
+    xs = torch.randn(size.steps, size.batch, features)
+    return (xs[:, :1], size.steps) if case.model == "GreedyDecoder" else (xs,)
+
+
+def _measure(case: Case, size: Any, options: argparse.Namespace, *, everything: bool = False) -> dict[str, float]:
+    import torch
+
+    import scriptc
+    from benchmarks import cell_models, comparing, rivals
+    from benchmarks.floors import fastest, floor
+
+    torch.manual_seed(0)
+    if case.image:  # channels
+        size = replace(
+            size, input=max(1, size.input // 8), hidden=max(16, size.hidden // 8), steps=max(1, size.steps // 10)
+        )
+    model = getattr(cell_models, case.model)(size.input, size.hidden).eval()
+    inputs = _inputs(case, size)
+    compiled: Any = scriptc.compile(model)
+    frozen: Any = scriptc.compile(model, freeze=True)
+    expected = model(*inputs)
+    makers: dict[str, Callable[[], rivals.Call]] = {
+        comparing.EAGER: lambda: lambda: model(*inputs),
+        comparing.JIT: lambda: rivals.frozen_script(model, *inputs),
+        comparing.SCRIPTC: lambda: lambda: compiled(*inputs),
+        comparing.FROZEN: lambda: lambda: frozen(*inputs),
+    }
+    if everything and not options.no_compile:
+        makers[comparing.COMPILED] = lambda: rivals.torch_compile(model, *inputs, timeout=options.compile_timeout)
+    row = comparing.candidates(makers, expected, f"{case.model}, {size}")
+    row.append(comparing.inside(compiled, lambda: compiled(*inputs)))
+    if case.floor is None:
+        return comparing.timed(row, options.samples)
+    with floor(case.floor, size, _weights(model), inputs[0], expected) as plans:
+        times = comparing.timed([*row, *plans], options.samples)
+    by_hand = fastest(times)
+    return {**times, comparing.BY_HAND: by_hand}
+
+
+def _weights(model: Any) -> list[Any]:
+    """In the order in which the programs by hand take them: that of the constructor, but products' weights before biases
+    where there are two products of one layout.
+    """
+    named = dict(model.named_parameters())
+    order = ["x_to_gates.weight", "h_to_gates.weight", "x_to_gates.bias", "h_to_gates.bias"]
+    first = [named.pop(name) for name in order if name in named]
+    if "recurrent" in named:  # parameters of a module come before those of its parts
+        named["recurrent"] = named.pop("recurrent")
+    if "project.weight" in named:
+        first.append(named.pop("project.weight"))
+    return [*first, *named.values()]
+
+
+def _plot(size: Any, options: argparse.Namespace) -> None:
+    from benchmarks.plots import draw
+
+    def against(sizes: Sequence[Any]) -> dict[str, list[float]]:
+        rows = [_measure(CASES["LSTM"], s, options, everything=True) for s in sizes]
+        return {name: [times.get(name, math.nan) for times in rows] for name in rows[0]}
+
+    steps = against([replace(size, steps=n) for n in STEPS])
+    draw(
+        options.plot / "lstm_steps.png",
+        f"LSTM cell, batch {size.batch}, {size.input} to {size.hidden}",
+        "steps",
+        STEPS,
+        steps,
+    )
+    hidden = against([replace(size, input=max(1, n // 2), hidden=n) for n in HIDDEN])
+    draw(
+        options.plot / "lstm_hidden.png",
+        f"LSTM cell, batch {size.batch}, {size.steps} steps",
+        "hidden size",
+        HIDDEN,
+        hidden,
+    )
+    save(
+        options.json,
+        {"steps": dict(zip(STEPS, zip(*steps.values(), strict=True), strict=True)), "columns": list(steps)},
+    )

@@ -1,0 +1,44 @@
+"""What the nets of the zoo share: seeded weights, and the comparison that each file's main makes.
+
+Run one from the root of the repository: `python -m examples.zoo.resnet`."""
+
+from __future__ import annotations
+
+import time
+
+import torch
+from torch import Tensor, nn
+
+import scriptc
+
+
+def prepared(net: nn.Module, seed: int = 0) -> nn.Module:
+    """The net in evaluation mode with random weights, the same for a seed. Signals keep their scale through the layers
+    (He's initialisation), and running statistics are not the neutral ones, so that batch norms matter."""
+    generator = torch.Generator().manual_seed(seed)
+    for module in net.modules():
+        if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
+            nn.init.kaiming_normal_(module.weight, nonlinearity="relu", generator=generator)
+            if module.bias is not None:
+                nn.init.normal_(module.bias, std=0.1, generator=generator)
+        elif isinstance(module, nn.BatchNorm2d):
+            nn.init.uniform_(module.weight, 0.5, 1.0, generator=generator)
+            nn.init.normal_(module.bias, std=0.1, generator=generator)
+            module.running_mean.normal_(0.0, 0.1, generator=generator)
+            module.running_var.uniform_(0.8, 1.2, generator=generator)
+    return net.eval().requires_grad_(False)
+
+
+def image(*size: int, seed: int = 1) -> Tensor:
+    return torch.randn(size, generator=torch.Generator().manual_seed(seed))
+
+
+def compare(net: nn.Module, *args: Tensor) -> None:
+    """Prints how far compiled and eager are apart, and how long both take; raises where they are not equal."""
+    compiled = scriptc.compile(net)
+    print(f"{type(net).__name__}: {sum(p.numel() for p in net.parameters()):,} parameters")
+    print(scriptc.compare(compiled, *args).check())
+    for name, call in (("eager", net), ("compiled", compiled)):
+        start = time.perf_counter()
+        call(*args)
+        print(f"{name}: {time.perf_counter() - start:.3f} s")

@@ -1,0 +1,75 @@
+"""ResNet-50 (He et al., 2015), with the stride of a stage in its 3x3 convolution."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from examples.zoo.common import compare, image, prepared
+
+STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))  # width of the bottleneck, blocks
+EXPANSION = 4
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, channels: int, width: int, stride: int) -> None:
+        super().__init__()
+        out = width * EXPANSION
+        self.conv1 = nn.Conv2d(channels, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, out, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(out)
+        self.shortcut = None
+        if stride != 1 or channels != out:
+            self.shortcut = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x: Tensor) -> Tensor:
+        kept = x if self.shortcut is None else self.shortcut(x)
+        y = F.relu(self.bn1(self.conv1(x)))
+        y = F.relu(self.bn2(self.conv2(y)))
+        y = self.bn3(self.conv3(y))
+        y += kept
+        return F.relu(y)
+
+
+class ResNet50(nn.Module):
+    def __init__(self, classes: int = 1000) -> None:
+        super().__init__()
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
+            nn.BatchNorm2d(64),
+            nn.ReLU(),
+            nn.MaxPool2d(3, stride=2, padding=1),
+        )
+        channels = 64
+        stages = []
+        for i, (width, count) in enumerate(STAGES):
+            blocks = []
+            for k in range(count):
+                blocks.append(Bottleneck(channels, width, 2 if i > 0 and k == 0 else 1))
+                channels = width * EXPANSION
+            stages.append(nn.Sequential(*blocks))
+        self.stages = nn.ModuleList(stages)
+        self.fc = nn.Linear(channels, classes)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.stem(x)
+        for stage in self.stages:
+            x = stage(x)
+        x = F.adaptive_avg_pool2d(x, 1)
+        return self.fc(torch.flatten(x, 1))
+
+
+def full() -> tuple[nn.Module, Tensor]:
+    return prepared(ResNet50()), image(1, 3, 224, 224)
+
+
+def small() -> tuple[nn.Module, Tensor]:
+    return prepared(ResNet50(classes=10)), image(2, 3, 40, 33)
+
+
+if __name__ == "__main__":
+    compare(*full())

@@ -1,0 +1,38 @@
+"""Softmax and normalisation over rows or along a dim. Dims count from the front; half types are computed in float."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples
+from scriptc.ir.ops.rules import Attrs, Operands, with_dtype
+from scriptc.ir.types import Type
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_FLOATS = ("f32", "f64", "bf16")
+_NORM = ((2, 6, 5), (6,), (6,))
+
+
+def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (operands[0].type,)
+
+
+def _softmax(name: str) -> OpDef:
+    return OpDef(
+        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, ref=f"torch.{name}",
+        reads=_TENSOR, raises=True, kernel=f"sc_{name}", tolerance_ulp=64,
+        samples=Samples((((3, 5),), ((2, 130),), ((4, 0),), ((70, 3),)), dtypes=_FLOATS, extra=((0,), (1,))),
+    )  # fmt: skip
+
+
+ROWS = [
+    _softmax("softmax"),
+    _softmax("log_softmax"),
+    # Over the last dims, whose sizes are normalized_shape's; weight and bias are of that shape.
+    OpDef("layer_norm", "(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
+          _same, _PURE, ref="torch.layer_norm", reads=_TENSOR, raises=True, kernel="sc_layer_norm", tolerance_ulp=256,
+          samples=Samples((((3, 5), (5,), (5,)), ((0, 5), (5,), (5,))), dtypes=("f32", "f64"), extra=(((5,), 1e-3),))),
+    # Over num_groups groups of the channels of [N, C, ...]; weight and bias are of C elements.
+    OpDef("group_norm", "(Tensor input, SymInt num_groups, Tensor? weight, Tensor? bias, Scalar eps) -> Tensor",
+          _same, _PURE, ref="torch.group_norm", reads=_TENSOR, raises=True, kernel="sc_group_norm", tolerance_ulp=256,
+          samples=Samples((_NORM, ((3, 6), (6,), (6,))), dtypes=("f32", "f64"), extra=((2, 1e-3), (6, 1e-3)))),
+]  # fmt: skip

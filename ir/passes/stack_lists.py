@@ -1,0 +1,71 @@
+"""A list that a loop appends to and that is only joined behind it is never made: each tensor goes to its place in the result.
+
+    %l = list.new()                                   %s = stacked.new()
+    loop L %i = 0 to %n step 1 {                      loop L %i = 0 to %n step 1 {
+      %h = tanh(...)                                    %h = tanh(...)
+      list.append(%l, %h)                      =>       stacked.put(%s, %h, %n) {dim = 0, stack = true}
+    }                                                 }
+    %y = stack(%l) {dim = 0}                          %y = stacked.join(%s) {dim = 0, stack = true}
+
+The number of tensors must be known when the loop begins: it counts from 0, appends once in each iteration, and nothing but an
+error ends it. What is appended must not be written, which eager's list would show. `cat` likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from scriptc.ir.analysis import function_body, is_written
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Module, Op
+from scriptc.ir.ranges import known_int
+from scriptc.ir.regions import dominates, is_loop, runs_to_its_end
+from scriptc.ir.rewrite import Rewriter, rewrite
+from scriptc.ir.types import TensorType
+
+NAME = "stack_lists"
+
+_JOINS = {"stack": True, "cat": False}
+
+
+def _only_uses(made: Op) -> tuple[Op, Op] | None:
+    """The append and the join that use a new list, where nothing else does."""
+    users = list(made.result.uses.values())
+    append = next((u for u in users if u.name == "list.append" and u.operands[0] is made.result), None)
+    join = next((u for u in users if u.name in _JOINS), None)
+    return (append, join) if append is not None and join is not None and len(users) == 2 else None
+
+
+def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
+    """The loop that appends once in each iteration, between the list and the join."""
+    loop = append.enclosing(is_loop)
+    if loop is None or append.parent is not loop.regions[0] or loop.parent is not made.parent or join.parent is not made.parent:
+        return None
+    from_zero = bool(loop.attrs["counted"]) and (known_int(loop.operands[0]), known_int(loop.operands[2])) == (0, 1)
+    return loop if from_zero and runs_to_its_end(loop) and dominates(loop, join) else None
+
+
+def stack_list(op: Op, rw: Rewriter) -> bool:
+    if op.name != "list.new" or op.operands or (found := _only_uses(op)) is None:
+        return False
+    append, join = found
+    item, dim = append.operands[1], join.attrs["dim"]
+    t = item.type
+    if not isinstance(t, TensorType) or t.dims is None or not isinstance(join.result.type, TensorType):
+        return False
+    if t.dtype != join.result.type.dtype or (loop := _loop_of(append, op, join)) is None:
+        return False
+    if is_written(item, function_body(op)):
+        return False
+    how = {"dim": dim % (len(t.dims) + _JOINS[join.name]), "stack": _JOINS[join.name]}
+    stacked = rw.insert_before(op, "stacked.new", [], hint=op.result.name)
+    Builder.before(append).op("stacked.put", [stacked, item, loop.operands[1]], append.loc, **how)
+    rw.replace(append, [])
+    made = Builder.before(join).op("stacked.join", [stacked], join.loc, types=[join.result.type], **how)
+    rw.replace(join, made.results)
+    rw.erase_unused(op)
+    return True
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    return rewrite(module, [stack_list])

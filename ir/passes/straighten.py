@@ -1,0 +1,93 @@
+"""What a loop reads element by element and does not change is put into plain order in front of it, where it is not already.
+
+    loop L %i = 0 to %n step 1 {                      %p = plain(%x)
+      %a = select(%x, %i) {dim = 0}                   loop L %i = 0 to %n step 1 {
+      %y = fuse(%a) do ...                      =>      %a = select(%p, %i) {dim = 0}
+                                                        %y = fuse(%a) do ...
+
+`plain` gives the tensor itself where its strides are those of a new one, which is what most arguments and weights have. The
+loop can then be printed without asking for strides (backend_c/emitters/nests.py). Not done where the strides of a result
+would follow those of the tensor and could be seen, for what the loop may write, nor where it takes rows by an index of its
+own: it might take few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from scriptc.ir.analysis import is_invariant, is_written
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Func, Module, Op, Value
+from scriptc.ir.layouts import Layouts, access
+from scriptc.ir.ranges import known_int
+from scriptc.ir.regions import is_loop, loop_of_counter
+from scriptc.ir.types import TensorType
+
+NAME = "straighten"
+
+
+def _loops_around(op: Op) -> Iterator[Op]:
+    """Innermost first."""
+    loop = op.enclosing(is_loop)
+    while loop is not None:
+        yield loop
+        loop = loop.enclosing(is_loop)
+
+
+def _place(op: Op, root: Value) -> Op | None:
+    """The outermost loop around an op that neither changes nor makes a tensor."""
+    place = None
+    for loop in _loops_around(op):
+        if not is_invariant(root, loop) or is_written(root, loop):
+            break
+        place = loop
+    return place
+
+
+class _Straightener:
+    def __init__(self, func: Func):
+        self.layouts = Layouts(func.body)
+        self.made: dict[tuple[Value, Op], Value] = {}
+
+    def operand(self, op: Op, value: Value) -> Value:
+        """What the op is to read instead."""
+        found = access(value)
+        if found.root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
+            return value
+        place = _place(op, found.root)
+        if place is None:
+            return value
+        key = found.root, place
+        if key not in self.made:
+            self.made[key] = Builder.before(place).build("plain", [found.root], place.loc, hint=found.root.name)
+        return self.again(op, value, found.root, self.made[key])
+
+    def is_even(self, index: Value) -> bool:
+        return known_int(index) is not None or loop_of_counter(index) is not None
+
+    def again(self, op: Op, value: Value, root: Value, new: Value) -> Value:
+        """The views that lead from a root to a value, made of another tensor."""
+        if value is root:
+            return new
+        view = value.op
+        assert view is not None
+        operands = [self.again(op, view.operands[0], root, new), *view.operands[1:]]
+        return (
+            Builder.before(op).op(view.name, operands, view.loc, names=[value.name], proved=True, **view.attrs).result
+        )
+
+
+def run(module: Module, options: Mapping[str, int]) -> bool:
+    changed = False
+    for func in module.funcs.values():
+        straighten = _Straightener(func)
+        for op in [o for o in func.body.walk() if (o.has("ELEMENTWISE") or o.name == "fuse") and o.enclosing(is_loop)]:
+            if op.enclosing(lambda o: o.name == "fuse") is not None:
+                continue
+            if not all(r in straighten.layouts.plain or straighten.layouts.strides_are_free(r) for r in op.results):
+                continue
+            operands = [straighten.operand(op, v) if isinstance(v.type, TensorType) else v for v in op.operands]
+            if operands != list(op.operands):
+                op.set_operands(operands)
+                changed = True
+    return changed

@@ -1,0 +1,219 @@
+/* sc_norm.c - softmax, layer norm and group norm: each row is read while it is in cache. float and double have loops, halves go
+ * through float and round once. */
+#include <math.h>
+
+#include "../include/sc_math.h"
+#include "../include/sc_team.h"
+#include "../include/sc_vector.h"
+#include "sc_image.h"
+
+enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128,
+       NORM_GRAIN = 4096 /* elements of whole rows that one thread takes at a time, at least */ };
+
+/* Shares `rows` rows of n elements; ns: what an element takes, about. */
+static void norm_share(sc_ctx *cx, int64_t rows, int64_t n, double ns, sc_work *work, void *arg) {
+    sc_parallel(cx, rows, n < NORM_GRAIN ? NORM_GRAIN / n : 1, ns * (double)rows * (double)n, work, arg);
+}
+
+#define T float
+#define N(name) norm_##name##_f32
+#define F(name) name##_f32
+#include "sc_norm_tile.inc"
+#define T double
+#define N(name) norm_##name##_f64
+#define F(name) name##_f64
+#include "sc_norm_tile.inc"
+
+static int norm_dtype(int dtype) {
+    return dtype == SC_F64 ? SC_F64 : SC_F32;
+}
+
+/* ---- softmax ---- */
+
+typedef struct softmax_shape { int64_t n, inner; bool log; } softmax_shape; /* along n elements, `inner` apart */
+
+/* the slices first..last-1 */
+static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor *out, int64_t first, int64_t last) {
+    size_t item = sc_dtype_size(x->dtype);
+    for (int64_t i = first; i < last; i++)
+        for (int64_t c = 0; c < s->inner; c += NORM_COLUMNS) {
+            int64_t width = s->inner - c < NORM_COLUMNS ? s->inner - c : NORM_COLUMNS;
+            size_t at = (size_t)(i * s->n * s->inner + c) * item;
+            const void *from = (const char *)x->data + at;
+            void *to = (char *)out->data + at;
+            if (x->dtype == SC_F32)
+                s->inner == 1 ? norm_softmax_row_f32(from, s->n, s->log, to)
+                              : norm_softmax_columns_f32(from, s->n, s->inner, width, s->log, to);
+            else
+                s->inner == 1 ? norm_softmax_row_f64(from, s->n, s->log, to)
+                              : norm_softmax_columns_f64(from, s->n, s->inner, width, s->log, to);
+        }
+}
+
+typedef struct softmax_job { softmax_shape shape; const sc_tensor *x; sc_tensor *out; } softmax_job;
+
+static void softmax_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const softmax_job *job = arg;
+    (void)worker;
+    softmax_slices(&job->shape, job->x, job->out, begin, end);
+}
+
+static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype, bool log) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    if (!sc_is_float(dtype)) {
+        sc_raise(cx, "NotImplementedError", "\"%s%s_impl\" not implemented for '%s'", log ? "log_softmax" : "softmax",
+                 d + 1 >= x->rank ? "_lastdim_kernel" : "_kernel", sc_scalar_type_name(dtype));
+        return NULL;
+    }
+    sc_tensor *first = sc_to_dtype(cx, (sc_tensor *)x, dtype); /* as in eager, which rounds here */
+    sc_tensor *in = first ? image_prepared(cx, first, norm_dtype(dtype)) : NULL, *out = NULL;
+    sc_tensor *wide = in ? sc_empty(cx, in->dtype, x->rank, x->size) : NULL;
+    if (wide && wide->numel) {
+        softmax_shape s = {x->rank ? x->size[d] : 1, 1, log};
+        for (int k = d + 1; k < x->rank; k++) s.inner *= x->size[k];
+        softmax_job job = {s, in, wide};
+        norm_share(cx, x->numel / (s.n * s.inner), s.n * s.inner, 0.5, softmax_part, &job);
+    }
+    if (wide) out = sc_to_dtype(cx, wide, dtype);
+    sc_release(cx, first);
+    sc_release(cx, in);
+    sc_release(cx, wide);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype) {
+    return softmax(cx, x, dim, dtype, false);
+}
+
+SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype) {
+    return softmax(cx, x, dim, dtype, true);
+}
+
+/* ---- layer norm and group norm ---- */
+
+typedef struct norm_rows { /* contiguous rows of n elements: of one each for weight and bias, or of `channels` channels */
+    const sc_tensor *x, *weight, *bias;
+    int64_t n, groups, channels; /* groups: 0 for layer norm; each group is a row */
+    double eps;
+} norm_rows;
+
+static const void *norm_at(const sc_tensor *t, int64_t i) {
+    return t ? (const char *)t->data + (size_t)i * sc_dtype_size(t->dtype) : NULL;
+}
+
+static void normalise_rows(const norm_rows *r, sc_tensor *out, int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; i++) {
+        const void *x = norm_at(r->x, i * r->n);
+        void *to = (char *)out->data + (size_t)(i * r->n) * sc_dtype_size(out->dtype);
+        int64_t channel = r->groups ? i % r->groups * r->channels : 0;
+        const void *w = norm_at(r->weight, channel), *b = norm_at(r->bias, channel);
+        if (out->dtype == SC_F32)
+            r->groups ? norm_normalise_group_f32(x, r->channels, r->n / r->channels, r->eps, w, b, to)
+                      : norm_normalise_row_f32(x, r->n, r->eps, w, b, to);
+        else
+            r->groups ? norm_normalise_group_f64(x, r->channels, r->n / r->channels, r->eps, w, b, to)
+                      : norm_normalise_row_f64(x, r->n, r->eps, w, b, to);
+    }
+}
+
+typedef struct norm_job { const norm_rows *rows; sc_tensor *out; } norm_job;
+
+static void norm_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const norm_job *job = arg;
+    (void)worker;
+    normalise_rows(job->rows, job->out, begin, end);
+}
+
+/* Parameters are of x's dtype, or float where that is a half type. */
+static int check_parameter(sc_ctx *cx, const sc_tensor *x, const sc_tensor *t) {
+    if (!t || t->dtype == x->dtype || ((x->dtype == SC_F16 || x->dtype == SC_BF16) && t->dtype == SC_F32)) return 0;
+    return sc_raise(cx, "RuntimeError", "mixed dtype (CPU): expect parameter to have scalar type of Float");
+}
+
+/* r has sizes and eps; the result is contiguous */
+static sc_tensor *normalise(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const sc_tensor *weight, const sc_tensor *bias) {
+    int dtype = norm_dtype(x->dtype);
+    if (check_parameter(cx, x, weight) || check_parameter(cx, x, bias)) return NULL;
+    sc_tensor *in = image_prepared(cx, x, dtype), *w = in && weight ? image_prepared(cx, weight, dtype) : NULL;
+    sc_tensor *b = in && bias ? image_prepared(cx, bias, dtype) : NULL, *out = NULL;
+    bool ready = in && (w || !weight) && (b || !bias);
+    sc_tensor *wide = ready ? sc_empty(cx, dtype, x->rank, x->size) : NULL;
+    if (wide) {
+        r->x = in, r->weight = w, r->bias = b;
+        norm_job job = {r, wide};
+        if (wide->numel) norm_share(cx, wide->numel / r->n, r->n, 0.25, norm_part, &job);
+        out = sc_to_dtype(cx, wide, x->dtype);
+    }
+    sc_release(cx, in);
+    sc_release(cx, w);
+    sc_release(cx, b);
+    sc_release(cx, wide);
+    return out;
+}
+
+static int norm_not_implemented(sc_ctx *cx, const sc_tensor *x, const char *kernel) {
+    return sc_raise(cx, "NotImplementedError", "\"%s\" not implemented for '%s'", kernel, sc_scalar_type_name(x->dtype));
+}
+
+static int check_same_shape(sc_ctx *cx, const char *what, const sc_tensor *t, const int64_t *size, int n) {
+    if (!t || (t->rank == n && sc_same_sizes(t->size, size, n))) return 0;
+    return sc_raise(cx, "RuntimeError",
+                    "Expected %s to be of same shape as normalized_shape, but got %s of shape %s and normalized_shape = %s", what,
+                    what, sc_shape_text(t).s, sc_sizes_text(size, n).s);
+}
+
+SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
+                                   const sc_tensor *bias, double eps) {
+    norm_rows r = {.n = 1, .eps = eps};
+    for (int d = 0; d < n; d++) r.n *= size[d];
+    if (n < 1) {
+        sc_raise(cx, "RuntimeError", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+                 "but got normalized_shape = []");
+        return NULL;
+    }
+    if (check_same_shape(cx, "weight", weight, size, n) || check_same_shape(cx, "bias", bias, size, n)) return NULL;
+    if (x->rank < n || !sc_same_sizes(x->size + x->rank - n, size, n)) {
+        sc_text text = sc_sizes_text(size, n);
+        sc_raise(cx, "RuntimeError", "Given normalized_shape=%s, expected input with shape [*, %s, but got input of size%s", text.s,
+                 text.s + 1, sc_shape_text(x).s);
+        return NULL;
+    }
+    if (!sc_is_float(x->dtype)) {
+        norm_not_implemented(cx, x, "LayerNormKernelImpl");
+        return NULL;
+    }
+    return normalise(cx, &r, x, weight, bias);
+}
+
+static int check_channels(sc_ctx *cx, const char *what, const sc_tensor *t, const sc_tensor *x) {
+    if (!t || (t->rank == 1 && t->numel == x->size[1])) return 0;
+    return sc_raise(cx, "RuntimeError",
+                    "Expected %s to be a vector of size equal to the number of channels in input, but got %s of shape %s and input "
+                    "of shape %s", what, what, sc_shape_text(t).s, sc_shape_text(x).s);
+}
+
+SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias,
+                                   double eps) {
+    if (sc_wrap_dim(cx, 1, x->rank) < 0) return NULL;
+    int64_t channels = x->size[1], inner = 1;
+    for (int d = 2; d < x->rank; d++) inner *= x->size[d];
+    if (groups <= 0) {
+        sc_raise(cx, "RuntimeError", "Expected num groups to be greater than 0, got %lld", (long long)groups);
+        return NULL;
+    }
+    if (channels % groups) {
+        sc_raise(cx, "RuntimeError",
+                 "Expected number of channels in input to be divisible by num_groups, but got input of shape %s and num_groups=%lld",
+                 sc_shape_text(x).s, (long long)groups);
+        return NULL;
+    }
+    if (check_channels(cx, "weight", weight, x) || check_channels(cx, "bias", bias, x)) return NULL;
+    if (!sc_is_float(x->dtype)) {
+        norm_not_implemented(cx, x, "GroupNormKernelImpl");
+        return NULL;
+    }
+    norm_rows r = {.n = channels / groups * inner, .groups = groups, .channels = channels / groups, .eps = eps};
+    sc_tensor *out = normalise(cx, &r, x, weight, bias);
+    return image_channels_last(x) ? image_to_channels_last(cx, out) : out;
+}
