@@ -260,7 +260,7 @@ class Calls(Objects, Lookup):
         (half,) = halves
 
         def widened(av: AV) -> AV:
-            return self.cast(av, "f32") if is_tensor(av) and tensor_type(av).dtype == half else av
+            return self.op("cast", av, dtype="f32") if is_tensor(av) and tensor_type(av).dtype == half else av
 
         named = {name: widened(av) for name, av in kwargs.items()}
         return self.rounded(self.call_function(function, [widened(av) for av in args], named), half)
@@ -269,7 +269,7 @@ class Calls(Objects, Lookup):
         """What is float32 in a result, in a half type."""
         if isinstance(av, Tup):
             return Tup([self.rounded(item, dtype) for item in av.items], av.cls)
-        return self.cast(av, dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
+        return self.op("cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
 
     def into(self, out: AV, result: AV) -> AV:
         """What a call with `out` returns: `out`, behind the writes."""
