@@ -22,10 +22,10 @@ from scriptc.ir.types import (
 )
 
 _SCALARS: dict[Type, str] = {
-    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "const char *", PACKED: "sc_packed *", ROWS: "sc_list *",
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "sc_str *", PACKED: "sc_packed *", ROWS: "sc_list *",
     EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
-_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", NEVER: "p"}
+_MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "p"}
 
 
 def c_type(t: Type) -> str:

@@ -15,7 +15,7 @@ from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.regions import try_around
-from scriptc.ir.types import ITER, ElemType, PtrType, is_counted
+from scriptc.ir.types import ITER, STR, ElemType, Names, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
 
@@ -28,8 +28,15 @@ class ProgramNames:
         self.weights = names.fresh(f"{prefix}_weights") if module.params else None
         self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
+        self.texts: dict[str, str] = {}  # constant strings, and what they are called
+        self._text_names = Names()  # in capitals, as no variable is
         members = CNames()
         self.members = {path: members.fresh(path) for path in module.params}
+
+    def text(self, text: str) -> str:
+        if text not in self.texts:
+            self.texts[text] = self._text_names.fresh(f"TEXT_{identifier(text[:20]).upper()}")
+        return self.texts[text]
 
 
 def signature(func: Func, names: ProgramNames, parameters: list[str]) -> str:
@@ -90,6 +97,8 @@ class FunctionPrinter:
             is_view = op is not None and op.name == "c.view"
             return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
+            case "const" if value.type == STR:
+                return f"(sc_str *)&{self.program.text(op.attrs['value'])}"
             case "const":
                 return c_const(op.attrs["value"])
             case "undef":

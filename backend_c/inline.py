@@ -70,7 +70,7 @@ def unwrapped(text: str) -> str:
 
 
 def _reads_object(op: Op) -> bool:
-    return any(not isinstance(v.type, (ScalarType, ElemType)) for v in op.operands)
+    return any(is_counted(v.type) or not isinstance(v.type, (ScalarType, ElemType)) for v in op.operands)
 
 
 def _slot_count(user: Op, value: Value) -> int:

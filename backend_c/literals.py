@@ -43,9 +43,32 @@ def _single(text: str) -> float | None:
 
 def c_string(text: str) -> str:
     """A C string literal; braces are escaped too, so that it may stand in a template."""
+    return _c_bytes(text.encode(errors="surrogatepass"))
+
+
+def _c_bytes(data: bytes) -> str:
     special = {0x22: '\\"', 0x5C: "\\\\", 0x0A: "\\n", 0x09: "\\t"}
     plain = {c for c in range(32, 127)} - set(b"{}?")
-    return '"' + "".join(special.get(b) or (chr(b) if b in plain else f"\\{b:03o}") for b in text.encode()) + '"'
+    return '"' + "".join(special.get(b) or (chr(b) if b in plain else f"\\{b:03o}") for b in data) + '"'
+
+
+def str_hash(text: str) -> int:
+    """What sc_str_hash of runtime/src/sc_str.c gives."""
+    h = 0xCBF29CE484222325
+    for c in text:
+        h = (h ^ ord(c)) * 0x100000001B3 % 2**64
+    return (h ^ h >> 32) or 1
+
+
+def c_str_object(text: str) -> str:
+    """The initialiser of a constant sc_str."""
+    most = max(map(ord, text), default=0)
+    width = 1 if most < 0x100 else 2 if most < 0x10000 else 4
+    if width == 1:
+        data = _c_bytes(text.encode("latin-1"))
+    else:
+        data = f"((const uint{8 * width}_t[]){{{', '.join(str(ord(c)) for c in text)}}})"
+    return f"SC_STR_CONSTANT({width}, {len(text)}, UINT64_C({str_hash(text):#018x}), {data})"
 
 
 def c_const(value: Any) -> str:

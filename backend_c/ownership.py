@@ -1,14 +1,16 @@
 """Inserts c.retain and c.release: who owns which object in a function of the loop IR.
 
-Borrowed: arguments of functions, weights, views on the stack, and None. Every other counted value is owned by the block
-that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
+Borrowed: arguments of functions, weights, constants, views on the stack, and None. Every other counted value is owned by the
+block that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
 loop. An object that a c.read took out of a list is retained on the spot, unless it is only looked at (`_QUIET`) and the
 list keeps it until then. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
   value that nothing uses is released where it is made.
+- If that last use is an `if` or `scope`, its regions own the value instead, each of them, by the same rules.
 - If that last use is the terminator, or a loop that starts with it as a carried value, it is moved: the
   receiver owns it, nothing is counted. One value can be moved once; further receivers get a retained one.
+- A call that may take over its first operand is told when that is released behind it.
 - A terminator that leaves several blocks releases what these own and have not released yet, except what it carries
   out. What it carries out but does not own there is retained first.
 
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from scriptc.backend_c.emitters.strings import REUSE
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.regions import try_around
@@ -48,6 +51,9 @@ def _called_in_try(module: Module) -> set[str]:
         found |= new
 
 
+Owned = tuple[Block, Value]
+
+
 class _Function:
     def __init__(self, func: Func, *, errors_are_caught: bool):
         self.func = func
@@ -55,27 +61,36 @@ class _Function:
         self.position: dict[Op, int] = {}
         self.owned: dict[Block, list[Value]] = {}
         self.looked_at: set[Value] = set()  # objects that a list keeps as long as they are used
-        self.last: dict[Value, int] = {}  # position of the last use; that of the definition (-1: argument) without one
-        self.moved: dict[Value, int] = {}  # position of the loop that takes the value
+        self.last: dict[Owned, int] = {}  # position of the last use in the block; that of the definition without one
+        self.begins: dict[Owned, int] = {}  # position of the definition; -1: owned from the start of the block
+        self.moved: dict[Owned, int] = {}  # position of the op that takes the value
         self.before: dict[Op, list[tuple[str, list[Value]]]] = {}
         self.after: dict[tuple[Block, int], list[Value]] = {}
 
     def run(self) -> None:
-        for block in _blocks(self.func.body):
+        blocks = list(_blocks(self.func.body))
+        for block in blocks:
             self.position.update({op: i for i, op in enumerate(block.ops)})
-        for block in _blocks(self.func.body):
+            self.owned[block] = []
+        for block in blocks:
             self.collect(block)
-        loops = [op for op in self.func.body.walk() if op.name == "loop"]
-        for op in loops:
-            self.start(op)
+        for block in blocks:  # outer ones first
+            self.hand_down(block)
+        for op in self.func.body.walk():
+            if op.name == "loop":
+                self.start(op)
         for block, values in self.owned.items():
             for value in values:
-                at = self.last[value]
-                if value not in self.moved and at != len(block.ops) - 1:
+                at = self.last[block, value]
+                if (block, value) not in self.moved and at != len(block.ops) - 1:
                     self.after.setdefault((block, at), []).append(value)
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
+            if op.name == "c.call" and REUSE in op.attrs["args"]:
+                assert op.parent is not None
+                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ())
+                op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if free else "false")
             if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
                 self.unwind(op)
         for (block, at), values in self.after.items():
@@ -90,28 +105,39 @@ class _Function:
         values = [a for a in block.args if in_loop and is_counted(a.type)]
         values += [r for op in block.ops if op.name not in _BORROWED for r in op.results if is_counted(r.type)]
         for value in values:
-            uses = [self.position[_ancestor(user, block)] for user in _users(value)]
-            self.last[value] = max(uses, default=self.defined(value))
+            self.own(block, value, -1 if value.op is None else self.position[value.op])
         for value in reversed(values):
-            if self.is_looked_at(value):
+            if self.is_looked_at(block, value):
                 self.looked_at.add(value)
-                del self.last[value]
-        self.owned[block] = [value for value in values if value not in self.looked_at]
+                self.owned[block].remove(value)
+                del self.last[block, value]
 
-    def is_looked_at(self, value: Value) -> bool:
+    def is_looked_at(self, block: Block, value: Value) -> bool:
         """Whether a value comes out of a list that keeps it until its last use: nothing in between changes anything, and
         the list lives on."""
         op = value.op
         if op is None or op.name != "c.read":
             return False
-        block, first, last = value.block, self.position[op], self.last[value]
+        first, last = self.position[op], self.last[block, value]
         if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
             return False
         container = op.operands[0]
-        return container.block is not block or self.last.get(container, last) >= last
+        return container.block is not block or self.last.get((block, container), last) >= last
 
-    def defined(self, value: Value) -> int:
-        return -1 if value.op is None else self.position[value.op]
+    def own(self, block: Block, value: Value, begins: int) -> None:
+        users = (_ancestor(user, block) for user in _users(value))
+        self.owned[block].append(value)
+        self.begins[block, value] = begins
+        self.last[block, value] = max((self.position[op] for op in users if op is not None), default=begins)
+
+    def hand_down(self, block: Block) -> None:
+        """What is used last by an `if` or `scope` is the regions' own from there on."""
+        for value in self.owned[block]:
+            at = self.last[block, value]
+            if at > self.begins[block, value] and block.ops[at].name in ("if", "scope"):
+                self.moved[block, value] = at
+                for region in block.ops[at].regions:
+                    self.own(region, value, -1)
 
     def start(self, loop: Op) -> None:
         """Initial values of a loop: moved in where this is their last use, and they are not used in the loop."""
@@ -120,14 +146,14 @@ class _Function:
         for value in loop.operands:
             if not _is_counted(value):
                 continue
-            ends = value in self.last and value.block is block and self.last[value] == at and value not in self.moved
+            ends = self.last.get((block, value)) == at and (block, value) not in self.moved
             if ends and not any(user is not loop and _ancestor(user, block) is loop for user in _users(value)):
-                self.moved[value] = at
+                self.moved[block, value] = at
             else:
                 self.before.setdefault(loop, []).append(("c.retain", [value]))
 
     def leave(self, op: Op) -> None:
-        live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(value, at)]
+        live = [value for block, at in self.left(op) for value in self.owned[block] if self.is_live(block, value, at)]
         changes = self.before.setdefault(op, [])
         for value in op.operands:
             if value in live:
@@ -141,7 +167,7 @@ class _Function:
         holder = try_around(op)
         block, at, objects = op.parent, op, list[Value]()
         while block is not None:
-            objects += [value for value in self.owned[block] if self.is_live(value, self.position[at])]
+            objects += [value for value in self.owned[block] if self.is_live(block, value, self.position[at])]
             if block.parent is None or (holder is not None and block is holder.regions[0]):
                 break
             at, block = block.parent, block.parent.parent
@@ -160,9 +186,10 @@ class _Function:
                 return
             at, block = holder, holder.parent
 
-    def is_live(self, value: Value, at: int) -> bool:
+    def is_live(self, block: Block, value: Value, at: int) -> bool:
         """Whether the block still owns the value at a position: made before, neither released nor moved."""
-        return self.defined(value) < at <= self.last[value] and self.moved.get(value, at + 1) > at
+        owned = (block, value)
+        return self.begins[owned] < at <= self.last[owned] and self.moved.get(owned, at + 1) > at
 
     def insert(self) -> None:
         release, retain = OPS["c.release"], OPS["c.retain"]
@@ -218,8 +245,8 @@ def _users(value: Value) -> Iterator[Op]:
 
 
 def _is_counted(value: Value) -> bool:
-    """Whether taking the value means to count: it is an object, and not NULL for sure."""
-    return is_counted(value.type) and not (value.op is not None and value.op.name == "undef")
+    """Whether taking the value means to count: it is an object, and neither NULL for sure nor a constant."""
+    return is_counted(value.type) and not (value.op is not None and value.op.name in ("undef", "const"))
 
 
 def _blocks(block: Block) -> Iterator[Block]:
@@ -229,9 +256,9 @@ def _blocks(block: Block) -> Iterator[Block]:
             yield from _blocks(region)
 
 
-def _ancestor(op: Op, block: Block) -> Op:
-    """The op of `block` that is `op` or holds it."""
-    while op.parent is not block:
-        assert op.parent is not None and op.parent.parent is not None, "a use outside of the value's scope"
-        op = op.parent.parent
-    return op
+def _ancestor(op: Op, block: Block) -> Op | None:
+    """The op of `block` that is `op` or holds it; None where none does."""
+    at: Op | None = op
+    while at is not None and at.parent is not block:
+        at = at.parent.parent if at.parent is not None else None
+    return at

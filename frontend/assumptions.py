@@ -28,7 +28,8 @@ class Assumptions:
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
     known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
-    known_args: set[int] = field(default_factory=set)  # leaves of the signature that are needed at compile time
+    known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
+    varied: set[int] = field(default_factory=set)  # places of strings that had many values
     recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key

@@ -14,7 +14,7 @@ import torch
 
 from scriptc.frontend import aten
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, library_name
+from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
@@ -33,6 +33,7 @@ from scriptc.frontend.values import (
     SuperV,
     Tup,
     describe,
+    is_run_time_text,
     is_tensor,
     tensor_type,
 )
@@ -137,17 +138,32 @@ class Calls(Objects, Lookup):
         if isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
             self.change_outside(func.owner.obj)
             return Known(None)
+        if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
+            return self.call_evaluated(getattr(func.owner.obj, func.name), [self.known_whole(a) for a in args],
+                                       {k: self.known_whole(v) for k, v in kwargs.items()})  # fmt: skip
         handler = METHODS.get((kind, func.name))
         if handler is not None:
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
         decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
         if decomposition is not None:
-            return self.call_known(decomposition, [func.owner, *args], kwargs)
+            args, kwargs = self.known_texts(args, kwargs) if kind == "Tensor" else (args, kwargs)
+            return self.call_decomposition(decomposition, [func.owner, *args], kwargs)
         if isinstance(func.owner, Known):
             return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
             return self.call_inplace(func, args, kwargs)
         self.fail(f"{kind}.{func.name} is not supported yet")
+
+    def known_texts(self, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
+        """Arguments of torch, whose strings are equations, modes and the like."""
+
+        def known(av: AV) -> AV:
+            return Known(self.known(av, "a string that torch is given")) if is_run_time_text(av) else av
+
+        return [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
+
+    def known_whole(self, av: AV) -> AV:
+        return Known(self.known(av, "an argument"))
 
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
@@ -169,7 +185,9 @@ class Calls(Objects, Lookup):
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)
         if decomposition is not None:
-            return self.call_function(decomposition, args, kwargs)
+            if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
+                args, kwargs = self.known_texts(args, kwargs)
+            return self.call_decomposition(decomposition, args, kwargs)
         if isinstance(obj, torch.nn.Module):
             return self.call_module(obj, args, kwargs)
         if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
@@ -224,6 +242,26 @@ class Calls(Objects, Lookup):
                 )
         self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
 
+    def call_decomposition(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        given = [*args, *kwargs.values()]
+        halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
+        asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)
+        if function not in WIDENING or len(halves) != 1 or asked:
+            return self.call_function(function, args, kwargs)
+        (half,) = halves
+
+        def widened(av: AV) -> AV:
+            return self.cast(av, "f32") if is_tensor(av) and tensor_type(av).dtype == half else av
+
+        named = {name: widened(av) for name, av in kwargs.items()}
+        return self.rounded(self.call_function(function, [widened(av) for av in args], named), half)
+
+    def rounded(self, av: AV, dtype: str) -> AV:
+        """What is float32 in a result, in a half type."""
+        if isinstance(av, Tup):
+            return Tup([self.rounded(item, dtype) for item in av.items], av.cls)
+        return self.cast(av, dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
+
     def into(self, out: AV, result: AV) -> AV:
         """What a call with `out` returns: `out`, behind the writes."""
         if isinstance(out, Known) and out.obj is None:
@@ -259,7 +297,7 @@ class Calls(Objects, Lookup):
         for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
             kind, _, method = target.partition(".")
             if (function := DECOMPOSITIONS.get(target)) is not None:
-                return self.call_known(function, *aten.by_name(function, 0, schema, args, kwargs))
+                return self.call_decomposition(function, *aten.by_name(function, 0, schema, args, kwargs))
             if (handler := METHODS.get((kind, method))) is not None:
                 return self.handle(handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
         for home in (torch, torch._C._nn, torch.nn.functional):

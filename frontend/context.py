@@ -17,7 +17,6 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
-    Formatted,
     GeneratorV,
     Ident,
     Kinds,
@@ -31,10 +30,10 @@ from scriptc.frontend.values import (
     Poison,
     RangeV,
     SuperV,
-    Text,
     Tup,
     Unbound,
     describe,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
@@ -47,10 +46,10 @@ from scriptc.ir.types import (
     FLOAT,
     INT,
     NEVER,
+    STR,
     Elem,
     JoinError,
     ListType,
-    ScalarType,
     TensorType,
     TupleType,
     Type,
@@ -124,7 +123,7 @@ class Context:
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
-        self.int_args: dict[Value, int] = {}  # int parameters, and their places among the leaves
+        self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
         self.watches: list[Watch] = []  # bodies of `try` around what is read
         self.functions: dict[Any, Any] = {}  # functions that call themselves, by their kinds of arguments
         self.named_functions = 0
@@ -223,6 +222,9 @@ class Context:
     def change_outside(self, obj: Any) -> None:
         raise NotImplementedError
 
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
@@ -265,6 +267,33 @@ class Context:
         raise NotImplementedError
 
     def raise_with(self, type: str, message: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def is_known(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def known(self, av: AV, what: str) -> Any:
+        raise NotImplementedError
+
+    def make_known(self, value: Value) -> bool:
+        raise NotImplementedError
+
+    def prefer_known(self, av: AV, other: AV) -> None:
+        raise NotImplementedError
+
+    def is_slice(self, index: AV) -> bool:
+        raise NotImplementedError
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        raise NotImplementedError
+
+    def text_of(self, value: AV) -> AV:
+        raise NotImplementedError
+
+    def text_item(self, text: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def character(self, text: Value, index: Value) -> AV:
         raise NotImplementedError
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -427,8 +456,10 @@ class Context:
         match av:
             case Dyn(value):
                 return value
-            case Known(obj) if type(obj) in NUMBERS or obj is None or isinstance(obj, str):
+            case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
+            case Known(str() as text):
+                return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
             case Tup(items):
@@ -439,6 +470,8 @@ class Context:
                 return value
             case Poison():
                 raise Poisoned
+            case OneOf() if is_text(av):
+                return self.value(self.split(av, lambda a: Dyn(self.value(a))))
             case OneOf(alternatives=alternatives):
                 if Kinds.NONE in alternatives:
                     return self.value(self.present(av, "TypeError", "None is not supported here"))
@@ -497,7 +530,7 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
-                return {"i64": "int", "f64": "float", "bool": "bool"}.get(str(av.type), "Tensor")
+                return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
@@ -508,54 +541,7 @@ class Context:
                 return "range"
             case ObjectV():
                 return av.cls.__name__
-            case Text():
-                return "str"
         return "function"
-
-    def known(self, av: AV, what: str) -> Any:
-        """The Python object behind a value that must be known at compile time."""
-        match av:
-            case Known(obj):
-                return obj
-            case Tup(items):
-                return tuple(self.known(i, what) for i in items)
-            case ListV(items=items) if items is not None:
-                self.observe(av)
-                return [self.known(i, what) for i in items]
-            case Text(parts):
-                return "".join(str(self.known(p, what)) for p in parts)
-            case Formatted(value, spec):
-                return format(self.known(value, what), spec)
-            case Poison():
-                raise Poisoned
-            case Dyn(value) if isinstance(value.type, ScalarType):
-                if value.op is not None and value.op.name == "const":
-                    return value.op.attrs["value"]
-                raise NeedsKnown(
-                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
-                )
-        self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
-
-    def make_known(self, value: Value) -> bool:
-        """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
-        todo, seen = [value], set()
-        while todo:
-            v = todo.pop()
-            if v in seen:
-                continue
-            seen.add(v)
-            if v in self.counters:
-                self.assume.unrolled.add(self.counters[v])
-                return True
-            if v in self.number_args:
-                self.assume.changing.remove(self.number_args[v])
-                return True
-            if v in self.int_args:
-                self.assume.known_args.add(self.int_args[v])
-                return True
-            if v.op is not None and all(isinstance(o.type, ScalarType) for o in v.op.operands):
-                todo += v.op.operands
-        return False
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:
@@ -644,7 +630,7 @@ def _is_storable(elem: Type) -> bool:
     """Whether lists of such elements exist at run time."""
     if isinstance(elem, TupleType):
         return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
-    return elem in (INT, FLOAT, BOOL, NEVER) or isinstance(elem, (TensorType, ListType))
+    return elem in (INT, FLOAT, BOOL, STR, NEVER) or isinstance(elem, (TensorType, ListType))
 
 
 def _has_tuples(t: Type) -> bool:

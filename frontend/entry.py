@@ -23,7 +23,7 @@ from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
 from scriptc.frontend.results import result_of, spec_of_type
-from scriptc.frontend.signature import Signature
+from scriptc.frontend.signature import Signature, has_place
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
     ArgSpec,
@@ -45,9 +45,10 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TensorType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ListType, TensorType, Type, join, list_of
 
 _MAX_READINGS = 100
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 _PYTHON_FRAMES = 20_000  # calls are followed within calls
 
 
@@ -61,6 +62,7 @@ class Entry:
     live: list[Live]
     guards: list[Guard]
     values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
+    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
     stores: list[Store]  # by the number that `state.set` ops name
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
@@ -76,16 +78,13 @@ class EntryReader(Calls, Recursion, Reader):
         parameters."""
         match spec:
             case KnownSpec(obj):
-                self.places += type(obj) in (int, float)
+                self.places += has_place(obj)
                 if home is not None and isinstance(obj, (list, dict)):
                     self.found[id(obj)] = home.owner, home.path[-1]
                 return Known(obj)
             case ScalarSpec(kind):
-                value = self.parameter({"i64": INT, "f64": FLOAT, "bool": BOOL}[kind], name)
-                if not kept:
-                    self.int_args[value] = self.places
-                    self.places += 1
-                return Dyn(value)
+                value = self.parameter(_SCALARS[kind], name)
+                return Dyn(value if kept or kind == "bool" else self.placed(value))
             case TensorSpec(dtype, sizes):
                 dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
@@ -93,7 +92,7 @@ class EntryReader(Calls, Recursion, Reader):
                 value = self.parameter(_list_type(spec), name)
                 assert isinstance(value.type, ListType)
                 self.cells.append((("argument", name), value.type.cell))
-                return ListV(value)
+                return ListV(self.placed(value) if value.type.elem == STR else value)
             case TupleSpec(items, cls):
                 return Tup([self.argument(s, f"{name}_{i}", kept=kept) for i, s in enumerate(items)], cls)
             case DictSpec(keys, items):
@@ -115,6 +114,12 @@ class EntryReader(Calls, Recursion, Reader):
 
     places = 0
 
+    def placed(self, value: Value) -> Value:
+        """A parameter that another reading can know; counted as `Signature` does."""
+        self.arg_places[value] = self.places
+        self.places += 1
+        return value
+
     def parameter(self, type: Type, name: str) -> Value:
         value = Value(type, self.body, re.sub(r"\W", "_", name))
         self.body.args.append(value)
@@ -128,35 +133,35 @@ def _list_type(spec: Spec | None) -> Type:
         case TensorSpec(dtype, sizes):
             return TensorType(dtype, (None,) * len(sizes))
         case ScalarSpec(kind):
-            return {"i64": INT, "f64": FLOAT, "bool": BOOL}[kind]
+            return _SCALARS[kind]
     raise AssertionError(spec)
 
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (), ahead: bool = False,
+    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False,
 ) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
-    their dict, key), that are not to be baked in because they change between calls. ahead: for a build ahead of time, where
-    one specialisation serves all kinds that a state may have. Raises CompileError with every error
-    found, TypeError for an argument that cannot be passed, InternalError for a bug in scriptc.
+    their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
+    are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialisation serves all
+    kinds that a state may have. Raises CompileError with every error found, TypeError for an argument that cannot be
+    passed, InternalError for a bug in scriptc.
     """
     library.load()
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
     try:
-        return _read(func, receiver, arguments, dynamic=dynamic, changing=changing, ahead=ahead)
+        assume = Assumptions(changing=set(changing), varied=set(varied))
+        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead)
     finally:
         sys.setrecursionlimit(limit)
 
 
 def _read(
-    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool, changing: Collection[Any],
-    ahead: bool,
-) -> Entry:  # fmt: skip
-    assume = Assumptions(changing=set(changing))
+    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], assume: Assumptions, *, dynamic: bool, ahead: bool
+) -> Entry:
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
@@ -236,8 +241,9 @@ def _read_once(
         raise Restart
     outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
     guards, kept = list(outside.guards.values()), reader.kept_places()
+    texts = signature.texts
     return Entry(
-        reader.module, specs, result, outside.live, guards, outside.values, stores, outside.exceptions, kept
+        reader.module, specs, result, outside.live, guards, outside.values, texts, stores, outside.exceptions, kept
     )
 
 

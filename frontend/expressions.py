@@ -17,7 +17,6 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
-from scriptc.frontend.text import Texts
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
@@ -35,7 +34,9 @@ from scriptc.frontend.values import (
     Unbound,
     describe,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -46,7 +47,7 @@ _BEYOND = 2**63 - 1
 _SHORT = 64  # items of a range that a generator is unrolled over
 
 
-class Expressions(Comprehensions, Operators, Lookup, Texts):
+class Expressions(Comprehensions, Operators, Lookup):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -230,6 +231,8 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
+        if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
+            return self.text_item(owner, index)
         if isinstance(owner, Known):
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, DictV):
@@ -472,13 +475,13 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
             elif self.is_integer(part):
                 result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
             else:
-                for index in self.index_tensors_of(part):
+                for index in self.index_tensors_of(part, result, dim):
                     picked[dim] = index
                     dim += 1
         return (result if result is not tensor or not parts or picked else self.view_of(tensor)), picked
 
-    def index_tensors_of(self, part: AV) -> list[AV]:
-        """The tensors of places that an index stands for: a mask stands for one per dim."""
+    def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
+        """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
@@ -486,6 +489,9 @@ class Expressions(Comprehensions, Operators, Lookup, Texts):
         t = tensor_type(part)
         if t.dtype not in ("bool", "u8"):
             return [part]
+        for i in range(t.rank):
+            same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
+            self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
         places = self.op("nonzero", part)
         if not t.rank:
             self.fail("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where")

@@ -24,6 +24,7 @@ from scriptc.frontend.values import (
     ZipV,
     describe,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
     tensor_type,
 )
@@ -97,6 +98,9 @@ class Iteration(Context):
                         items=[Dyn(self.build("select", [av.value, self.const(i)], dim=0)) for i in range(count.obj)]
                     )
                 return Walk(count=(Known(0), count, Known(1)), item=lambda i: self.row(av, i))
+            case Dyn(value) if is_run_time_text(av):
+                length = Dyn(self.build("str.len", [value]))
+                return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.character(value, i.value))
             case ZipV():
                 return self.walk_zip(av, site)
             case ReversedV(part):

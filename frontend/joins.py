@@ -9,11 +9,26 @@ from dataclasses import dataclass
 from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
-from scriptc.frontend.values import AV, Dyn, Kinds, Known, ListV, Maybe, Moved, OneOf, Poison, Unbound, describe
+from scriptc.frontend.values import (
+    AV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    Maybe,
+    Moved,
+    OneOf,
+    Poison,
+    Unbound,
+    describe,
+    is_run_time_text,
+    is_text,
+)
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import BOOL, INT, STR, JoinError, ListType, ScalarType, TensorType, Type, join
 
 _MOST = 8  # alternatives of one value
+_TEXT = str(STR)  # the kind of strings made at run time
 
 
 class Conflict(Exception):
@@ -146,6 +161,7 @@ class OneOfPlan(Plan):
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         absent = Unbound()
+        av = self.with_texts_merged(ctx, av)
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
@@ -158,6 +174,22 @@ class OneOfPlan(Plan):
             held = {tag: av}
         for tag, plan in self.alternatives:
             yield from plan.flatten(ctx, held.get(tag, absent))
+
+    def with_texts_merged(self, ctx: Context, av: AV) -> AV:
+        """The value with one kind for all strings, where the plan has one."""
+        text = self.kinds.tag(_TEXT)
+        if not any(tag == text for tag, _ in self.alternatives):
+            return av
+        if is_text(av):
+            return Dyn(ctx.value(av))
+        if not isinstance(av, OneOf):
+            return av
+        texts = {tag: a for tag, a in av.alternatives.items() if is_text(a)}
+        if not texts or list(texts) == [text]:
+            return av
+        one = ctx.value(OneOf(av.tag, texts))  # whichever, where the tag says that it is no string
+        tag = ctx.value(ctx.split(av, lambda a: Known(text if is_text(a) else self.kinds.tag(kind_of(a)))))
+        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in texts}, text: Dyn(one)})
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         tag = next(values)
@@ -198,6 +230,8 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
             force or fresh
         ):
             return Same(first)
+    if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
+        return Leaf(STR)
     if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
         return Leaf(_join_types(avs))
     return _alternatives(avs, kinds, force=force, mark=mark)
@@ -209,10 +243,17 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
+    texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
+    if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
+        groups[kinds.tag(_TEXT)] = [a for tag in texts for a in groups.pop(tag)]
     if len(groups) > _MOST:
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
     return OneOfPlan(kinds, tuple(plans))
+
+
+def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
+    return {t for a in avs for t in (a.alternatives if isinstance(a, OneOf) else [kinds.tag(kind_of(a))])}
 
 
 def kind_of(av: AV) -> Hashable:

@@ -19,12 +19,10 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Dyn,
-    Formatted,
     Known,
     ObjectV,
     OneOf,
     SuperV,
-    Text,
     Tup,
     describe,
     is_tensor,
@@ -131,6 +129,8 @@ class Lookup(KeptState):
                 if found is None:
                     self.raises_at_run_time("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
                 return found
+            case Dyn(value) if value.type != EXC and not hasattr(self.python_class(owner), name):
+                self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
             case OneOf():
                 owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
                 return self.split(owner, lambda o: self.attribute(o, name))
@@ -139,7 +139,7 @@ class Lookup(KeptState):
             case SuperV():
                 return self.super_value(owner, name)
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
-                return Text([Formatted(exception, "n")])
+                return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
                 self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
             case Closure() | Bound():

@@ -12,8 +12,9 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
+from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
-from scriptc.frontend.text import Texts
+from scriptc.frontend.strings import Strings
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -28,16 +29,17 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     RangeV,
-    Text,
     Tup,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
+    is_text,
     tensor_type,
 )
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import FLOATING, category, result_dtype
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, TensorType
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -87,7 +89,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Texts):
+class Operators(Alternatives, Strings, Knowledge):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -98,6 +100,8 @@ class Operators(Alternatives, Texts):
             self.raises_at_run_time(type(e).__name__, str(e))
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
+        if (found := self.text_operator(op, a, b)) is not None:
+            return found
         if isinstance(a, OneOf) or isinstance(b, OneOf):
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
@@ -115,8 +119,6 @@ class Operators(Alternatives, Texts):
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
-        if op == "Add" and all(is_text(av) for av in (a, b)):
-            return self.joined([*self.text_parts(a), *self.text_parts(b)])
         columns = [sequence_items(av) for av in (a, b)]
         if columns[0] is not None and columns[1] is not None and op == "Add":
             return Tup([*columns[0], *columns[1]])
@@ -186,7 +188,7 @@ class Operators(Alternatives, Texts):
             value = self.value(av)
             if value.type in (INT, FLOAT, BOOL):
                 return value
-        if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str)):
+        if is_text(av) or (isinstance(av, Known) and av.obj is None):
             self.bad_operands(op, a, b)
         self.fail(f"{_SYMBOLS.get(op, op)} on a {self.type_name(a)} and a {self.type_name(b)} is not supported yet")
 
@@ -254,6 +256,8 @@ class Operators(Alternatives, Texts):
 
     # ---- comparisons and truth ----
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
+            return self.compare_texts(op, a, b)
         if op in ("In", "NotIn"):
             b = self.present(b, "TypeError", "argument of type 'NoneType' is not iterable")
         elif op in ("Lt", "LtE", "Gt", "GtE"):
@@ -271,10 +275,7 @@ class Operators(Alternatives, Texts):
             return self.identity(a, b, negate=op == "NotEq")
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
-        none = next(
-            (av for av in (a, b) if isinstance(av, Known) and (av.obj is None or isinstance(av.obj, str))), None
-        )
-        if none is not None and op in ("Eq", "NotEq"):
+        if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
             return self.elementwise(name, a, b)
@@ -362,6 +363,8 @@ class Operators(Alternatives, Texts):
         result: AV
         if isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif a is not b and is_text(a) and is_text(b):
+            self.fail("whether two strings are one object is not known in compiled code", "compare with ==")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
             result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
@@ -401,6 +404,8 @@ class Operators(Alternatives, Texts):
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if isinstance(item, Known) and isinstance(container, Known):
             result = self.evaluate(operator.contains, container.obj, item.obj)
+        elif is_text(container):
+            result = self.text_contains(item, container)
         elif isinstance(container, ObjectV) and (found := self.special(container, "__contains__", [item])) is not None:
             result = self.truth(found)
         elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
@@ -434,7 +439,7 @@ class Operators(Alternatives, Texts):
                 return self.truth(found)
             case Closure() | Bound() | ClassOf():
                 return Known(True)
-            case RangeV() | Text():
+            case RangeV():
                 return self.truth(self.call(Known(len), [av], {}))
             case ListV(items=list() as items):
                 self.observe(av)
@@ -450,6 +455,8 @@ class Operators(Alternatives, Texts):
                     return Dyn(self.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
                 if isinstance(value.type, TensorType):
                     return Dyn(self.build("item.bool", [value]))
+                if value.type == STR:
+                    return Dyn(self.build("int.to_bool", [self.build("str.len", [value])]))
                 if value.type == NONE:
                     return Known(False)
         self.fail(f"the truth of a {self.type_name(av)} is not known at compile time")
@@ -520,10 +527,6 @@ class Operators(Alternatives, Texts):
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
         return Dyn(self.sizes(items))
-
-
-def is_text(av: AV) -> bool:
-    return isinstance(av, Text) or isinstance(av, Known) and isinstance(av.obj, str)
 
 
 def is_generated(av: AV, name: str) -> bool:

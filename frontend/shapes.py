@@ -12,7 +12,6 @@ from scriptc.frontend.values import (
     ClassOf,
     Content,
     DictV,
-    Formatted,
     Ident,
     Known,
     KnownLengthListV,
@@ -22,7 +21,6 @@ from scriptc.frontend.values import (
     PartialV,
     RangeV,
     ReversedV,
-    Text,
     Tup,
     ZipV,
 )
@@ -73,10 +71,6 @@ def shape_of(av: AV) -> Shape | None:
                 ("zip", len(held), offset is None), held,
                 lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1]),
             )  # fmt: skip
-        case Text(parts):
-            return Shape(("text", len(parts)), parts, Text)
-        case Formatted(value, spec):
-            return Shape(("formatted", spec), [value], lambda parts: Formatted(parts[0], spec))
     return None
 
 

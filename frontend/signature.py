@@ -21,13 +21,21 @@ from scriptc.frontend.specs import (
     describe,
 )
 
-_SCALARS = {int: "i64", float: "f64", bool: "bool"}
+_SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
+
+
+def has_place(value: Any) -> bool:
+    """Whether a value is counted among those that may have to be known at compile time."""
+    if type(value) is list:
+        return bool(value) and all(type(v) is str for v in value)
+    return type(value) in (int, float, str)
 
 
 class Signature:
     """Builds specs from the values of one call.
 
-    known: places (counted over all ints and floats outside lists, in order) whose values are needed at compile time.
+    known: places (counted over all ints, floats, strings and lists of strings, in order) whose values are needed at
+    compile time. texts: the strings among those.
     dynamic: False makes all sizes of tensors part of the signature.
     """
 
@@ -35,6 +43,7 @@ class Signature:
         self.known = known
         self.dynamic = dynamic
         self.places = 0
+        self.texts: dict[int, str] = {}
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
         """One spec per parameter; TypeError where a value cannot be passed to compiled code."""
@@ -43,17 +52,23 @@ class Signature:
     def spec(self, value: Any, name: str) -> Spec:
         if isinstance(value, torch.Tensor):
             return self.tensor(value, name, dynamic=self.dynamic)
-        if type(value) in (int, float):
-            place = self.places
-            self.places += 1
-            return KnownSpec(value) if place in self.known else ScalarSpec(_SCALARS[type(value)])
+        if type(value) is not list and has_place(value):
+            place, is_known = self.place()
+            if is_known and type(value) is str:
+                self.texts[place] = value
+            return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
         if type(value) is list:
-            return self.list(value, name)
+            return KnownSpec(value) if has_place(value) and self.place()[1] else self.list(value, name)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if type(value) is dict and all(type(k) in (str, int) for k in value):
             return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
         return KnownSpec(value)
+
+    def place(self) -> tuple[int, bool]:
+        """The place of the next value that may have to be known, and whether it does."""
+        self.places += 1
+        return self.places - 1, self.places - 1 in self.known
 
     def tensor(self, value: torch.Tensor, name: str, *, dynamic: bool) -> TensorSpec:
         if reason := refuse_tensor(value):

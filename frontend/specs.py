@@ -25,7 +25,7 @@ class TensorSpec(Spec):
 
 @dataclass(frozen=True)
 class ScalarSpec(Spec):
-    """`kind`: "i64", "f64" or "bool"."""
+    """`kind`: "i64", "f64", "bool" or "str"."""
 
     kind: str
 
@@ -81,7 +81,7 @@ def describe(spec: Spec) -> str:
         case TensorSpec(dtype, sizes):
             return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
         case ScalarSpec(kind):
-            return {"i64": "int", "f64": "float", "bool": "bool"}[kind]
+            return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}[kind]
         case ListSpec(elem):
             return f"list[{describe(elem) if elem is not None else ''}]"
         case TupleSpec(items, cls):

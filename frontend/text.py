@@ -1,8 +1,9 @@
-"""Strings that are put together at run time: messages and prints with numbers in them."""
+"""Texts of values: f-strings, formats, messages and prints."""
 
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from string import Formatter
@@ -11,25 +12,34 @@ from typing import Any, NoReturn
 import torch
 
 from scriptc.frontend.context import Context, Terminated
-from scriptc.frontend.values import AV, DictV, Dyn, Formatted, Known, ListV, ObjectV, OneOf, Text, Tup, describe
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT
+from scriptc.frontend.decompositions import strings
+from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
+from scriptc.ir.core import Value
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
-_FLOAT_SPEC = re.compile(r"0?\d*(\.\d+)?[fe]$")
-_CODES = {"i64": "%i", "f64": "%r", "bool": "%b", "exc": "%m"}
-_INT_SPEC = re.compile(r"0?\d*d$")
+_CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
+_FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
+_PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?([a-zA-Z%])")
 
 
 class Texts(Context):
-    """Mixin: f-strings, str() and messages."""
+    """Mixin: strings made of values."""
 
     def e_JoinedStr(self, node: ast.JoinedStr) -> AV:
         return self.joined([p for v in node.values for p in self.piece(v)])
 
-    def joined(self, parts: list[AV]) -> AV:
-        """One string of parts; known where all are."""
+    def joined(self, parts: Sequence[AV]) -> AV:
+        """One string of strings and numbers; known where all are."""
         if all(isinstance(p, Known) for p in parts):
             return Known("".join(str(p.obj) for p in parts if isinstance(p, Known)))
-        return Text(parts)
+        format, values = "", []
+        for part in parts:
+            if isinstance(part, Known):
+                format += str(part.obj).replace("%", "%%")
+            else:
+                values.append(self.value(part))
+                format += _CODES[values[-1].type]
+        return Dyn(values[0] if format == "%s" else self.build("text", values, format=format))
 
     def piece(self, node: ast.expr) -> Iterator[AV]:
         if isinstance(node, ast.Constant):
@@ -37,55 +47,156 @@ class Texts(Context):
             return
         assert isinstance(node, ast.FormattedValue)
         value = self.eval(node.value)
-        spec = self.known(self.eval(node.format_spec), "a format") if node.format_spec is not None else ""
+        spec = self.eval(node.format_spec) if node.format_spec is not None else Known("")
         yield from self.field(value, {-1: None, 115: "s", 114: "r", 97: "a"}[node.conversion], spec)
 
-    def field(self, value: AV, conversion: str | None, spec: str) -> Iterator[AV]:
+    def field(self, value: AV, conversion: str | None, spec: AV) -> Iterator[AV]:
         """A replacement field of an f-string or of str.format."""
-        convert: Any = {None: None, "s": str, "r": repr, "a": ascii}[conversion]
-        if isinstance(value, Known):
-            obj = value.obj if convert is None else convert(value.obj)
-            yield self.evaluate(format, obj, spec)
-        elif spec:
-            yield self.formatted(value, spec)
+        if conversion == "a":
+            value = self.call(Known(ascii), [value], {})
+        elif conversion is not None:
+            value = self.text_of(value) if conversion == "s" else self.joined([*self.text_parts(value, quoted=True)])
+        if isinstance(value, Known) and isinstance(spec, Known):
+            yield self.evaluate(format, value.obj, spec.obj)
+        elif isinstance(spec, Known) and not spec.obj:
+            yield from self.text_parts(value)
         else:
-            yield from self.text_parts(value, quoted=convert in (repr, ascii))
+            yield self.formatted(value, spec)
+
+    def formatted(self, value: AV, spec: AV) -> AV:
+        """format(value, spec)"""
+        if isinstance(value, OneOf) and not is_text(value):
+            return self.split(value, lambda v: self.formatted(v, spec))
+        if isinstance(value, ObjectV) and (found := self.special(value, "__format__", [spec])) is not None:
+            return found
+        kind = STR if is_text(value) else self.type_of(value)
+        if kind == BOOL and not isinstance(spec, Known):
+            as_int = lambda: self.formatted(Dyn(self.integer(value)), spec)  # noqa: E731
+            return self.choose(self.truth(spec), as_int, lambda: self.text_of(value))
+        if kind == BOOL:
+            value, kind = Dyn(self.integer(value)), INT
+        name = _FORMATS.get(kind)
+        if name is None:
+            self.fail(f"a format of {describe(value)} is not supported in compiled code", "format its numbers")
+        return self.op(name, value, spec)
 
     def format_text(self, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """template.format(*args, **kwargs); fields are numbers or names."""
-        parts: list[AV] = []
-        automatic = 0
-        for literal, field, spec, conversion in Formatter().parse(template):
+        return self.fields(template, args, kwargs, itertools.count(), [], 2)
+
+    def fields(
+        self,
+        template: str,
+        args: Sequence[AV],
+        kwargs: dict[str, AV],
+        automatic: Iterator[int],
+        parts: list[AV],
+        depth: int,
+    ) -> AV:
+        try:
+            pieces = list(Formatter().parse(template)) if depth else self.too_deep()
+        except ValueError as e:
+            self.raises_at_run_time("ValueError", str(e))
+        for literal, field, spec, conversion in pieces:
             parts.append(Known(literal))
             if field is None:
                 continue
-            name, automatic = field or str(automatic), automatic + (not field)
+            name = field or str(next(automatic))
             if name.isdigit() and int(name) >= len(args):
                 self.raises_at_run_time(
                     "IndexError", f"Replacement index {name} out of range for positional args tuple"
                 )
             if not name.isdigit() and name not in kwargs:
+                if name.isidentifier():
+                    self.raises_at_run_time("KeyError", repr(name))
                 self.fail(f"the field '{name}' of a format is not supported", "use plain names and numbers")
             value = args[int(name)] if name.isdigit() else kwargs[name]
-            parts += self.field(value, conversion, spec or "")
+            inner = self.fields(spec, args, kwargs, automatic, [], depth - 1) if spec else Known("")
+            parts += self.field(value, conversion, inner)
         return self.joined(parts)
 
-    def formatted(self, value: AV, spec: str) -> AV:
-        if isinstance(value, Dyn) and value.type in (INT, FLOAT) and _FLOAT_SPEC.match(spec):
-            return Formatted(Dyn(self.to_float(value.value)), spec)
-        if isinstance(value, Dyn) and value.type == INT and _INT_SPEC.match(spec):
-            return Formatted(value, spec)
-        self.fail(f"the format '{spec}' of {describe(value)} is not supported", "use a format such as .3f or 5d")
+    def too_deep(self) -> NoReturn:
+        raise ValueError("Max string recursion exceeded")
+
+    def percent(self, template: str, given: AV) -> AV:
+        """template % given"""
+        if isinstance(given, Tup) or (isinstance(given, Known) and isinstance(given.obj, tuple)):
+            rest = self.iterate(given)
+        else:
+            rest = [given]
+        parts: list[AV] = []
+        at, named = 0, False
+        for m in _PERCENT.finditer(template):
+            parts.append(self.percent_literal(template[at : m.start()]))
+            at = m.end()
+            key, flags, width, precision, kind = m.groups()
+            if kind == "%":
+                parts.append(Known("%"))
+                continue
+            if key is not None:
+                named = True
+                value = self.subscript(given, Known(key))
+            elif not rest:
+                self.raises_at_run_time("TypeError", "not enough arguments for format string")
+            else:
+                value = rest.pop(0)
+            parts += self.percent_field(value, flags, width, precision, kind)
+        parts.append(self.percent_literal(template[at:]))
+        if rest and not named and not isinstance(given, DictV):
+            self.raises_at_run_time("TypeError", "not all arguments converted during string formatting")
+        return self.joined(parts)
+
+    def percent_literal(self, text: str) -> AV:
+        if "%" in text:
+            self.fail("this format is not supported in compiled code", "use an f-string")
+        return Known(text)
+
+    def percent_field(self, value: AV, flags: str, width: str, precision: str | None, kind: str) -> Iterator[AV]:
+        """One conversion of the % operator, in terms of format specs."""
+        if isinstance(value, OneOf) and not is_text(value):
+            yield self.split(value, lambda v: self.joined([*self.percent_field(v, flags, width, precision, kind)]))
+            return
+        align = "<" if "-" in flags else ">"
+        if kind in "sra":
+            cut = "" if precision is None else f".{precision or 0}"
+            spec = f"{align}{width}{cut}" if width else cut
+            yield from self.field(value, kind, Known(spec))
+            return
+        is_char = kind == "c" and is_text(value)
+        number = self.type_of(value)
+        if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and kind in "xXoc"):
+            what = "an integer" if kind in "xXo" else "a real number"
+            self.raises_at_run_time("TypeError", f"%{kind} format: {what} is required, not {self.type_name(value)}")
+        if kind not in "diuxXocfFeEgG" or (precision is not None and kind in "diuxXoc"):
+            self.percent_literal("%")
+        sign = "+" if "+" in flags else " " if " " in flags else ""
+        zero = "0" if "0" in flags and align == ">" else ""
+        side = align if align == "<" or not zero else ""
+        alternate = "#" if "#" in flags else ""
+        if is_char:
+            self.check_that(self.compare("Eq", self.call(Known(len), [value], {}), Known(1)), "TypeError",
+                            "%c requires int or char")  # fmt: skip
+            yield from self.field(value, None, Known(f"{align}{width}" if width else ""))
+        elif kind in "fFeEgG":
+            value = self.call(Known(float), [value], {})
+            cut = "" if precision is None else f".{precision or 0}"
+            yield from self.field(value, None, Known(f"{side}{sign}{alternate}{zero}{width}{cut}{kind}"))
+        else:
+            value = self.call(Known(int), [value], {})
+            kind = "d" if kind in "diu" else kind
+            yield from self.field(value, None, Known(f"{side}{sign}{alternate}{zero}{width}{kind}"))
+
+    def text_of(self, value: AV) -> AV:
+        """str(value)"""
+        return self.joined([*self.text_parts(value)])
 
     def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
         """What str(value), or repr(value), consists of."""
         match value:
             case Known(obj):
                 yield Known(repr(obj) if quoted else str(obj))
-            case Text(parts) if not quoted:
-                yield from parts
-            case Text(parts) if all(repr(p.obj)[1:-1] == p.obj for p in parts if isinstance(p, Known)):
-                yield from [Known("'"), *parts, Known("'")]
+            case Dyn() if value.type == STR:
+                yield self.op("str.repr", value) if quoted else value
             case Dyn() if value.type == EXC and not quoted:
                 yield value
             case ObjectV(cls) if issubclass(cls, BaseException):
@@ -101,6 +212,8 @@ class Texts(Context):
             case ListV(items=list() as items):
                 self.observe(value)
                 yield from self.listed("[", items, "]")
+            case ListV():
+                yield Known("[]") if is_empty_list(value) else self.call(Known(strings.list_text), [value], {})
             case DictV():
                 yield Known("{")
                 for i, (key, item) in enumerate(self.items_of(value).items()):
@@ -108,12 +221,19 @@ class Texts(Context):
                     yield from self.text_parts(item, quoted=True)
                 yield Known("}")
             case OneOf():
-                text = self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
-                if not isinstance(text, Text):
-                    self.fail(f"the text of {describe(value)} is not supported", "test its type first")
-                yield from text.parts
+                yield self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
+            case ObjectV() if (found := self.own_text(value, quoted)) is not None:
+                yield found
             case _:
                 self.fail(f"the text of {describe(value)} is not supported in compiled code", "use its numbers")
+
+    def own_text(self, value: ObjectV, quoted: bool) -> AV | None:
+        """What the __str__ or __repr__ of a user's class gives."""
+        names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
+        for name in names:
+            if (found := self.special(value, name, [])) is not None:
+                return found
+        return None
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""
@@ -133,31 +253,24 @@ class Texts(Context):
             yield from self.text_parts(item, quoted=True)
         yield Known(right)
 
-    def format_of(self, text: Text) -> tuple[str, list[AV]]:
-        """The text as ir/text.py describes it: a format, and the values of its conversions."""
-        format, values = "", []
-        for part in text.parts:
-            if isinstance(part, Known):
-                format += str(part.obj).replace("%", "%%")
-            elif isinstance(part, Formatted):
-                format += f"%{part.spec}"
-                values.append(part.value)
-            else:
-                format += _CODES[str(self.value(part).type)]
-                values.append(part)
-        return format, values
+    def format_of(self, text: AV) -> tuple[str, list[Value]]:
+        """A text as ir/text.py describes it: a format, and the values of its conversions."""
+        if isinstance(text, Known):
+            return text.obj.replace("%", "%%"), []
+        value = self.value(text)
+        if value.op is not None and value.op.name == "text":
+            return value.op.attrs["format"], list(value.op.operands)
+        return "%s", [value]
 
     def raise_with(self, type: str, message: AV) -> NoReturn:
-        """Raises an exception with a message that may hold run-time numbers."""
-        text = self.joined([*self.text_parts(message)])
+        """Raises an exception with a message."""
+        text = self.text_of(message)
         if isinstance(text, Known):
             self.raises_at_run_time(type, text.obj)
-        assert isinstance(text, Text)
         format, values = self.format_of(text)
-        self.effect("raise", [self.value(v) for v in values], type=type, message=format)
+        self.effect("raise", values, type=type, message=format)
         raise Terminated
 
     def printed(self, parts: list[AV]) -> None:
-        text = self.joined(parts)
-        format, values = self.format_of(text if isinstance(text, Text) else Text([text]))
-        self.effect("print", [self.value(v) for v in values], format=format)
+        format, values = self.format_of(self.joined(parts))
+        self.effect("print", values, format=format)

@@ -14,7 +14,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, ListType, NeverType, TensorType, Type
+from scriptc.ir.types import EXC, STR, ListType, NeverType, TensorType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -156,21 +156,6 @@ class OneOf(AV):
     alternatives: dict[int, AV]
 
 
-@dataclass(eq=False, slots=True)
-class Text(AV):
-    """A string with run-time numbers in it."""
-
-    parts: Sequence[AV]  # known strings, numbers, numbers with a format
-
-
-@dataclass(eq=False, slots=True)
-class Formatted(AV):
-    """A number in a text, spelt by a format such as .3f."""
-
-    value: AV
-    spec: str
-
-
 class Kinds:
     """Numbers the kinds of values that `OneOf` tells apart."""
 
@@ -281,6 +266,17 @@ def is_tensor(av: AV) -> bool:
 def tensor_type(av: AV) -> TensorType:
     assert isinstance(av, Dyn) and isinstance(av.type, TensorType)
     return av.type
+
+
+def is_text(av: AV) -> bool:
+    """Whether a value is a string: a known one, one made at run time, or one of several."""
+    if isinstance(av, OneOf):
+        return all(map(is_text, av.alternatives.values()))
+    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, Dyn) and av.type == STR
+
+
+def is_run_time_text(av: AV) -> bool:
+    return isinstance(av, Dyn) and av.type == STR
 
 
 def is_empty_list(av: AV) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
@@ -52,6 +52,10 @@ def writers(where: Block | Op, memory: str | None = None) -> Iterator[Op]:
 
 def writes(where: Block | Op, memory: str) -> bool:
     return any(True for _ in writers(where, memory))
+
+
+def draws_random_numbers(module: Module) -> bool:
+    return any("random" in op.defn.writes for op in module.walk())
 
 
 def calls(op: Op) -> bool:

@@ -32,12 +32,12 @@ class _Leave(BaseException):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x` and `list.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `str.x` are methods called with the object first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list"):
-        return getattr({"Tensor": torch.Tensor, "list": list}[head], rest)
+    if head in ("Tensor", "list", "str"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "str": str}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -91,7 +91,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
 
     def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
-        return argsort(x, dim, largest).narrow(dim, 0, k)
+        return argsort(x, dim, largest).narrow(dim, 0, k).contiguous()
+
+    def resample(x: Any, index: Any, weight: Any, dim: int) -> Any:
+        shape = [-1 if d == dim else 1 for d in range(x.dim())]
+        parts = [x.index_select(dim, i) * w.reshape(shape) for i, w in zip(index, weight, strict=True)]
+        return sum(parts[1:], parts[0])
 
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
@@ -109,11 +114,19 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
-    def conv_transpose2d(x: Any, w: Any, bias: Any, groups: int, **how: Any) -> Any:
-        return torch.conv_transpose2d(x, w, bias, groups=groups, **how)
+    def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
+        joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+        return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
 
-    def concat(*tensors: Any, slot: int = 0) -> Any:
-        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+    def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
+        getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))
+
+    def random_slopes(dst: Any, x: Any, lower: float, upper: float) -> None:
+        torch.ops.aten.rrelu_with_noise(x, dst, lower, upper, True)
+
+    def random_places(dst: Any, sums: Any) -> None:
+        weights = torch.diff(sums, dim=-1, prepend=torch.zeros_like(sums[..., :1]))
+        dst.copy_(torch.multinomial(weights, dst.size(-1), replacement=True))
 
     def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
         stacked.append(item)
@@ -122,19 +135,33 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
     own: dict[str, Callable[..., Any]] = {
+        "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
+        "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
         "heaviside": heaviside,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
-        "conv_transpose2d": conv_transpose2d, "topk": topk,
+        "topk": topk, "resample": resample,
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
         "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
+    own |= {
+        "str:code": lambda s, i: ord(s[i]), "str:slice": lambda s, *bounds: s[slice(*bounds)],
+        "str:escaped": lambda s: s.encode("ascii", "backslashreplace").decode(),
+        "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
+        "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
+    }  # fmt: skip
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper", "lower",
+             "upper")  # fmt: skip
+    def of_code(name: str) -> Callable[..., Any]:
+        return lambda code: getattr(chr(code), name)()
+
+    own |= {f"code:{n}": of_code(n) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
     own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
     return own
@@ -382,6 +409,12 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
+
+    def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (formatted(op.attrs["format"], operands),)
+
     def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         self.state.append((op.attrs["target"], op.attrs["form"], operands))
         return ()
@@ -400,5 +433,5 @@ class Interpreter:
         return (operands[0],)
 
     def do_warn(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        self.warnings.append((op.attrs["category"], op.attrs["message"]))
+        self.warnings.append((op.attrs["category"], formatted(op.attrs["message"], operands)))
         return ()

@@ -115,7 +115,7 @@ class OpDef:
     infer: operand values and attributes -> result types; raises TypeRuleError.
     torch: dotted names of the callables that this row serves when a user calls them ("torch.tanh", "Tensor.tanh").
     ref: dotted name of what the interpreter calls, by default the first of `torch`.
-    reads, writes: classes of memory ("tensor", "list", "state", "io") that running the op reads or writes.
+    reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
     Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the

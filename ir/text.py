@@ -1,7 +1,7 @@
-"""Texts with numbers in them: a format and the values of its conversions.
+"""Texts with values in them: a format and the values of its conversions.
 
-%i is an int, %b a bool, %r a float as repr() writes it, %m the message of an exception, %n the name of its
-class, %% a percent sign; all else as in C, with a spec in front of f, e (floats) or d (ints).
+%i is an int, %b a bool, %r a float as repr() writes it, %s a string, %m the message of an exception, %n the name of its
+class, %% a percent sign.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-_CONVERSION = re.compile(r"%(%|[^ibrfedmn%]*[ibrfedmn])")
+_CONVERSION = re.compile(r"%([%ibrsmn])")
 
 
 def formatted(format: str, values: Sequence[Any]) -> str:
@@ -19,8 +19,6 @@ def formatted(format: str, values: Sequence[Any]) -> str:
     def one(m: re.Match[str]) -> str:
         if m[1] == "%":
             return "%"
-        if m[1] == "n":
-            return type(next(rest)).__name__
-        return str(next(rest)) if m[1] in ("i", "b", "r", "m") else f"%{m[1]}" % next(rest)
+        return type(next(rest)).__name__ if m[1] == "n" else str(next(rest))
 
     return _CONVERSION.sub(one, format)

@@ -39,7 +39,7 @@ class TensorType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ScalarType(Type):
-    """`i64`, `f64`, `bool`, `str` or `none`: a Python value held unboxed."""
+    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity."""
 
     name: str
 
@@ -174,7 +174,7 @@ def is_counted(t: Type) -> bool:
     """Whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):
         return is_counted(t.item)
-    return isinstance(t, (TensorType, ListType)) or t in (PACKED, ROWS, EXC)
+    return isinstance(t, (TensorType, ListType)) or t in (STR, PACKED, ROWS, EXC)
 
 
 def join_dim(a: Dim, b: Dim) -> Dim:

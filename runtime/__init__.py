@@ -9,6 +9,10 @@ SOURCE_DIR = Path(__file__).parent / "src"
 
 # A function that other files may call, at its definition.
 _DEFINITION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{", re.MULTILINE)
+# A function that headers define, with its body.
+_INLINE = re.compile(
+    r"^(?:static inline|SC_SCALAR|SC_STRING)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+)
 _PRIVATE_HEADER = re.compile(r'^#include "(\w+)\.h"', re.MULTILINE)
 
 
@@ -22,7 +26,7 @@ def needed_sources(program: str) -> list[Path]:
     """The C files that a program must be linked with: those that define a function it names, and what those need."""
     homes, needs = _dependencies(SOURCE_DIR)
     found: set[Path] = set()
-    wanted = _named(program, homes)
+    wanted = _named(program, homes, _inlines())
     while wanted:
         found |= wanted
         wanted = set().union(*(needs[path] for path in wanted)) - found
@@ -36,11 +40,25 @@ def _dependencies(folder: Path) -> tuple[dict[str, Path], dict[Path, set[Path]]]
     texts = {path: path.read_text() for path in c_sources()}
     homes = {name: path for path, text in texts.items() for name in _DEFINITION.findall(text)}
     needs = {}
+    inlines = _inlines()
     for path, text in texts.items():
         included = {folder / f"{stem}.c" for stem in _PRIVATE_HEADER.findall(text)}
-        needs[path] = _named(text, homes) | (included & texts.keys())
+        needs[path] = _named(text, homes, inlines) | (included & texts.keys())
     return homes, needs
 
 
-def _named(text: str, homes: dict[str, Path]) -> set[Path]:
-    return {homes[name] for name in set(re.findall(r"\w+", text)) & homes.keys()}
+@lru_cache(maxsize=1)
+def _inlines() -> dict[str, str]:
+    """What the functions that headers define consist of."""
+    return {name: body for path in INCLUDE_DIR.glob("*.h") for name, body in _INLINE.findall(path.read_text())}
+
+
+def _named(text: str, homes: dict[str, Path], inlines: dict[str, str]) -> set[Path]:
+    """The files that define what a text names, be it through functions of headers."""
+    names: set[str] = set()
+    todo = [text]
+    while todo:
+        new = set(re.findall(r"\w+", todo.pop())) - names
+        names |= new
+        todo += [inlines[name] for name in new & inlines.keys()]
+    return {homes[name] for name in names & homes.keys()}

@@ -22,7 +22,7 @@ from scriptc.runtime._bridge import ffi, lib
 
 
 class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
-    TENSOR, INT, FLOAT, BOOL, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(11)
+    TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
 
 
 # ---- specs: arguments and results ----
@@ -52,6 +52,11 @@ class Bool:
 
 
 @dataclass(frozen=True)
+class Str:
+    pass
+
+
+@dataclass(frozen=True)
 class Known:
     """As an argument: this very object, or for constants an equal one of the same type. As a result: the object."""
 
@@ -60,7 +65,7 @@ class Known:
 
 @dataclass(frozen=True)
 class List:
-    element: "Spec"  # Tensor, Int, Float, Bool or List
+    element: "Spec"  # Tensor, Int, Float, Bool, Str or List
 
 
 @dataclass(frozen=True)
@@ -93,7 +98,7 @@ class Arg:
     path: tuple[int | str, ...]
 
 
-Spec = Tensor | Int | Float | Bool | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
+Spec = Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
 
 
 # ---- specs: a variant ----
@@ -166,13 +171,14 @@ class VariantSpec:
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
     exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+    random: bool = False  # it draws random numbers
 
 
 # ---- lowering ----
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, List, Tuple)  # tuples in results only
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple)  # tuples in results only
 
 
 def _lower(spec: Spec) -> _Lowered:
@@ -185,6 +191,8 @@ def _lower(spec: Spec) -> _Lowered:
             return _Kind.FLOAT, None, ()
         case Bool():
             return _Kind.BOOL, None, ()
+        case Str():
+            return _Kind.STR, None, ()
         case Known(value):
             return _Kind.KNOWN, value, ()
         case List(element):
@@ -255,11 +263,12 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     live = tuple(map(_lower_live, spec.live))
     guards = tuple(map(_lower_guard, spec.guards))
     head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
-    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions)
+    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random
 
 
 # ---- calling ----
 
+_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team()))  # helps all calls of the process, one at a time
 _Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
 
 
@@ -271,7 +280,7 @@ class Callable:
     """
 
     def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:
-        self._bridge = _Bridge(tensors.host(exchange), on_miss)
+        self._bridge = _Bridge(tensors.host(exchange), on_miss, _team)
         self.call: Function = self._bridge.call
         self.run_nograd: Function = self._bridge.run_nograd
         _callables.add(self)
@@ -286,8 +295,21 @@ class Callable:
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes of tensors alive at once in the last call."""
+        """Most bytes of blocks in use at once in the last call, weights kept from call to call included."""
         return self._bridge.peak_bytes
+
+    @property
+    def asked_bytes(self) -> int:
+        """The same without what blocks have beyond the tensors in them."""
+        return self._bridge.asked_bytes
+
+    def profile_start(self, sites: int, room: int) -> None:
+        """From now on calls of instrumented code are counted by site, and their first `room` events are kept."""
+        self._bridge.profile_start(sites, room)
+
+    def profile_stop(self) -> tuple[list[tuple[int, int, float, float]], list[tuple[int, int, int]], int]:
+        """(visits, nanoseconds, flops, bytes) by site; (site, begin, end) events in nanoseconds; events without room."""
+        return self._bridge.profile_stop()
 
     def count_allocations(self, fail_at: int = 0) -> None:
         """From now on counts what contexts allocate, and makes the fail_at-th allocation from here fail."""

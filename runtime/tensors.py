@@ -96,6 +96,16 @@ def describe(tensor: torch.Tensor) -> tuple[int, int, tuple[int, ...], tuple[int
     return tensor.data_ptr(), _TORCH_DTYPES.index(tensor.dtype), tuple(tensor.shape), tensor.stride()
 
 
+def random_begin() -> tuple[torch.Tensor, int]:
+    """The state of torch's CPU generator, for a call that draws from it, and the address of its bytes."""
+    state = torch.get_rng_state()
+    return state, state.data_ptr()
+
+
+def random_end(state: torch.Tensor) -> None:
+    torch.set_rng_state(state)
+
+
 def bump(written: list[torch.Tensor]) -> None:
     """Tells autograd that the contents of these have changed."""
     for tensor in written:
@@ -141,6 +151,15 @@ def usual_keys() -> tuple[int, int, int]:
     return place
 
 
+@lru_cache(maxsize=1)
+def offset_place() -> int:
+    """Where the implementation of a tensor keeps its offset in the storage, in bytes; 0 when that cannot be told."""
+    base = torch.empty(1000)
+    samples = [base[start:stop] for start, stop in ((0, 9), (123, 321), (777, 790), (999, 1000))]
+    places = [8 * k for k in range(22) if all(_word(t._cdata + 8 * k) == t.storage_offset() for t in samples)]
+    return places[0] if len(places) == 1 and usual_keys()[0] else 0
+
+
 def _word(address: int) -> int:
     return ctypes.c_uint64.from_address(address).value
 
@@ -168,9 +187,11 @@ def host(exchange: bool) -> SimpleNamespace:
         new_flat=new_flat,
         describe=describe,
         bump=bump,
+        random_begin=random_begin,
+        random_end=random_end,
         make_exception=errors.make_exception,
         warn=errors.warn,
         print=errors.emit,
         api=api,
-        keys=usual_keys(),
+        keys=(*usual_keys(), offset_place()),
     )

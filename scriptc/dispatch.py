@@ -7,18 +7,24 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
 from scriptc.frontend import specs
 from scriptc.frontend.specs import Guard, describe
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.options import Options
 from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.target import target_of
+
+MOST_TEXTS = 4  # values of one string argument that are compiled for
+
+if TYPE_CHECKING:
+    from scriptc.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,7 @@ class Dispatcher:
         self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
+        self.memory: Memory | None = None  # what `compiled.memory` found last
         self._lock = threading.RLock()
         self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
         self.callable = bridge.Callable(self._miss)
@@ -54,7 +61,7 @@ class Dispatcher:
 
     def add(self, arguments: dict[str, Any]) -> Variant:
         """Compiles for one call."""
-        translated = translate(self.target, arguments, self.options, self._changing())
+        translated = translate(self.target, arguments, self.options, self._changing(), self._varied())
         name, source = translated.entry.module.name, translated.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
         variant = Variant(translated, library)
@@ -68,12 +75,21 @@ class Dispatcher:
                 self._changes[id(guard.container), guard.key] += 1
         return {place for place, times in self._changes.items() if times >= 2}
 
+    def _varied(self) -> set[int]:
+        """Places of string arguments that were baked in with four values: from now on they are run-time values."""
+        seen: dict[int, set[str]] = {}
+        for variant in self.variants:
+            for place, text in variant.translated.entry.texts.items():
+                seen.setdefault(place, set()).add(text)
+        return {place for place, texts in seen.items() if len(texts) >= MOST_TEXTS}
+
     def install(self, variant: Variant) -> None:
         """From now on, calls that the variant fits run it."""
-        self.callable.add_variant(self._spec(variant))
+        self.callable.add_variant(self.spec(variant))
         self.variants.append(variant)
 
-    def _spec(self, variant: Variant) -> VariantSpec:
+    def spec(self, variant: Variant) -> VariantSpec:
+        """How the bridge calls a variant."""
         entry, gradients = variant.translated.entry, variant.translated.gradients
         live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
@@ -84,6 +100,7 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
+            random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions,

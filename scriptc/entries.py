@@ -34,7 +34,7 @@ _USED = (
     "context state caller package levels weights embedded code free v c k out why".split()
 )  # in the bodies of C functions
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
-context_set_read_only state
+context_set_read_only context_seed seed state
 state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
 _CONSTANTS = (bool, int, float, str, type(None))
 

@@ -14,13 +14,13 @@ from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from scriptc.options import Options
+from scriptc.options import WEIGHTS, Options
 from scriptc.target import Target
 
-# `clean` is fold, simplify, cse, licm and dce, to a fixpoint.
+# `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
 _FULL = (
-    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,stack_lists,clean,"
-    "fuse,straighten,cse,dce"
+    "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,"
+    "stack_lists,clean,fuse,straighten,cse,dce"
 )
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
@@ -38,15 +38,19 @@ class Translated:
 
 def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Runs the passes of a level in place; `after` sees the module behind each."""
-    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
+    store = WEIGHTS.index(options.weights)
+    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
 
 
 def translate(
-    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (), *, ahead: bool = False
-) -> Translated:
-    """Python source to C text, specialised on one call. changing, ahead: see `frontend.entry.read`."""
+    target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
+    varied: Collection[int] = (), *, ahead: bool = False,
+) -> Translated:  # fmt: skip
+    """Python source to C text, specialised on one call. changing, varied, ahead: see `frontend.entry.read`."""
     # Python to tensor IR
-    entry = read(target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, ahead=ahead)
+    entry = read(
+        target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied, ahead=ahead
+    )
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:
@@ -54,7 +58,9 @@ def translate(
         # tensor IR to better tensor IR
         optimise(entry.module, options)
         # tensor IR to loop IR to C
-        program = emit_program(entry.module, debug=options.debug)
+        program = emit_program(
+            entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
+        )
     except InternalError:
         raise
     except Exception as e:

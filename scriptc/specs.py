@@ -10,7 +10,9 @@ from scriptc.frontend import specs as front
 from scriptc.runtime import bridge
 from scriptc.target import Target
 
-_SCALARS: dict[str, Callable[[], bridge.Spec]] = {"i64": bridge.Int, "f64": bridge.Float, "bool": bridge.Bool}
+_SCALARS: dict[str, Callable[[], bridge.Spec]] = {
+    "i64": bridge.Int, "f64": bridge.Float, "bool": bridge.Bool, "str": bridge.Str,
+}  # fmt: skip
 
 
 def to_bridge(spec: front.Spec) -> bridge.Spec:

@@ -13,7 +13,7 @@ from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.core import Module
-from scriptc.ir.types import FLOAT, INT, ListType, TensorType, Type, is_counted
+from scriptc.ir.types import FLOAT, INT, STR, ListType, TensorType, Type, is_counted
 from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
@@ -51,9 +51,9 @@ class Compiled:
         self.program = emit_program(module)
         source = f"{self.program.source}\n{DRIVER.read_text()}"
         self.lib = c.CDLL(str(build_library(source, module.name, optimize=optimize, debug=False)))
-        for name in ("new", "tensor", "list", "describe"):
+        for name in ("new", "tensor", "list", "str", "describe"):
             getattr(self.lib, f"drv_{name}").restype = c.c_void_p
-        for name in ("live", "bytes_peak", "list_items"):
+        for name in ("live", "bytes_peak", "list_items", "str_codes"):
             getattr(self.lib, f"drv_{name}").restype = c.c_int64
         for name in ("error", "message"):
             getattr(self.lib, f"drv_{name}").restype = c.c_char_p
@@ -106,6 +106,8 @@ class Compiled:
         if isinstance(t, ListType):
             items = (Box * len(value))(*(self.give(cx, v, t.elem) for v in value))
             return Box(p=self.lib.drv_list(cx, int(is_counted(t.elem)), c.c_int64(len(value)), items))
+        if t == STR:
+            return Box(p=self.lib.drv_str(cx, (c.c_uint32 * len(value))(*map(ord, value)), c.c_int64(len(value))))
         return Box(f=value) if t == FLOAT else Box(i=value) if t == INT else Box(b=value)
 
     def take(self, box: Box, t: Type) -> Any:
@@ -123,4 +125,8 @@ class Compiled:
             items = c.POINTER(Box)()
             n = self.lib.drv_list_items(c.c_void_p(box.p), c.byref(items))
             return [self.take(items[i], t.elem) for i in range(n)]
+        if t == STR:
+            codes = (c.c_uint32 * self.lib.drv_str_codes(c.c_void_p(box.p), None))()
+            self.lib.drv_str_codes(c.c_void_p(box.p), codes)
+            return "".join(map(chr, codes))
         return box.f if t == FLOAT else box.i if t == INT else box.b

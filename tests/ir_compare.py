@@ -14,6 +14,7 @@ from scriptc.ir.interp import Interpreter
 from scriptc.ir.types import BOOL, FLOAT, INT, NONE, STR, ListType, OptionalType, TensorType, TupleType, Type
 
 SIZES = {"B": 2, "T": 3}
+TEXTS = ("s", "", "a b", "Ǆß1", "12", "\U0001f34e\n")
 
 
 @dataclass
@@ -34,7 +35,7 @@ def make_value(t: Type, rng: random.Random) -> Any:
     if isinstance(t, TupleType):
         return tuple(make_value(item, rng) for item in t.items)
     makers = {INT: lambda: rng.choice((0, 1, 3, -1)), FLOAT: lambda: rng.choice((0.0, -0.5, 2.0)),
-              BOOL: lambda: rng.random() < 0.5, STR: lambda: "s", NONE: lambda: None}  # fmt: skip
+              BOOL: lambda: rng.random() < 0.5, STR: lambda: rng.choice(TEXTS), NONE: lambda: None}  # fmt: skip
     return makers[t]()  # type: ignore[index]
 
 

@@ -14,7 +14,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Param, Value
 from scriptc.ir.dtypes import DTYPES, FLOATING
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
-from scriptc.ir.ops import OPS
+from scriptc.ir.ops import OPS, strings
 from scriptc.ir.types import (
     BOOL,
     EXC,
@@ -40,14 +40,16 @@ BUILT_ELSEWHERE = {
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
     "pack_linear.kept", "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
-TENSOR_ROWS = {name: row for name, row in OPS.items() if not name.startswith("c.")}  # c.*: the loop IR's
-ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE]
+# c.*: the loop IR's. What reaches out of the call, to state and the generator of random numbers, has tests of its own.
+TENSOR_ROWS = {n: row for n, row in OPS.items() if not n.startswith("c.") and not row.writes & {"random", "state"}}
+STRING_ROWS = [row for row in strings.ROWS if row.name != "text"]
+ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE and row not in strings.ROWS]
 SQUARE = TensorType("f32", (4, 4))
 ARGS: list[Type] = [
     TensorType("f32", ("B", 4)), TensorType("f32", ("B", 4)), SQUARE, TensorType("f32", (4,)), TensorType("f32", ()),
     TensorType("f32", (None, 4)), TensorType("i64", (4,)), TensorType("bool", ("B", 4)), TensorType("bf16", (4, 4)),
     TensorType("f32", (1, 2, 5, 5)), TensorType("f32", (2, 2, 3, 3)), INT, FLOAT, BOOL, OptionalType(SQUARE),
-    list_of(TensorType("f32", (4,))), TensorType("f32", None),
+    list_of(TensorType("f32", (4,))), TensorType("f32", None), STR, STR,
 ]  # fmt: skip
 # Values for attributes by name; a list of dims or sizes fits or the op is not built.
 ATTRS: dict[str, Sequence[Any]] = {
@@ -113,6 +115,7 @@ class Generator:
         nested = [self.loop, self.while_loop, self.branch, self.scope, self.guarded] if depth < 3 else []
         special = [
             self.list_ops, self.optional_ops, self.packed, self.call, self.tuple_ops, self.weights, self.same_again,
+            self.string_ops, self.string_ops,
         ]  # fmt: skip
         try:
             roll = self.rng.random()
@@ -200,6 +203,32 @@ class Generator:
         self.keep(self.b.build("list.argsort", [numbers], LOC, reverse=self.rng.random() < 0.5))
         self.b.op("print", [self.const(2)], LOC, format="%i\n")
 
+    def string_ops(self) -> None:
+        s = self.pick(STR)
+        code = self.b.build("str.code", [s, self.small()], LOC)
+        character = self.b.build("str.chr", [code], LOC)
+        self.keep(code, character)
+        row = self.rng.choice(STRING_ROWS)
+        operands: list[Value] = []
+        for arg in row.args:
+            if arg.name == "parts":
+                operands.append(self.b.build("list.new", [self.pick(STR), character], LOC))
+            elif arg.name == "code":
+                operands.append(code)
+            elif arg.name in ("index", "step", "base"):  # s has a character at 0
+                operands.append(self.const({"index": 0, "step": self.rng.choice((1, -1, 2)), "base": 10}[arg.name]))
+            elif arg.type == "SymInt":
+                operands.append(self.small())
+            elif arg.type == "Scalar":
+                operands.append(self.pick(FLOAT))
+            elif arg.name == "spec":
+                operands.append(self.const(self.rng.choice(("", ">5", "x", ".2", "d"))))
+            else:
+                operands.append(s if not operands else self.rng.choice((s, character, self.pick(STR))))
+        self.keep(*self.b.op(row.name, operands, LOC).results)
+        values = [s, self.pick(INT), self.pick(FLOAT), self.pick(BOOL)]
+        self.keep(self.b.build("text", values, LOC, format="%s%%%i %r %b"))
+
     def optional_ops(self) -> None:
         x = self.pick(OptionalType)
         assert isinstance(x.type, OptionalType)
@@ -269,7 +298,7 @@ class Generator:
         self.b.op("if", [condition], LOC, regions=[then, orelse], types=[])
 
     def carried(self) -> list[Value]:
-        return self.rng.sample([v for v in self.visible if v.type not in (STR, NONE)], k=2)
+        return self.rng.sample([v for v in self.visible if v.type != NONE], k=2)
 
     def loop(self, depth: int) -> None:
         initial, label = self.carried(), self.label()

@@ -190,3 +190,29 @@ def test_building_a_function_leaves_its_objects_as_they_were(tmp_path: Path) -> 
     assert memory.total is total and memory.log is log and not log and not hasattr(memory, "last")
     for x in inputs(3):
         np.testing.assert_allclose(model(x[0, :2].numpy()), remembers(x[0, :2]).numpy(), rtol=1e-5)
+
+
+class Drops(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.drop = nn.Dropout(0.4)
+        self.noise = 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        noise = torch.randn_like(x)
+        self.noise += noise.mean().item()
+        return self.drop(x) + noise * torch.rand(3)
+
+
+def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
+    eager = Drops()
+    folder = scriptc.build(eager, inputs(1)[0], out=tmp_path / "drops", optimize=1)
+    model = scriptc.load(folder)
+    for seed in (1, 2**40 + 5):
+        torch.manual_seed(seed)
+        model.seed(seed)
+        for x in inputs(3):
+            np.testing.assert_allclose(model(x.numpy()), eager(x).numpy(), rtol=1e-5, atol=1e-6)
+    env = environment(tmp_path)
+    cmake_build(folder, tmp_path / "build", env, "-DSC_MARCH=native")
+    assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")

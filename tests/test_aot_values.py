@@ -42,6 +42,16 @@ def numbers(ints: list[int], floats: list[float], flags: list[bool]) -> Any:
     return out, total, longest, count, total > 3
 
 
+def words(text: str, separators: list[str], style: str = "upper") -> Any:
+    found = []
+    for word in text.split():
+        found.append(word.upper() if style == "upper" else word)
+    if not found:
+        raise ValueError("no words in " + repr(text))
+    print(found[0])
+    return found, separators[-1].join(found), {"text": text, "empty": "", "n": len(found)}
+
+
 def appends(items: list[Tensor], x: Tensor) -> Tensor:
     items.append(x)
     return x
@@ -88,6 +98,48 @@ def test_lists_of_numbers(tmp_path: Path) -> None:
         model([1], [1.0], [True, 1])
     with pytest.raises(OverflowError):
         model([2**63], [1.0], [True])
+
+
+def test_strings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = loaded(words, "two words", [", "], folder=tmp_path)
+    check_headers(tmp_path)
+    capsys.readouterr()
+    for text, separators in (("one", [""]), ("größe \U0001f34e\0 x", ["–", "\u3000"]), ("a  b\n" * 100, ["", " "])):
+        assert model(text, separators) == words(text, separators)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[::2] == printed[1::2]
+    with pytest.raises(ValueError, match="no words in ' '"):
+        model(" ", [""])
+    with pytest.raises(TypeError, match=r"'separators\[0\]': expected str, got int"):
+        model("a", [1])
+    with pytest.raises(TypeError, match="compiled for 'upper'"):
+        model("a", [""], "lower")
+
+
+def test_strings_in_c(tmp_path: Path) -> None:
+    """The recorded calls, and the C++ wrapper."""
+    folder = scriptc.build(words, "two größe", [", ", "-"], out=tmp_path / "it", optimize=0, march="native")
+    library = scriptc.load(folder) and folder / "build" / "libit.so"
+    flags = ["-I", folder / "include", "-I", folder / "tests"]
+    driver = tmp_path / "driver"
+    subprocess.run(["cc", *flags, folder / "tests" / "it_test.c", library, "-lm", "-o", driver], check=True)
+    pairs = sorted((folder / "tests").rglob("*.pair"))
+    done = subprocess.run([driver, "pairs", "none", *pairs], capture_output=True, text=True)
+    assert len(pairs) >= 5 and not done.returncode, done.stdout + done.stderr
+    if compiler := shutil.which("c++"):
+        program = tmp_path / "program.cpp"
+        program.write_text("""#include <cstdio>
+            #include "it.hpp"
+            int main() {
+                it::Model model;
+                it::Context context(model);
+                auto [found, joined, text, n] = context.words(std::string("a b"), {"-", "+"});
+                std::printf("%s %s %s|%lld", found[1].c_str(), joined.c_str(), text.c_str(), (long long)n);
+                try { context.words("", {}); } catch (const it::Error &e) { std::printf(" %s", e.type().c_str()); }
+            }""")
+        subprocess.run([compiler, "-std=c++17", *flags, program, library, "-o", tmp_path / "program"], check=True)
+        done = subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True)
+        assert done.stdout == "A\nB A+B a b|2 ValueError"
 
 
 def test_a_list_that_the_code_changes_is_an_error(tmp_path: Path) -> None:

@@ -170,3 +170,31 @@ def test_ints_overflow_instead_of_wrapping() -> None:
     made = scriptc.compile(raising.overflows, optimize=OPTIMIZE)
     with pytest.raises(OverflowError, match=f"raising.py:{line_of('overflow')}"):
         made(1 << 40)
+
+
+def by_place(x):
+    return torch.as_strided(x, (2, 2), (1, 2), 1), torch.as_strided(x, (2, 2), (1, 2))
+
+
+def row_sums(x, out):
+    return torch.sum(x, 1, out=out)
+
+
+def test_places_in_a_storage_of_which_a_part_came_in_are_not_guessed() -> None:
+    made = scriptc.compile(by_place, optimize=OPTIMIZE)
+    whole = torch.arange(9.0)
+    assert all(map(torch.equal, made(whole), by_place(whole)))
+    with pytest.raises(RuntimeError, match="as_strided counts storage_offset"):
+        made(whole[2:])
+
+
+def test_out_is_not_resized() -> None:
+    made = scriptc.compile(row_sums, optimize=OPTIMIZE)
+    out = torch.empty(3)
+    assert made(torch.ones(3, 4), out) is out and out.sum() == 12
+    with pytest.raises(RuntimeError, match="out= has another shape"):
+        made(torch.ones(2, 4), out)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        made(torch.ones(3, 4), torch.empty(3, dtype=torch.int64))
+    with pytest.raises(scriptc.CompileError, match="another rank"):
+        made(torch.ones(3, 4), torch.empty(()))

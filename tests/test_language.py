@@ -17,6 +17,7 @@ from language import (  # noqa: F401  (they list their programs)
     pairs,
     recursion,
     statements,
+    strings,
     unrolled,
 )
 from language.cases import LANGUAGE
@@ -46,8 +47,8 @@ def test_compiled_equals_python(program: Program) -> None:
 def test_docs_name_programs_that_exist() -> None:
     text = (Path(__file__).parent.parent / "docs" / "language.md").read_text()
     table = text.partition("## Accepted")[2].partition("## Rejected")[0]
-    homes = "exceptions|expressions|known_lengths|lists|modules|objects|optional|pairs|recursion|statements|unrolled"
-    named = set(re.findall(rf"`((?:{homes})\.\w+)`", table))
+    files = {i.partition("-")[0] for i in IDS}
+    named = {f"{module}.{name}" for module, name in re.findall(r"`(\w+)\.(\w+)`", table) if module in files}
     ids = {i.replace("-", ".", 1) for i in IDS}
     assert named <= ids
     assert {i for i in ids if not re.match(r"expressions\.math_", i)} <= named | UNNAMED

@@ -11,11 +11,13 @@ from measure.outcome import Program, compare
 from measure.source import functions, together
 
 import scriptc
+from scriptc.frontend.library import resolve
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 
-ROWS = [row for row in OPS.values() if "ELEMENTWISE" in row.traits and row.torch]
+NAMES = {r.name: next((n for n in r.torch if n.startswith("torch.") and resolve(n) is not None), "") for r in OPS.values()}
+ROWS = [row for row in OPS.values() if "ELEMENTWISE" in row.traits and NAMES[row.name]]
 REFUSED = [("nextafter", "f16"), ("nextafter", "bf16")]
 GROUPS = 12
 
@@ -28,7 +30,7 @@ def values(dtype: str, seed: int) -> torch.Tensor:
 
 def program(row: OpDef, dtype: str, directory: Path) -> Program:
     args = [values(dtype, i) for i in range(len(row.operand_args))]
-    (made,) = functions(f"{row.name}_{dtype}", [lambda w: f"{row.torch[0]}({', '.join(map(w.text, args))})"], directory)
+    (made,) = functions(f"{row.name}_{dtype}", [lambda w: f"{NAMES[row.name]}({', '.join(map(w.text, args))})"], directory)
     return made
 
 

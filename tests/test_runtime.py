@@ -31,9 +31,9 @@ FLAGS = [
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wno-psabi", "-Werror"]
 
 
-def build(output: Path, main: str, flags: Sequence[str], directory: Path) -> Path:
+def build(output: Path, main: str, flags: Sequence[str], directory: Path, sources: Sequence[str] = SOURCES) -> Path:
     """Compiles each file and links them, two compilers at a time."""
-    files = [ROOT / "tests/runtime" / main] + [ROOT / f"runtime/src/sc_{name}.c" for name in SOURCES]
+    files = [ROOT / "tests/runtime" / main] + [ROOT / f"runtime/src/sc_{name}.c" for name in sources]
     objects = [directory / f"{file.stem}.o" for file in files]
 
     def compile_one(file: Path, obj: Path) -> None:
@@ -50,6 +50,12 @@ def build(output: Path, main: str, flags: Sequence[str], directory: Path) -> Pat
 def test_c_tests_under_sanitizers(tmp_path: Path) -> None:
     flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path / "test_core", "test_core.c", flags, tmp_path)
+    assert subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout == "ok\n"
+
+
+def test_strings_under_sanitizers(tmp_path: Path) -> None:
+    flags = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    program = build(tmp_path / "test_str", "test_str.c", flags, tmp_path, ["core", "list", "str", "utf8"])
     assert subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout == "ok\n"
 
 

@@ -161,8 +161,8 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
     category, message = (c_string(op.attrs[name]) for name in ("category", "message"))
-    args = Args("cx", "{loc}", category, _literal(message))
-    return low.call(op, "sc_warn", args, fails="never")
+    args = Args("cx", "{loc}", category, _literal(message), *low.operands(op))
+    return low.call(op, "sc_warn_text", args, fails="never")
 
 
 @emitter

@@ -145,7 +145,7 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
     lines.append(f"    sc_value args[{room or 1}], results[{len(results) or 1}];")
     lines += [f"    {line}" for leaf in results for line in _clear(leaf)]
     lines.append("    sc_call_begin(caller);")
-    takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.kind == "tensor" or leaf.is_list]
+    takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.is_object]
     lines += [
         f"    args[{i}].{MEMBERS[leaf.kind]} = {leaf.name};"
         for i, leaf in enumerate(entry.arguments)
@@ -159,12 +159,12 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
         lines.append('    if (!state && sc_raise(caller->cx, "TypeError", "the state is NULL"))')
         lines.append("        return sc_call_end(caller, SCRIPTC_BAD_ARGUMENT);")
     steps = [f"sc_call_run(caller, {index}, {n}, {state}, args, results)"]
-    steps += [_give(leaf, i) for i, leaf in enumerate(results) if leaf.in_c and (leaf.kind == "tensor" or leaf.is_list)]
+    steps += [_give(leaf, i) for i, leaf in enumerate(results) if leaf.in_c and leaf.is_object]
     lines.append(f"    if ({' || '.join(steps)}) {{")
     lines += [f"        {line}" for leaf in results for line in _drop(leaf)]
     lines += ["        return sc_call_end(caller, SCRIPTC_RAISED);", "    }"]
     for i, leaf in enumerate(results):
-        if leaf.kind in MEMBERS and not leaf.is_list:
+        if leaf.kind in MEMBERS and not leaf.is_object:
             lines.append(f"    *{leaf.name} = results[{i}].{MEMBERS[leaf.kind]};")
     lines += ["    return sc_call_end(caller, SCRIPTC_OK);", "}", ""]
     return "\n".join(piece for line in lines for piece in (wrap(line) if "\n" not in line else [line]))
@@ -176,12 +176,16 @@ def _clear(leaf: Leaf) -> list[str]:
         return []
     if leaf.is_list:
         return [f"*{leaf.name} = NULL;", f"*{leaf.count} = 0;"]
+    if leaf.kind == "str":
+        return [f"*{leaf.name} = (scriptc_string){{NULL, 0}};"]
     return [f"*{leaf.name} = {'NULL' if leaf.kind == 'tensor' else '0'};"]
 
 
 def _take(leaf: Leaf, i: int) -> str:
     if not leaf.in_c:
         return f'sc_take_i64s(caller, "{leaf.name}", NULL, 0, &args[{i}])'
+    if leaf.kind == "str" and not leaf.is_list:
+        return f'sc_take_str(caller, "{leaf.name}", {leaf.name}, &args[{i}])'
     if not leaf.is_list:
         return f"sc_take_tensor(caller, &param_{leaf.name}, {leaf.name}, &args[{i}])"
     what = f"&param_{leaf.name}" if leaf.kind == "tensor" else f'"{leaf.name}"'
@@ -191,7 +195,7 @@ def _take(leaf: Leaf, i: int) -> str:
 
 def _give(leaf: Leaf, i: int) -> str:
     if not leaf.is_list:
-        return f"sc_give_tensor(caller, results[{i}], {leaf.name})"
+        return f"sc_give_{leaf.kind}(caller, results[{i}], {leaf.name})"
     suffix = "tensors" if leaf.kind == "tensor" else f"{leaf.kind}s"
     return f"sc_give_{suffix}(caller, results[{i}], {leaf.name}, {leaf.count})"
 
@@ -199,4 +203,6 @@ def _give(leaf: Leaf, i: int) -> str:
 def _drop(leaf: Leaf) -> list[str]:
     if leaf.kind == "tensor":
         return [f"sc_drop_tensors({leaf.name}, {leaf.count});" if leaf.is_list else f"sc_drop_tensor({leaf.name});"]
+    if leaf.kind == "str" and not leaf.is_list:
+        return [f"free((void *){leaf.name}->data);", *_clear(leaf)]
     return [f"free(*{leaf.name});", *_clear(leaf)] if leaf.is_list and leaf.in_c else []

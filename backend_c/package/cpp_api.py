@@ -16,19 +16,21 @@ def wrapper(package: Package) -> str:
 def _parameter(leaf: Leaf) -> str:
     if leaf.kind == "tensor":
         return f"const std::vector<const DLTensor *> &{leaf.name}" if leaf.is_list else f"const DLTensor &{leaf.name}"
+    if leaf.kind == "str":
+        return f"const std::vector<std::string> &{leaf.name}" if leaf.is_list else f"std::string_view {leaf.name}"
     number = C_NUMBERS[leaf.kind]
     return f"const std::vector<{number}> &{leaf.name}" if leaf.is_list else f"{number} {leaf.name}"
 
 
 def _passed(leaf: Leaf) -> list[str]:
     if not leaf.is_list:
-        return [f"&{leaf.name}" if leaf.kind == "tensor" else leaf.name]
-    data = f"detail::plain({leaf.name}).get()" if leaf.kind == "bool" else f"{leaf.name}.data()"
+        return [{"tensor": f"&{leaf.name}", "str": f"detail::plain({leaf.name})"}.get(leaf.kind, leaf.name)]
+    data = f"detail::plain({leaf.name}).get()" if leaf.kind in ("bool", "str") else f"{leaf.name}.data()"
     return [data, f"static_cast<int64_t>({leaf.name}.size())"]
 
 
 def _result_type(leaf: Leaf) -> str:
-    item = "Tensor" if leaf.kind == "tensor" else C_NUMBERS[leaf.kind]
+    item = {"tensor": "Tensor", "str": "std::string"}.get(leaf.kind) or C_NUMBERS[leaf.kind]
     return f"std::vector<{item}>" if leaf.is_list else item
 
 
@@ -41,8 +43,10 @@ def _locals(leaf: Leaf) -> list[str]:
 
 def _taken(package: Package, leaf: Leaf) -> str:
     if leaf.is_list:
-        function = "take_tensors" if leaf.kind == "tensor" else "take_numbers"
+        function = {"tensor": "take_tensors", "str": "take_strings"}.get(leaf.kind, "take_numbers")
         return f"detail::{function}(out_{leaf.name}, out_{leaf.count})"
+    if leaf.kind == "str":
+        return f"detail::take_string(out_{leaf.name})"
     return f"Tensor(out_{leaf.name})" if leaf.kind == "tensor" else f"out_{leaf.name}"
 
 

@@ -9,17 +9,17 @@ from typing import Any
 from scriptc.backend_c.emit import CProgram
 from scriptc.ir.dtypes import DTYPES, TORCH_NAMES
 
-C_NUMBERS = {"i64": "int64_t", "f64": "double", "bool": "bool"}
-MEMBERS = {"i64": "i", "f64": "f", "bool": "b"}  # of sc_value
-PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool"}
+C_NUMBERS = {"i64": "int64_t", "f64": "double", "bool": "bool", "str": "scriptc_string"}  # and strings
+MEMBERS = {"i64": "i", "f64": "f", "bool": "b", "str": "s"}  # of sc_value
+PYTHON_NUMBERS = {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}
 
 
 @dataclass(frozen=True)
 class Leaf:
-    """One value that crosses the C boundary: a tensor, a number, or a list of such."""
+    """One value that crosses the C boundary: a tensor, a number, a string, or a list of such."""
 
     name: str  # unique among the leaves of the entry, and no keyword of C
-    kind: str  # "tensor", "i64", "f64", "bool"; "nothing" for the elements of a list that is always empty
+    kind: str  # "tensor", "i64", "f64", "bool", "str"; "nothing" for the elements of a list that is always empty
     is_list: bool = False
     dtype: str = ""  # of a tensor
     sizes: tuple[int | None, ...] = ()  # of a tensor; None: any
@@ -28,6 +28,11 @@ class Leaf:
     def count(self) -> str:
         """The name of the length of a list."""
         return f"n_{self.name}"
+
+    @property
+    def is_object(self) -> bool:
+        """Whether the leaf is taken and given by functions of the runtime, and may fail to be."""
+        return self.is_list or self.kind in ("tensor", "str")
 
     @property
     def in_c(self) -> bool:

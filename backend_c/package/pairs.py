@@ -3,7 +3,7 @@
 "SCPAIR01", then 64-bit little-endian words: entry, counts of arguments and of results; then the arguments, the expected
 results and the reference results (computed in float64, or nothing). A value is a tag and what belongs to it: 0 nothing;
 1 tensor: dtype (as in sc.h), rank, sizes, strides, then the elements in row-major order, padded to whole words; 2 integer;
-3 double; 4 bool; 5 list: length, values.
+3 double; 4 bool; 5 list: length, values; 6 string: length, then UTF-8, padded to whole words.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ def _encode_value(value: Any) -> bytes:
             return struct.pack("<qq", 2, value)
         case float():
             return struct.pack("<qd", 3, value)
+        case str():
+            data = value.encode(errors="surrogatepass")
+            return struct.pack("<qq", 6, len(data)) + data + b"\0" * (-len(data) % 8)
         case list():
             return struct.pack("<qq", 5, len(value)) + b"".join(map(_encode_value, value))
     raise TypeError(f"a recorded value of type {type(value).__name__}")

@@ -26,7 +26,7 @@ def _argument(leaf: Leaf, i: int) -> list[str]:
     if not leaf.in_c:
         return []
     if leaf.is_list:
-        items = {"tensor": "tensors", "i64": "integers", "f64": "doubles", "bool": "bools"}[leaf.kind]
+        items = {"tensor": "tensors", "i64": "integers", "f64": "doubles", "bool": "bools", "str": "strings"}[leaf.kind]
         return [f"v[{i}].{items}", f"v[{i}].n"]
     return [f"v[{i}].{'tensor' if leaf.kind == 'tensor' else MEMBERS[leaf.kind]}"]
 
@@ -67,11 +67,19 @@ def _compare(package: Package, leaf: Leaf, expected: int, reference: int) -> lis
             f"{leaf.name}->deleter({leaf.name});",
         ]
     member = MEMBERS[leaf.kind]  # pair_value names its numbers alike
+    if leaf.kind == "str" and not leaf.is_list:
+        return [
+            f'compare_string(c, "{leaf.name}", {leaf.name}, v[{expected}].s);',
+            f"{package.name}_free_array((void *){leaf.name}.data);",
+        ]
     if leaf.is_list:
+        compare = f'compare_number(c, "{leaf.name}", (double){leaf.name}[k], (double)v[{expected}].items[k].{member});'
+        if leaf.kind == "str":
+            compare = f'compare_string(c, "{leaf.name}", {leaf.name}[k], v[{expected}].items[k].s);'
         return [
             f'compare_length(c, "{leaf.name}", {leaf.count}, v[{expected}].n);',
             f"for (int64_t k = 0; k < {leaf.count} && k < v[{expected}].n; k++)",
-            f'    compare_number(c, "{leaf.name}", (double){leaf.name}[k], (double)v[{expected}].items[k].{member});',
+            f"    {compare}",
             f"{package.name}_free_array({leaf.name});",
         ]
     return [f'compare_number(c, "{leaf.name}", (double){leaf.name}, (double)v[{expected}].{member});']

@@ -38,12 +38,14 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API void @{name}_context_set_threads(@{name}_context *context, int n); /* at most n threads; 1 at first */
 @{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output); /* copied */
 @{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: code that writes to an argument fails */
+/* Random numbers from here on are those that the original draws behind torch.manual_seed(seed). */
+@{NAME}_API void @{name}_context_seed(@{name}_context *context, uint64_t seed);
 
 /* Of the context's last call; strings live until its next one. */
 @{NAME}_API const scriptc_error *@{name}_last_error(const @{name}_context *context);
 
 @{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */
-@{NAME}_API void @{name}_free_array(void *numbers);                                  /* a list of result numbers */
+@{NAME}_API void @{name}_free_array(void *block); /* a list of result numbers or strings, or the data of a result string */
 
 /* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ---- */
 

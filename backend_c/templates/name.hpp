@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -121,6 +122,30 @@ template <class T> std::vector<T> take_numbers(T *numbers, int64_t n)
     return out;
 }
 
+inline scriptc_string plain(std::string_view from) { return {from.data(), static_cast<int64_t>(from.size())}; }
+
+inline std::unique_ptr<scriptc_string[]> plain(const std::vector<std::string> &from)
+{
+    auto out = std::make_unique<scriptc_string[]>(from.size() + 1);
+    for (size_t i = 0; i < from.size(); i++) out[i] = plain(std::string_view(from[i]));
+    return out;
+}
+
+inline std::string take_string(scriptc_string from)
+{
+    std::string out(from.data, static_cast<size_t>(from.n));
+    @{name}_free_array(const_cast<char *>(from.data));
+    return out;
+}
+
+inline std::vector<std::string> take_strings(scriptc_string *strings, int64_t n)
+{
+    std::vector<std::string> out;
+    for (int64_t i = 0; i < n; i++) out.emplace_back(strings[i].data, static_cast<size_t>(strings[i].n));
+    @{name}_free_array(strings);
+    return out;
+}
+
 inline std::unique_ptr<bool[]> plain(const std::vector<bool> &from)
 {
     auto out = std::make_unique<bool[]>(from.size() + 1);
@@ -157,6 +182,8 @@ public:
         if (!context_) throw std::bad_alloc();
     }
     @{name}_context *get() const { return context_.get(); }
+    void seed(uint64_t seed) { @{name}_context_seed(context_.get(), seed); } // as torch.manual_seed
+    void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; 1 at first
 
 @{entries}
 private:

@@ -21,7 +21,6 @@ import subprocess
 import tempfile
 import threading
 import warnings
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -34,7 +33,6 @@ DTYPES = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32
 CODES = {"bool": 6, "u8": 1, "i8": 0, "i16": 0, "i32": 0, "i64": 0, "f16": 2, "bf16": 4, "f32": 2, "f64": 2}
 BITS = {"bool": 8, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 FROM_DLPACK = {(CODES[name], BITS[name]): name for name in CODES}
-NUMBERS = {"i64": (int, c.c_int64), "f64": (float, c.c_double), "bool": (bool, c.c_bool)}
 OPAQUE = object()  # a default, or a value, that is no constant
 
 
@@ -45,6 +43,16 @@ class DLTensor(c.Structure):
     _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8),
                 ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
                 ("strides", c.POINTER(c.c_int64)), ("byte_offset", c.c_uint64)]
+
+
+class Text(c.Structure):
+    _fields_ = [("data", c.c_void_p), ("n", c.c_int64)]
+
+    def __str__(self):
+        return c.string_at(self.data, self.n).decode(errors="surrogatepass")
+
+
+NUMBERS = {"i64": (int, c.c_int64), "f64": (float, c.c_double), "bool": (bool, c.c_bool), "str": (str, Text)}
 
 
 class Managed(c.Structure):
@@ -160,7 +168,7 @@ class Arguments:
         elif kind == "tensor":
             self.values.append(c.byref(self.tensor(value, spec, name)))
         elif kind == "number":
-            self.values.append(NUMBERS[spec["type"]][1](_number(value, spec, name)))
+            self.values.append(self.number(value, spec, name))
         elif kind == "list":
             self.list(value, spec["of"], name)
         elif kind == "tuple":
@@ -185,10 +193,19 @@ class Arguments:
             tensors = [self.tensor(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
             items = (c.POINTER(DLTensor) * len(tensors))(*map(c.pointer, tensors))
         else:
-            numbers = [_number(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
+            numbers = [self.number(item, of, f"{name}[{i}]") for i, item in enumerate(value)]
             items = (NUMBERS[of["type"]][1] * len(numbers))(*numbers)
         self.kept.append(items)
         self.values += [items, c.c_int64(len(value))]
+
+    def number(self, value, spec, name):
+        """Also a string."""
+        checked, kind = _number(value, spec, name), NUMBERS[spec["type"]][1]
+        if kind is not Text:
+            return kind(checked)
+        encoded = checked.encode(errors="surrogatepass")
+        self.kept.append(encoded)
+        return Text(c.cast(c.c_char_p(encoded), c.c_void_p), len(encoded))
 
     def tensor(self, value, spec, name):
         if not isinstance(value, np.ndarray):
@@ -274,7 +291,7 @@ class Results:
         if kind == "tensor":
             return _array(next(self.rest), loaded)
         if kind == "number":
-            return next(self.rest).value
+            return _value(next(self.rest), loaded)
         if kind == "list":
             return self._list(spec["of"], loaded)
         items = [self.take(item, loaded) for item in spec["items"]]
@@ -289,12 +306,21 @@ class Results:
             return []
         items, n = next(self.rest), next(self.rest).value
         if of["is"] == "number":
-            values = items[:n]
+            values = [str(item) if isinstance(item, Text) else item for item in items[:n]]
             loaded.c("free_array")(items)
             return values
         arrays = [_array(c.pointer(items[i].contents), loaded) for i in range(n)]
         loaded.c("free_array")(items)  # the tensors have owners now
         return arrays
+
+
+def _value(place, loaded):
+    """A number, or a string, whose block is freed."""
+    if not isinstance(place, Text):
+        return place.value
+    text = str(place)
+    loaded.c("free_array")(c.c_void_p(place.data))
+    return text
 
 
 def _array(managed, loaded):
@@ -329,6 +355,7 @@ class _Context:
         if not self.handle:
             raise MemoryError
         loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
+        loaded.c("context_set_threads")(self.handle, c.c_int(loaded.threads))
 
     def __del__(self):
         self.loaded.c("context_free")(self.handle)
@@ -363,14 +390,27 @@ class State:
             self._loaded.c("state_free")(self._handle)
 
 
+class _Shared:
+    """What all entries of a model share: the library, a context for each thread, the state."""
+
+    def __init__(self, loaded, stateful):
+        self.loaded, self.contexts = loaded, threading.local()
+        self.state = State(loaded) if stateful else None
+
+    def context(self):
+        """That of this thread."""
+        if not hasattr(self.contexts, "mine"):
+            self.contexts.mine = _Context(self.loaded)
+        return self.contexts.mine.handle
+
+
 class Entry:
     """One compiled function."""
 
-    def __init__(self, model, loaded, contexts, row):
-        self._model = model
+    def __init__(self, shared, row):
+        self._shared, self._loaded = shared, shared.loaded
         self.__name__ = row["name"]
-        self._loaded, self._contexts = loaded, contexts
-        self._function = loaded.c(row["name"])
+        self._function = self._loaded.c(row["name"])
         self._specs = [p["spec"] for p in row["parameters"]]
         self._result = row["result"]
         self.__signature__ = inspect.Signature([_parameter(p) for p in row["parameters"]])
@@ -381,7 +421,7 @@ class Entry:
         arguments = Arguments()
         for (name, value), spec in zip(bound.arguments.items(), self._specs, strict=True):
             arguments.add(value, spec, name)
-        context = self._context()
+        context = self._shared.context()
         results = Results(self._result)
         self._loaded.c("context_set_read_only")(context, c.c_bool(arguments.read_only))
         if self._run(context, arguments.values, results.passed):
@@ -389,17 +429,11 @@ class Entry:
         return results.take(self._result, self._loaded)
 
     def _run(self, context, arguments, results):
-        state = self._model().state
+        state = self._shared.state
         if state is None:
             return self._function(context, *arguments, *results)
         with state._lock:
             return self._function(context, state._handle, *arguments, *results)
-
-    def _context(self):
-        """That of this thread."""
-        if not hasattr(self._contexts, "mine"):
-            self._contexts.mine = _Context(self._loaded)
-        return self._contexts.mine.handle
 
 
 def _parameter(row):
@@ -421,14 +455,26 @@ class Model:
     """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called.
     `state`: what calls keep for the next, None where they keep nothing."""
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, threads=1):
         manifest = json.loads((FOLDER / "manifest.json").read_text())
-        loaded, contexts = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors"), threading.local()
+        loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
+        loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()
-        self.state = State(loaded) if manifest["state"] else None
-        me = weakref.ref(self)
-        self.entries = {row["name"]: Entry(me, loaded, contexts, row) for row in manifest["entries"]}
+        self._shared = _Shared(loaded, bool(manifest["state"]))
+        self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
         vars(self).update(self.entries)
+
+    @property
+    def state(self):
+        return self._shared.state
+
+    @state.setter
+    def state(self, state):
+        self._shared.state = state
+
+    def seed(self, seed):
+        """What torch.manual_seed does, for the calls of this thread."""
+        self._shared.loaded.c("context_seed")(self._shared.context(), c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):
         if len(self.entries) != 1:
@@ -436,6 +482,7 @@ class Model:
         return next(iter(self.entries.values()))(*args, **kwargs)
 
 
-def load(weights=None):
-    """Loads the model; `weights` is a file beside the one in this directory. Builds the library if need be."""
-    return Model(weights)
+def load(weights=None, threads=1):
+    """Loads the model; `weights` is a file beside the one in this directory. A call uses at most so many threads. Builds the
+    library if need be."""
+    return Model(weights, threads)

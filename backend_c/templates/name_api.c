@@ -73,6 +73,11 @@ void @{name}_context_set_read_only(@{name}_context *context, bool on)
     ((sc_caller *)context)->read_only = on;
 }
 
+void @{name}_context_seed(@{name}_context *context, uint64_t seed)
+{
+    sc_caller_seed((sc_caller *)context, seed);
+}
+
 const scriptc_error *@{name}_last_error(const @{name}_context *context)
 {
     return &((const sc_caller *)context)->error;
@@ -83,9 +88,9 @@ void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n)
     sc_drop_tensors(&tensors, &n);
 }
 
-void @{name}_free_array(void *numbers)
+void @{name}_free_array(void *block)
 {
-    free(numbers);
+    free(block);
 }
 
 @{functions}

@@ -3,7 +3,7 @@
  * A file: "SCPAIR01", then 64-bit little-endian words: entry, counts of arguments and of results; the arguments, the
  * expected results and the reference results (float64). A value is a tag and what belongs to it: 0 nothing; 1 tensor:
  * dtype, rank, sizes, strides, then the elements in row-major order, padded to whole words; 2 integer; 3 double; 4 bool;
- * 5 list: length, values. */
+ * 5 list: length, values; 6 string: length, then UTF-8, padded to whole words. */
 #ifndef SCRIPTC_PAIR_H
 #define SCRIPTC_PAIR_H
 #include <math.h>
@@ -13,7 +13,7 @@
 
 #include "scriptc_api.h"
 
-enum { PAIR_NOTHING, PAIR_TENSOR, PAIR_INT, PAIR_DOUBLE, PAIR_BOOL, PAIR_LIST };
+enum { PAIR_NOTHING, PAIR_TENSOR, PAIR_INT, PAIR_DOUBLE, PAIR_BOOL, PAIR_LIST, PAIR_STRING };
 
 static const struct { DLDataType type; const char *name; double rtol, atol; } pair_dtypes[] = { /* tolerances of torch.testing */
     {{kDLBool, 8, 1}, "bool", 0, 0},       {{kDLUInt, 8, 1}, "u8", 0, 0},          {{kDLInt, 8, 1}, "i8", 0, 0},
@@ -26,6 +26,7 @@ typedef struct pair_value {
     int64_t tag, n, i; /* n: length of a list */
     double f;
     bool b;
+    scriptc_string s;
     struct pair_value *items;
     DLTensor storage;       /* a tensor */
     const DLTensor *tensor; /* to pass: points at storage, or is NULL in error cases */
@@ -35,6 +36,7 @@ typedef struct pair_value {
     int64_t *integers;
     double *doubles;
     bool *bools;
+    scriptc_string *strings;
 } pair_value;
 
 typedef struct pair {
@@ -112,13 +114,22 @@ static void pair_read_list(pair_value *v, char **at)
     v->integers = pair_alloc(n, sizeof *v->integers);
     v->doubles = pair_alloc(n, sizeof *v->doubles);
     v->bools = pair_alloc(n, sizeof *v->bools);
+    v->strings = pair_alloc(n, sizeof *v->strings);
     for (size_t k = 0; k < n; k++) {
         pair_read_value(&v->items[k], at);
         v->tensors[k] = v->items[k].tensor;
         v->integers[k] = v->items[k].i;
         v->doubles[k] = v->items[k].f;
         v->bools[k] = v->items[k].b;
+        v->strings[k] = v->items[k].s;
     }
+}
+
+static void pair_read_string(pair_value *v, char **at)
+{
+    v->s.n = *pair_word(at);
+    v->s.data = *at;
+    *at += (v->s.n + 7) / 8 * 8;
 }
 
 static void pair_read_value(pair_value *v, char **at)
@@ -126,6 +137,7 @@ static void pair_read_value(pair_value *v, char **at)
     v->tag = *pair_word(at);
     if (v->tag == PAIR_TENSOR) pair_read_tensor(v, at);
     else if (v->tag == PAIR_LIST) pair_read_list(v, at);
+    else if (v->tag == PAIR_STRING) pair_read_string(v, at);
     else if (v->tag == PAIR_DOUBLE) memcpy(&v->f, pair_word(at), 8);
     else if (v->tag != PAIR_NOTHING) v->b = (v->i = *pair_word(at)) != 0;
 }
@@ -154,6 +166,7 @@ static void pair_free_value(pair_value *v)
     free(v->integers);
     free(v->doubles);
     free(v->bools);
+    free(v->strings);
 }
 
 static void pair_free(pair *p)
@@ -168,6 +181,7 @@ static void pair_print_value(const pair_value *v)
     if (v->tag == PAIR_INT) printf("%lld", (long long)v->i);
     else if (v->tag == PAIR_DOUBLE) printf("%g", v->f);
     else if (v->tag == PAIR_BOOL) printf("%s", v->b ? "True" : "False");
+    else if (v->tag == PAIR_STRING) printf("str of %lld bytes", (long long)v->s.n);
     else if (v->tag == PAIR_TENSOR) {
         printf("%s[", pair_dtypes[v->dtype].name);
         for (int d = 0; d < v->storage.ndim; d++) printf("%s%lld", d ? ", " : "", (long long)v->storage.shape[d]);
@@ -271,6 +285,11 @@ static inline void compare_tensor(comparison *c, const char *name, const DLTenso
         c->worst_abs = fmax(c->worst_abs, off);
         if (off > 0 && y != 0) c->worst_rel = fmax(c->worst_rel, off / fabs(y));
     }
+}
+
+static inline void compare_string(comparison *c, const char *name, scriptc_string got, scriptc_string expected)
+{
+    if (got.n != expected.n || (got.n && memcmp(got.data, expected.data, (size_t)got.n))) compare_fail(c, name, "another string");
 }
 
 static inline void compare_number(comparison *c, const char *name, double got, double expected)

@@ -10,13 +10,17 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.nn.functional.silu")
-def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    result = input * torch.sigmoid(input)
-    return input.copy_(result) if inplace else result
+@decomposes("torch._C._nn.silu", widens=True)
+def silu(input: Tensor) -> Tensor:
+    return input * torch.sigmoid(input)
 
 
-@decomposes("torch._C._nn.gelu")
+@decomposes("torch._C._nn.silu_")
+def silu_(input: Tensor) -> Tensor:
+    return input.copy_(torch._C._nn.silu(input))
+
+
+@decomposes("torch._C._nn.gelu", widens=True)
 def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     if approximate == "tanh":
         inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
@@ -24,7 +28,7 @@ def gelu(input: Tensor, *, approximate: str = "none") -> Tensor:
     return 0.5 * input * (1 + torch.erf(input * (1 / math.sqrt(2))))
 
 
-@decomposes("torch._C._nn.softplus")
+@decomposes("torch._C._nn.softplus", widens=True)
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     scaled = input * beta
     return torch.where(scaled > threshold, input, torch.log1p(torch.exp(scaled)) / beta)
@@ -35,7 +39,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
     return torch.where(input > 0, input, input * negative_slope)
 
 
-@decomposes("torch._C._nn.elu")
+@decomposes("torch._C._nn.elu", widens=True)
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return torch.where(input > 0, input, alpha * torch.expm1(input))
 
@@ -55,22 +59,22 @@ def relu6(input: Tensor) -> Tensor:
     return torch.clamp(input, 0, 6)
 
 
-@decomposes("torch._C._nn.hardsigmoid")
+@decomposes("torch._C._nn.hardsigmoid", widens=True)
 def hardsigmoid(input: Tensor) -> Tensor:
     return torch.clamp(input + 3, 0, 6) / 6
 
 
-@decomposes("torch._C._nn.hardswish")
+@decomposes("torch._C._nn.hardswish", widens=True)
 def hardswish(input: Tensor) -> Tensor:
     return input * torch.clamp(input + 3, 0, 6) / 6
 
 
-@decomposes("torch._C._nn.log_sigmoid")
+@decomposes("torch._C._nn.log_sigmoid", widens=True)
 def log_sigmoid(input: Tensor) -> Tensor:
     return torch.clamp(input, max=0) - torch.log1p(torch.exp(-torch.abs(input)))
 
 
-@decomposes("torch._C._nn.mish")
+@decomposes("torch._C._nn.mish", widens=True)
 def mish(input: Tensor) -> Tensor:
     return input * torch.tanh(torch.nn.functional.softplus(input))
 
@@ -92,18 +96,18 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
     return torch.where(input <= threshold, value, input).to(input.dtype)
 
 
-@decomposes("torch.celu")
+@decomposes("torch.celu", widens=True)
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
     return torch.where(input > 0, input, alpha * torch.expm1(input / alpha))
 
 
-@decomposes("torch.selu")
+@decomposes("torch.selu", widens=True)
 def selu(input: Tensor) -> Tensor:
     alpha, scale = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
     return scale * torch.where(input > 0, input, alpha * torch.expm1(input))
 
 
-@decomposes("torch.prelu", "Tensor.prelu")
+@decomposes("torch.prelu", "Tensor.prelu", widens=True)
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
     if input.dim() > 1 and weight.dim() == 1:
         weight = weight.reshape([1, -1] + [1] * (input.dim() - 2))
@@ -112,13 +116,13 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return torch.where(input > 0, input, input * weight)
 
 
-@decomposes("torch._C._nn.glu")
+@decomposes("torch._C._nn.glu", widens=True)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
     half = input.size(dim) // 2
     return input.narrow(dim, 0, half) * torch.sigmoid(input.narrow(dim, half, half))
 
 
-@decomposes("torch._C._nn.scaled_dot_product_attention")
+@decomposes("torch._C._nn.scaled_dot_product_attention", widens=True)
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
     is_causal: bool = False, *, scale: float | None = None, enable_gqa: bool = False,

@@ -22,22 +22,22 @@ def _added(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
     return (input if beta == 1 else input * in_dtype(beta, input.dtype)) + scaled
 
 
-@decomposes("torch.addmm", "Tensor.addmm")
+@decomposes("torch.addmm", "Tensor.addmm", widens=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _added(input, torch.matmul(mat1, mat2), beta, alpha)
 
 
-@decomposes("torch.addmv", "Tensor.addmv")
+@decomposes("torch.addmv", "Tensor.addmv", widens=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _added(input, torch.matmul(mat, vec), beta, alpha)
 
 
-@decomposes("torch.baddbmm", "Tensor.baddbmm")
+@decomposes("torch.baddbmm", "Tensor.baddbmm", widens=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _added(input, torch.matmul(batch1, batch2), beta, alpha)
 
 
-@decomposes("torch.addbmm", "Tensor.addbmm")
+@decomposes("torch.addbmm", "Tensor.addbmm", widens=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     return _added(input, torch.sum(torch.matmul(batch1, batch2), 0), beta, alpha)
 
@@ -146,7 +146,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return result if bias is None else result + bias
 
 
-@decomposes("torch.cdist", "torch.functional.cdist")
+@decomposes("torch.cdist", "torch.functional.cdist", widens=True)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 

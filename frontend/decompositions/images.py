@@ -47,7 +47,7 @@ def conv1d(
     return image.select(-2, 0)
 
 
-@decomposes("torch.conv3d", "torch.nn.functional.conv3d")
+@decomposes("torch.conv3d", "torch.nn.functional.conv3d", widens=True)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
     groups: int = 1,

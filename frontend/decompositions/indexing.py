@@ -234,7 +234,8 @@ def embedding_bag(
     weight: Tensor, indices: Tensor, offsets: Tensor, scale_grad_by_freq: bool = False, mode: int = 0, sparse: bool = False,
     per_sample_weights: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # fmt: skip
-    """mode: 0 sum, 1 mean, 2 max over each bag; bags begin at the offsets."""
+    """mode: 0 sum, 1 mean, 2 max over each bag; bags begin at the offsets. With the result come the bag of each index, how
+    many count in each bag, and the index that each maximum comes from, as far as eager's mode fills these."""
     bags = offsets.size(0) - (1 if include_last_offset else 0)
     bag = torch.sum(offsets[:bags] <= torch.arange(indices.size(0)).unsqueeze(1), 1) - 1
     rows = torch.index_select(weight, 0, indices)
@@ -250,12 +251,17 @@ def embedding_bag(
     if mode == 2:
         lowest = torch.where(kept.unsqueeze(1), rows, float("-inf"))
         found = torch.scatter_reduce(empty, 0, places, lowest, "amax", include_self=False)
-        result = torch.where((counts > 0).unsqueeze(1), found, 0.0)
-    else:
-        result = torch.scatter_add(empty, 0, places, torch.where(kept.unsqueeze(1), rows, 0.0))
+        n = indices.size(0)
+        reaches = kept.unsqueeze(1) & (rows == torch.index_select(found, 0, bag))
+        at = torch.where(reaches, torch.arange(n).unsqueeze(1), n)
+        first = torch.full((bags, weight.size(1)), n, dtype=torch.int64).scatter_reduce(0, places, at, "amin")
+        chosen = torch.cat([indices, torch.zeros(1, dtype=indices.dtype)])[first]
+        return torch.where((counts > 0).unsqueeze(1), found, 0.0), bag, counts, chosen
+    result = torch.scatter_add(empty, 0, places, torch.where(kept.unsqueeze(1), rows, 0.0))
     if mode == 1:
-        result = result / torch.clamp(counts, min=1).unsqueeze(1)
-    return result, bag, counts, counts
+        return result / torch.clamp(counts, min=1).unsqueeze(1), bag, counts, counts
+    none = torch.zeros_like(counts)
+    return result, bag[:0] if padding_idx is None else bag, none, none
 
 
 @decomposes("torch.embedding_renorm_")

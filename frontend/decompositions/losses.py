@@ -99,7 +99,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     return reduced(apart + torch.where(target != -1, input, 0.0), reduction)
 
 
-@decomposes("torch.cosine_embedding_loss")
+@decomposes("torch.cosine_embedding_loss", widens=True)
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = 1
 ) -> Tensor:
@@ -112,13 +112,13 @@ def cosine_embedding_loss(
     return reduced(loss, reduction)
 
 
-@decomposes("torch.nn.functional.cosine_similarity", "torch.cosine_similarity")
+@decomposes("torch.nn.functional.cosine_similarity", "torch.cosine_similarity", widens=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     norms = [torch.sqrt(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
     return torch.sum(x1 / torch.clamp(norms[0], min=eps) * (x2 / torch.clamp(norms[1], min=eps)), dim)
 
 
-@decomposes("torch.pairwise_distance", "torch.nn.functional.pairwise_distance")
+@decomposes("torch.pairwise_distance", "torch.nn.functional.pairwise_distance", widens=True)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     return torch.linalg.vector_norm(x1 - x2 + eps, p, -1, keepdim)
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.lerp", "Tensor.lerp")
+@decomposes("torch.lerp", "Tensor.lerp", widens=True)
 def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """From the nearer end, so that weights 0 and 1 give the ends themselves."""
     difference = end - input
@@ -19,12 +19,12 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     return input + weight * difference if abs(weight) < 0.5 else end - difference * (1 - weight)
 
 
-@decomposes("torch.addcmul", "Tensor.addcmul")
+@decomposes("torch.addcmul", "Tensor.addcmul", widens=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     return input + (tensor1 * tensor2 if value == 1 else value * tensor1 * tensor2)
 
 
-@decomposes("torch.addcdiv", "Tensor.addcdiv")
+@decomposes("torch.addcdiv", "Tensor.addcdiv", widens=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     return input + (tensor1 / tensor2 if value == 1 else value * tensor1 / tensor2)
 
@@ -41,7 +41,7 @@ def nan_to_num(
     return torch.where(torch.isneginf(result), info.min if neginf is None else neginf, result)
 
 
-@decomposes("torch.logit", "Tensor.logit", "torch.special.logit")
+@decomposes("torch.logit", "Tensor.logit", "torch.special.logit", widens=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
     if eps is not None:
@@ -105,7 +105,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     return result + p * (p - 1) / 4 * math.log(math.pi)
 
 
-@decomposes("torch.polygamma", "torch.special.polygamma")
+@decomposes("torch.polygamma", "torch.special.polygamma", widens=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
     x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
     if n == 0:
@@ -122,7 +122,7 @@ def polygamma_method(input: Tensor, n: int) -> Tensor:
     return torch.polygamma(n, input)
 
 
-@decomposes("torch.special.entr")
+@decomposes("torch.special.entr", widens=True)
 def entr(input: Tensor) -> Tensor:
     x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
     return torch.where(x > 0, -x * torch.log(x), torch.where(x == 0, 0.0, torch.where(x < 0, -math.inf, x)))

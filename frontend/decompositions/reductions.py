@@ -10,7 +10,7 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.var_mean")
+@decomposes("torch.var_mean", widens=True)
 def var_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
@@ -25,7 +25,7 @@ def var_mean(
     return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
 
 
-@decomposes("torch.var", "Tensor.var")
+@decomposes("torch.var", "Tensor.var", widens=True)
 def var(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
@@ -33,7 +33,7 @@ def var(
     return torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0]
 
 
-@decomposes("torch.std", "Tensor.std")
+@decomposes("torch.std", "Tensor.std", widens=True)
 def std(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
@@ -41,7 +41,7 @@ def std(
     return torch.sqrt(torch.var_mean(input, dim, unbiased, keepdim, correction=correction)[0])
 
 
-@decomposes("torch.std_mean")
+@decomposes("torch.std_mean", widens=True)
 def std_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
@@ -50,7 +50,7 @@ def std_mean(
     return torch.sqrt(variance), mean
 
 
-@decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp")
+@decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
     x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
     highest = torch.amax(x, dim, keepdim=True)
@@ -84,7 +84,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return torch.return_types.aminmax((torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)))
 
 
-@decomposes("torch.linalg.vector_norm")
+@decomposes("torch.linalg.vector_norm", widens=True)
 def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
@@ -114,12 +114,12 @@ def norm(
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 
 
-@decomposes("torch.dist", "Tensor.dist")
+@decomposes("torch.dist", "Tensor.dist", widens=True)
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     return torch.linalg.vector_norm(input - other, p)
 
 
-@decomposes("torch.renorm", "Tensor.renorm")
+@decomposes("torch.renorm", "Tensor.renorm", widens=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     d = dim % input.dim()
     others = tuple(i for i in range(input.dim()) if i != d)
@@ -210,6 +210,11 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, d
     return torch.cumsum(pairs * _spacing(y, x, dx, d), d) / 2
 
 
+def _wide(x: Tensor) -> Tensor:
+    """Where statistics are written too, so that not all arguments can be widened."""
+    return x.to(torch.float32) if x.dtype in (torch.float16, torch.bfloat16) else x
+
+
 @decomposes("torch.batch_norm", "torch._C._VariableFunctions.batch_norm")
 def batch_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None,
@@ -219,9 +224,10 @@ def batch_norm(
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
     shape = (1, -1) + (1,) * (input.dim() - 2)
+    x = _wide(input)
     if training or running_mean is None:
         dims = (0, *range(2, input.dim()))
-        variance, mean = torch.var_mean(input, dims, correction=0)
+        variance, mean = torch.var_mean(x, dims, correction=0)
         if input.numel() > 0:
             count = input.numel() // input.size(1)
             if running_mean is not None:
@@ -230,13 +236,12 @@ def batch_norm(
                 running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
     else:
         mean, variance = running_mean, running_var
-    if input.dtype in (torch.float16, torch.bfloat16):
-        mean, variance = mean.to(torch.float32), variance.to(torch.float32)
-    scale = torch.rsqrt(variance + eps)
+    mean = _wide(mean)
+    scale = torch.rsqrt(_wide(variance) + eps)
     if weight is not None:
         scale = scale * weight
     shift = -mean * scale if bias is None else bias - mean * scale
-    return (input.to(scale.dtype) * scale.reshape(shape) + shift.reshape(shape)).to(input.dtype)
+    return (x * scale.reshape(shape) + shift.reshape(shape)).to(input.dtype)
 
 
 def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -254,8 +259,9 @@ def instance_norm(
 ) -> Tensor:  # fmt: skip
     dims = tuple(range(2, input.dim()))
     shape = (1, -1) + (1,) * (input.dim() - 2)
+    x = _wide(input)
     if use_input_stats:
-        variance, mean = torch.var_mean(input, dims, correction=0, keepdim=True)
+        variance, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
         count = input.numel() // max(input.size(0) * input.size(1), 1)
         if running_mean is not None:
             seen = torch.mean(mean, 0).reshape(-1)
@@ -266,13 +272,13 @@ def instance_norm(
     else:
         assert running_mean is not None and running_var is not None
         mean, variance = running_mean.reshape(shape), running_var.reshape(shape)
-    result = (input - mean) * torch.rsqrt(variance + eps)
+    result = (x - mean) * torch.rsqrt(variance + eps)
     if weight is not None:
         result = result * weight.reshape(shape)
-    return result if bias is None else result + bias.reshape(shape)
+    return (result if bias is None else result + bias.reshape(shape)).to(input.dtype)
 
 
-@decomposes("torch.rms_norm", "torch.nn.functional.rms_norm")
+@decomposes("torch.rms_norm", "torch.nn.functional.rms_norm", widens=True)
 def rms_norm(
     input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:

@@ -10,6 +10,11 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
+def resample(input: Tensor, dim: int, index: Tensor, weight: Tensor) -> Tensor:
+    """The sum over t of weight[t, i] times the element at index[t, i] along a dim, for each i."""
+    raise NotImplementedError  # an op
+
+
 def _sizes(input: Tensor, output_size: tuple[int, ...] | None, scales: tuple[float, ...] | None) -> tuple[int, ...]:
     if output_size is not None or scales is None:
         return tuple(output_size or ())
@@ -46,15 +51,16 @@ def _centres(n: int, out: int, scale: float | None, align_corners: bool, dtype: 
 def _linear(
     input: Tensor, output_size: tuple[int, ...] | None, align_corners: bool, scales: tuple[float, ...] | None
 ) -> Tensor:
+    """The last dim first: it is the slowest, and the others have not grown yet."""
     result = input
-    for i, out in enumerate(_sizes(input, output_size, scales)):
-        dim, n = 2 + i, input.size(2 + i)
+    sizes = _sizes(input, output_size, scales)
+    for i, out in tuple(enumerate(sizes))[::-1]:
+        n = input.size(2 + i)
         places = torch.clamp(_centres(n, out, _of(scales, i), align_corners, input.dtype), min=0)
         low = torch.clamp(places.to(torch.int64), max=n - 1)
         high = torch.clamp(low + 1, max=n - 1)
-        shape = tuple(-1 if d == dim else 1 for d in range(input.dim()))
-        weight = torch.clamp(places - low, 0, 1).reshape(shape)
-        result = torch.index_select(result, dim, low) * (1 - weight) + torch.index_select(result, dim, high) * weight
+        weight = torch.clamp(places - low, 0, 1)
+        result = resample(result, 2 + i, torch.stack((low, high)), torch.stack((1 - weight, weight)))
     return result
 
 
@@ -86,7 +92,10 @@ for _rank in (1, 2, 3):
         return _nearest(input, output_size, scale_factors, 0.5)
 
 
-@decomposes("torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d")
+@decomposes(
+    "torch._C._nn.upsample_linear1d", "torch._C._nn.upsample_bilinear2d", "torch._C._nn.upsample_trilinear3d",
+    widens=True,
+)  # fmt: skip
 def upsample_linear(
     input: Tensor,
     output_size: tuple[int, ...] | None,
@@ -96,7 +105,7 @@ def upsample_linear(
     return _linear(input, output_size, align_corners, scale_factors)
 
 
-@decomposes("torch._C._nn.upsample_bicubic2d")
+@decomposes("torch._C._nn.upsample_bicubic2d", widens=True)
 def upsample_bicubic2d(
     input: Tensor,
     output_size: tuple[int, ...] | None,
@@ -104,15 +113,14 @@ def upsample_bicubic2d(
     scale_factors: tuple[float, ...] | None = None,
 ) -> Tensor:
     result = input
-    for i, out in enumerate(_sizes(input, output_size, scale_factors)):
-        dim, n = 2 + i, input.size(2 + i)
+    sizes = _sizes(input, output_size, scale_factors)
+    for i, out in tuple(enumerate(sizes))[::-1]:
+        n = input.size(2 + i)
         places = _centres(n, out, _of(scale_factors, i), align_corners, input.dtype)
         base = torch.floor(places)
-        shape = tuple(-1 if d == dim else 1 for d in range(input.dim()))
-        weights = _cubic_weights((places - base).reshape(shape))
         first = base.to(torch.int64)
-        parts = [torch.index_select(result, dim, torch.clamp(first + (k - 1), 0, n - 1)) * weights[k] for k in range(4)]
-        result = parts[0] + parts[1] + parts[2] + parts[3]
+        index = torch.stack([torch.clamp(first + (k - 1), 0, n - 1) for k in range(4)])
+        result = resample(result, 2 + i, index, torch.stack(_cubic_weights(places - base)))
     return result
 
 
@@ -212,7 +220,7 @@ def _inside(at: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tenso
     return at if padding_mode == 0 else torch.clamp(at, 0, n - 1)
 
 
-@decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d")
+@decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d", widens=True)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool
 ) -> Tensor:

@@ -105,10 +105,10 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         by = shifts if isinstance(shifts, int) else shifts[0]
         return torch.roll(input.reshape(-1), by, 0).reshape(input.shape)
-    result = input.clone()
-    if input.dim() == 0:
-        return result
-    pairs = zip((shifts,) if isinstance(shifts, int) else shifts, (dims,) if isinstance(dims, int) else dims)  # noqa: B905
+    pairs = tuple(zip((shifts,) if isinstance(shifts, int) else shifts, (dims,) if isinstance(dims, int) else dims))  # noqa: B905
+    if input.dim() == 0 or len(pairs) == 0:
+        return input.clone()
+    result = input
     for shift, dim in pairs:
         n = input.size(dim)
         at = (n - shift) % n if n > 0 else 0
@@ -376,8 +376,16 @@ def constant_pad_nd(input: Tensor, pad: list[int], value: float = 0) -> Tensor:
 
 @decomposes("torch.nn.functional.one_hot", "torch._C._nn.one_hot")
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    if num_classes < 0 and tensor.numel() == 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
     classes = int(torch.amax(tensor)) + 1 if num_classes < 0 else num_classes
-    return (tensor.unsqueeze(-1) == torch.arange(classes)).to(torch.int64)
+    if tensor.numel() > 0:
+        if int(torch.amin(tensor)) < 0:
+            raise RuntimeError("Class values must be non-negative.")
+        if int(torch.amax(tensor)) >= classes:
+            raise RuntimeError("Class values must be smaller than num_classes.")
+    result = torch.zeros((*tensor.shape, classes), dtype=torch.int64)
+    return torch.scatter(result, -1, tensor.unsqueeze(-1), torch.ones((), dtype=torch.int64).expand(*tensor.shape, 1))
 
 
 @decomposes("torch.repeat_interleave", "Tensor.repeat_interleave")

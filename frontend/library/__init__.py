@@ -17,6 +17,8 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 # By the callable itself, and by "Tensor.name", "aten.name" or "aten.name.overload".
 DECOMPOSITIONS: dict[Any, Any] = {}
+# Decompositions that compute in float32 what they are given in half types, as eager's kernels do, and round at the end.
+WIDENING: set[Any] = set()
 _KINDS = ("Tensor", "aten", "list", "tuple", "dict", "str", "int", "float", "bool", "Size", "range")
 
 
@@ -49,12 +51,14 @@ def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
-def decomposes(*names: str) -> Callable[[Any], Any]:
-    """Registers a Python function that the front end compiles in place of the named ones."""
+def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
+    """Registers a Python function that the front end compiles in place of the named ones. widens: see WIDENING."""
 
     def register(func: Any) -> Any:
+        if widens:
+            WIDENING.add(func)
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list"):
+            if name.partition(".")[0] in ("Tensor", "aten", "list", "str"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func

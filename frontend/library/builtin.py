@@ -17,13 +17,13 @@ from scriptc.frontend.values import (
     ListV,
     ObjectV,
     RangeV,
-    Text,
     Tup,
     ZipV,
     is_tensor,
+    is_text,
     tensor_type,
 )
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR
 
 
 @serves("builtins.len", "Tensor.__len__")
@@ -51,6 +51,8 @@ def len_(r: Reader, x: AV) -> AV:
             if not tensor_type(x).dims:
                 r.raises_at_run_time("TypeError", "len() of a 0-d tensor")
             return r.size_av(x, 0)
+        case Dyn() if x.type == STR:
+            return Dyn(r.build("str.len", [x.value]))
         case Known(torch.nn.Module() as module):
             r.guard_children(module)
             return r.evaluate(len, module)
@@ -95,9 +97,13 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
 
 
 @serves("builtins.int", "Tensor.__int__")
-def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
-    if isinstance(x, Known):
-        return r.evaluate(int, x.obj)
+def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B008
+    if isinstance(x, Known) and (base is None or isinstance(base, Known)):
+        return r.evaluate(int, x.obj, *([] if base is None else [base.obj]))
+    if is_text(x):
+        return Dyn(r.build("parse.int", [r.value(x), r.const(10) if base is None else r.integer(base)]))
+    if base is not None:
+        r.raises_at_run_time("TypeError", "int() can't convert non-string with explicit base")
     if is_tensor(x):
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
@@ -108,6 +114,8 @@ def int_(r: Reader, x: AV = Known(0)) -> AV:  # noqa: B008
 def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
     if isinstance(x, Known):
         return r.evaluate(float, x.obj)
+    if is_text(x):
+        return r.op("parse.float", x)
     return Dyn(r.build("item.float", [r.value(x)])) if is_tensor(x) else Dyn(r.to_float(r.value(x)))
 
 
@@ -140,14 +148,12 @@ def python_class(r: Reader, x: AV) -> type:
             return dict
         case Dyn() if is_tensor(x):
             return torch.Tensor
-        case Dyn() if x.type in (INT, FLOAT, BOOL):
-            return {"i64": int, "f64": float, "bool": bool}[str(x.type)]
+        case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
+            return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
         case ObjectV(cls):
             return cls
         case RangeV():
             return range
-        case Text():
-            return str
         case Closure():
             return type(python_class)
         case Bound():
@@ -311,15 +317,6 @@ def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: 
     """The warning points where Python's would: `stacklevel` - 1 calls up."""
     cls = r.known(category, "the category of a warning")
     where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
-    r.builder.op("warn", (), where, category=cls.__name__, message=_spelt(message))
+    format, values = r.format_of(r.text_of(message))
+    r.builder.op("warn", values, where, category=cls.__name__, message=format)
     return Known(None)
-
-
-def _spelt(message: AV) -> str:
-    """The text of a warning; what is known only at run time is left open in it."""
-    match message:
-        case Known(obj):
-            return str(obj)
-        case Text(parts):
-            return "".join(map(_spelt, parts))
-    return "?"

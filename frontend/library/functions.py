@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import builtins
 
+from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
 from scriptc.frontend.operators import BINARY, COMPARE
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, PartialV
+from scriptc.frontend.values import AV, Dyn, Known, PartialV, is_text
 
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
 
@@ -22,19 +24,61 @@ def print_(r: Reader, *values: AV, sep: AV = Known(" "), end: AV = Known("\n"), 
     parts: list[AV] = []
     for i, value in enumerate(values):
         parts += [sep] if i else []
-        parts += r.text_parts(value)
+        parts.append(r.text_of(value))
     r.printed([*parts, end])
     return Known(None)
 
 
 @serves("builtins.str")
 def str_(r: Reader, value: AV = Known("")) -> AV:  # noqa: B008
-    return r.joined([*r.text_parts(value)])
+    return r.text_of(value)
 
 
 @serves("builtins.repr")
 def repr_(r: Reader, value: AV) -> AV:
     return r.joined([*r.text_parts(value, quoted=True)])
+
+
+@serves("builtins.ascii")
+def ascii_(r: Reader, value: AV) -> AV:
+    shown = repr_(r, value)
+    return Known(ascii(value.obj)) if isinstance(value, Known) else r.call(Known(strings.escaped), [shown], {})
+
+
+@serves("builtins.format")
+def format_(r: Reader, value: AV, spec: AV = Known("")) -> AV:  # noqa: B008
+    return r.joined([*r.field(value, None, spec)])
+
+
+@serves("builtins.ord")
+def ord_(r: Reader, character: AV) -> AV:
+    if isinstance(character, Known):
+        return r.evaluate(ord, character.obj)
+    if not is_text(character):
+        r.raises_at_run_time("TypeError", f"ord() expected string of length 1, but {r.type_name(character)} found")
+    return r.call(Known(strings.code_of), [character], {})
+
+
+@serves("builtins.chr")
+def chr_(r: Reader, code: AV) -> AV:
+    if isinstance(code, Known):
+        return r.evaluate(chr, code.obj)
+    code = Dyn(r.integer(code))
+    inside = r.both(r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
+    r.check_that(inside, "ValueError", "chr() arg not in range(0x110000)")
+    return r.op("str.chr", code)
+
+
+def _in_base(name: str, spec: str) -> None:
+    @serves(f"builtins.{name}")
+    def handler(r: Reader, number: AV) -> AV:
+        if isinstance(number, Known):
+            return r.evaluate(getattr(builtins, name), number.obj)
+        return Dyn(r.build("format.int", [r.integer(number), r.const(spec)]))
+
+
+for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):
+    _in_base(_name, _spec)
 
 
 def _register() -> None:

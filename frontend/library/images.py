@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.decompositions import resizing  # noqa: F401  (its op is named below)
 from scriptc.frontend.decompositions.images import same_padding
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, tensor_type
 
@@ -96,3 +98,8 @@ def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
 @serves("torch.mm", "Tensor.mm", "torch.bmm", "Tensor.bmm", "torch.mv", "Tensor.mv", "torch.dot", "Tensor.dot")
 def matmul(r: Reader, input: AV, other: AV) -> AV:
     return r.matmul(input, other)
+
+
+@serves("scriptc.frontend.decompositions.resizing.resample")
+def resample(r: Reader, input: AV, dim: AV, index: AV, weight: AV) -> AV:
+    return r.op("resample", input, index, weight, dim=axis(r, input, dim))

@@ -137,13 +137,3 @@ def pow(r: Reader, input: AV, exponent: AV) -> AV:
 @serves("torch.square", "Tensor.square")
 def square(r: Reader, input: AV) -> AV:
     return pow(r, input, Known(2))
-
-
-@serves("torch.dropout", "torch.feature_dropout", "torch.alpha_dropout", "torch.feature_alpha_dropout")
-def dropout(r: Reader, input: AV, p: AV, train: AV) -> AV:
-    if r.known(train, "whether dropout is active") and r.known(p, "the probability of dropout") > 0:
-        r.fail(
-            "dropout in training mode draws random numbers, which is not supported yet",
-            "call eval() on the model first",
-        )
-    return input

@@ -17,10 +17,11 @@ from scriptc.frontend.values import (
     Tup,
     ZipV,
     is_empty_list,
+    is_run_time_text,
     is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
 
 
 def is_run_time(r: Reader, av: AV) -> bool:
@@ -37,7 +38,7 @@ def is_run_time(r: Reader, av: AV) -> bool:
         case ReversedV(part):
             return is_run_time(r, part)
         case Dyn():
-            return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
+            return is_run_time_text(av) or (is_tensor(av) and not isinstance(r.size_av(av, 0), Known))
     return False
 
 
@@ -152,7 +153,7 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     value = r.value(xs)
-    if elem_of(value) not in (INT, FLOAT, BOOL, NEVER):
+    if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
         return r.call(Known(lists.argsort_compared), [xs, reverse], {})
     order = {}
     for flag in (False, True):

@@ -15,19 +15,21 @@ from scriptc.ir.ops import (
     memory,
     normalisation,
     pointwise,
+    random,
     reductions,
     scalars,
     scans,
     special,
+    strings,
     structure,
     views,
 )
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, containers, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, strings, containers, checks, memory, creation, pointwise,
     special, reductions, normalisation, scans, indexing, views, contractions, images,
-    loops,
+    loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:
         if _row.name in OPS:

@@ -57,6 +57,15 @@ def _pool(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(x.dtype, (*dims[:-2], *sizes)),)
 
 
+def _resample(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x, index = tensor(operands[0]), tensor(operands[1])
+    if not x.dims or index.dims is None or len(index.dims) != 2:
+        raise TypeRuleError("resampling needs indices of two dims and a tensor of at least one")
+    dims = list(x.dims)
+    dims[attrs["dim"]] = index.dims[1]
+    return (TensorType(x.dtype, tuple(dims)),)
+
+
 _IMAGES = (((2, 3, 9, 8),), ((3, 7, 7),))
 ROWS = [
     OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
@@ -65,10 +74,10 @@ ROWS = [
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
     OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
-          "int[2] output_padding, int[2] dilation, int groups) -> Tensor", _conv_transpose2d, _PURE, ref="conv_transpose2d",
-          reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
+          "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
+          ref="torch.conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
-                          extra=(((1, 1), (0, 0), (0, 0), (1, 1), 1), ((2, 3), (1, 0), (1, 2), (2, 1), 1)))),
+                          extra=(((1, 1), (0, 0), (0, 0), 1, (1, 1)), ((2, 3), (1, 0), (1, 2), 1, (2, 1))))),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",
@@ -79,4 +88,9 @@ ROWS = [
           _pool, _PURE, ref="torch.nn.functional.avg_pool2d", reads=_TENSOR, raises=True, emit="avg_pool2d",
           tolerance_ulp=4, samples=Samples(_IMAGES, extra=(((2, 2), (2, 2), (0, 0), False, True, None),
                                                            ((3, 2), (2, 1), (1, 1), True, False, None)))),
+    # Along a dim: the sum over t of weight[t, i] times the element at index[t, i], for each i.
+    OpDef("resample", "(Tensor self, Tensor index, Tensor weight, int dim) -> Tensor", _resample, _PURE, ref="resample",
+          reads=_TENSOR, raises=True, kernel="sc_resample", tolerance_ulp=16,
+          samples=Samples((((3, 4), (2, 5), (2, 5)), ((3, 3, 3), (4, 2), (4, 2))), 0.0, 2.9, dtypes=("f32", "f64"),
+                          kinds=("", "i64", ""), extra=((0,), (1,)))),
 ]  # fmt: skip

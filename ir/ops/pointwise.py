@@ -107,10 +107,9 @@ ROWS = [
           "torch.special.sinc", floating=True),
     # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
     OpDef("frexp.exponent", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_exponent", reads=_TENSOR,
-          c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=("f32", "f64"))),
+          c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
     OpDef("frexp.mantissa", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_mantissa", reads=_TENSOR,
-          c="sc_mantissa_{t}({0})",
-          samples=Samples(UNARY_SHAPES, dtypes=("f32", "f64"))),
+          c="sc_mantissa_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
     binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})"},
            method=False, dtypes=_ALL, commutes=True),
     binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),

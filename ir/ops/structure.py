@@ -45,6 +45,8 @@ ROWS = [
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
-    OpDef("warn", "(*, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True, emit="warn"),
+    # message: a format (ir/text.py)
+    OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
+          emit="warn"),
     OpDef("print", "(Value[] values, *, str format) -> ()", fixed(), writes=frozenset({"io"}), emit="print_"),
 ]  # fmt: skip

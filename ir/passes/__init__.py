@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from scriptc.ir.core import Module
 from scriptc.ir.passes import (
     batch_loops,
+    characters,
     cse,
     dce,
     fold,
@@ -22,6 +23,9 @@ from scriptc.ir.passes import (
 
 Run = Callable[[Module, Mapping[str, int]], bool]
 
-_ALL = (fold, simplify, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists, fuse, straighten)
+_ALL = (
+    fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists, fuse,
+    straighten,
+)  # fmt: skip
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
-CLEANING = (fold.NAME, simplify.NAME, cse.NAME, licm.NAME, dce.NAME)
+CLEANING = (fold.NAME, simplify.NAME, characters.NAME, cse.NAME, licm.NAME, dce.NAME)

@@ -29,13 +29,13 @@ from scriptc.ir.types import ScalarType, TensorType, Type, join_dim
 
 NAME = "fold"
 
-_PYTHON_TYPES = {"i64": int, "f64": float, "bool": bool}
+_PYTHON_TYPES = {"i64": int, "f64": float, "bool": bool, "str": str}
 _LONGEST_SHIFT = 63  # more would make an int that no i64 holds, and may take all memory to say so
 
 
 @cache
 def _python_function(name: str) -> Callable[..., Any] | None:
-    """The reference of a row where it is a Python function on numbers."""
+    """The reference of a row where it is a Python function on numbers and strings."""
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr) if module in ("operator", "builtins", "math") else None
 
@@ -47,11 +47,13 @@ def _evaluate(op: Op) -> Any:
     operands = [constant(v) for v in op.operands]
     if function is None or not operands or any(v is UNKNOWN for v in operands):
         return UNKNOWN
+    if op.name == "str.repeat":  # may take all memory as well
+        return UNKNOWN
     if op.name in ("int.lshift", "int.pow") and not 0 <= operands[1] <= _LONGEST_SHIFT:  # type: ignore[operator]
         return UNKNOWN
     try:
         value = function(*operands)
-    except (ArithmeticError, ValueError, TypeError):
+    except (ArithmeticError, ValueError, TypeError, IndexError):
         return UNKNOWN
     t = op.result.type
     if not isinstance(t, ScalarType) or type(value) is not _PYTHON_TYPES.get(t.name):

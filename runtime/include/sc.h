@@ -1,6 +1,6 @@
 /* sc.h - the objects that generated code, kernels and callers share.
  *
- * One call of a compiled entry owns one sc_ctx. Every object made during the call (tensor, storage, list) is
+ * One call of a compiled entry owns one sc_ctx. Every object made during the call (tensor, storage, list, str) is
  * reference counted and also stands in the context's live list, so an error unwinds everything at once and
  * nothing can leak. Nothing here is global; a context belongs to one call on one thread at a time.
  *
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 5
+#define SC_ABI_VERSION 6
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -36,7 +36,9 @@ typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
 } sc_dtype;
 
-typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_EXC } sc_kind;
+typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC } sc_kind;
+
+enum { SC_IMMORTAL = INT32_MIN }; /* `refs` of constants, which nothing counts or frees: they may be read-only memory */
 
 /* Head of every counted object. prev/next link the live list of the context that made it. */
 typedef struct sc_obj {
@@ -47,7 +49,8 @@ typedef struct sc_obj {
 
 enum { SC_EXTERNAL = 1, /* data belongs to `owner`; we neither free nor resize it */
        SC_WRITTEN = 2,  /* some op wrote it during this call: the caller bumps the version of its owner */
-       SC_READONLY = 4  /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */ };
+       SC_READONLY = 4, /* writing raises: weights of an ahead-of-time build, numpy arrays that say so */
+       SC_PARTIAL = 8   /* external: the caller's storage begins before `data` */ };
 
 typedef struct sc_storage {
     sc_obj obj;
@@ -72,6 +75,23 @@ typedef struct sc_tensor {
     int64_t stride[SC_MAX_RANK];
 } sc_tensor;
 
+/* A str: code points, each in as few bytes as the largest of them needs, so that equal strings have equal bytes. Nobody sees
+ * one change: only who holds the one reference may append to it (sc_str_concat). */
+typedef struct sc_str {
+    sc_obj obj;
+    uint8_t width;       /* bytes a code point: 1, 2 or 4 */
+    int64_t len;         /* code points */
+    uint64_t hash;       /* 0: not computed yet (sc_str_hash) */
+    sc_storage *storage; /* counted; NULL where data lies behind this struct, or is constant */
+    void *data;
+} sc_str;
+
+enum { SC_STR_BYTES = 96 }; /* the struct, and the data of a short string behind it */
+
+static inline size_t sc_str_room(const sc_str *s) { /* bytes at data that are ours to write; 0 for constants */
+    return s->storage ? s->storage->nbytes : s->data == s + 1 ? SC_STR_BYTES - sizeof *s : 0;
+}
+
 struct sc_list;
 typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */
     int64_t i;
@@ -80,6 +100,7 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     void *p;
     sc_obj *o;
     sc_tensor *t;
+    sc_str *s;
     struct sc_list *l;
 } sc_value;
 
@@ -90,6 +111,7 @@ typedef struct sc_list {
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
+    sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     sc_value *items;
 } sc_list;
 
@@ -110,12 +132,23 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
-#define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
+#define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
     void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
     void *user;
 } sc_allocator;
+
+/* The generator of random numbers, in the layout of torch.get_rng_state(). */
+typedef struct sc_rng {
+    uint64_t seed;
+    int32_t left, seeded; /* left: words until the state is made anew, plus one */
+    uint64_t next, state[624];
+    double normal_x, normal_y, normal_rho; /* normal_y: the second of a pair of normal numbers, if valid */
+    int32_t normal_is_valid;
+    float next_float;
+    bool next_float_is_valid;
+} sc_rng;
 
 enum { SC_UNSET = -2, SC_DELETED = -1 };
 typedef struct sc_target { /* a place outside the call, and what it was set to last */
@@ -130,17 +163,22 @@ typedef struct sc_target { /* a place outside the call, and what it was set to l
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
+    sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     sc_allocator alloc;
     sc_error error;
-    size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
+    size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
+    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     uintptr_t stack;          /* where the first of them stands, */
     size_t stack_room;        /* and the bytes that all may take */
     int num_threads;          /* at most this many threads; >= 1 */
+    struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
+    double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
+    struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
-    void (*print)(void *user, const char *text);
+    void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
     void *user;
     const sc_loc *locs;       /* table of the running program */
     sc_obj kept;              /* sentinel of the objects kept from call to call: prepared weights */
@@ -148,6 +186,7 @@ typedef struct sc_ctx {
     int n_kept;
     sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
     int n_targets, n_set;
+    sc_rng *rng;              /* of programs that draw random numbers, else NULL */
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */
@@ -179,11 +218,11 @@ const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ n
 void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
 
 static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
-    if (obj) ((sc_obj *)obj)->refs++;
+    if (obj && ((sc_obj *)obj)->refs != SC_IMMORTAL) ((sc_obj *)obj)->refs++;
 }
 
 static inline void sc_release(sc_ctx *cx, void *obj) {
-    if (obj && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
+    if (obj && ((sc_obj *)obj)->refs != SC_IMMORTAL && --((sc_obj *)obj)->refs <= 0) sc_free(cx, (sc_obj *)obj);
 }
 /* Uninitialised, contiguous. Raises RuntimeError on negative sizes, on overflow and, in eager's words, when memory
  * ends; only where an object itself, not its data, cannot be had, that is a MemoryError. */
@@ -198,6 +237,10 @@ bool sc_is_contiguous(const sc_tensor *t);
 /* Takes a storage out of the context; the caller frees it with sc_storage_free_detached. */
 void sc_storage_detach(sc_ctx *cx, sc_storage *s);
 void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the C library's allocator */
+
+/* A str of len code points that the caller fills in, the last time before anybody else sees it. */
+sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);
+int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many bytes, of which those in use are kept */
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
 int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */

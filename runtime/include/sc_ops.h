@@ -111,23 +111,26 @@ SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
 
 /* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
 SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 
-/* ---- texts with numbers (sc_text.c): formats as ir/text.py describes them ---- */
+/* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
 SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
+SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
 
 /* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
 SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 /* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
  * of the call. */
-typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype; int64_t n, k; } sc_packed;
+typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; int64_t n, k; } sc_packed; /* panels: their dtype */
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot); /* once per context: w must not change */
+/* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
 /* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
@@ -145,13 +148,24 @@ SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *x
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
+/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
+SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
 /* w [channels, filters of a group, kernel] */
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
                                          const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         const int64_t *dilation, int64_t groups);
+                                         int64_t groups, const int64_t *dilation);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
+
+/* ---- random numbers (sc_random.c): fill dst; 0 or -1 ---- */
+enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL };
+SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b);
+SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high);
+SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
+SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
+SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
+SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 #endif

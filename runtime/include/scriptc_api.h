@@ -47,6 +47,11 @@ typedef struct DLManagedTensorVersioned { /* a tensor with its owner: call delet
 #error "the dlpack.h that was included is older than version 1.0"
 #endif
 
+typedef struct scriptc_string { /* UTF-8, n bytes; results end in a NUL behind them */
+    const char *data;
+    int64_t n;
+} scriptc_string;
+
 /* What the functions of entries return. */
 enum { SCRIPTC_OK = 0,
        SCRIPTC_RAISED = 1,      /* the compiled code raised what PyTorch would raise */

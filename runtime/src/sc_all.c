@@ -7,6 +7,7 @@
 #include "sc_stage.c"
 #include "sc_iter.c"
 #include "sc_check.c"
+#include "sc_move.c"
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
@@ -14,12 +15,18 @@
 #include "sc_stacked.c"
 #include "sc_reduce.c"
 #include "sc_list.c"
+#include "sc_str.c"
+#include "sc_unicode.c"
+#include "sc_case.c"
+#include "sc_format.c"
 #include "sc_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
 #include "sc_sort.c"
 #include "sc_special.c"
+#include "sc_peaks.c"
 #include "sc_norm.c"
+#include "sc_random.c"
 
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
@@ -28,4 +35,5 @@
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_conv.c"
 #include "sc_pool.c"
+#include "sc_resample.c"
 #endif

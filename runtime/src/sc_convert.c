@@ -209,15 +209,7 @@ static convert_function *store_function(int wide, int dtype) {
     return (wide == SC_I64 ? from_i64 : wide == SC_F32 ? from_f32 : from_f64)[dtype];
 }
 
-/* ---- rows of one dtype: a and b are the steps ---- */
-
-static void move_elements(int64_t bytes, void *restrict to, int64_t a, const void *restrict from, int64_t b, int64_t n) {
-    if (a == 1 && b == 1) memcpy(to, from, (size_t)(n * bytes));
-    else if (bytes == 1) for (int64_t i = 0; i < n; i++) ((uint8_t *)to)[i * a] = ((const uint8_t *)from)[i * b];
-    else if (bytes == 2) for (int64_t i = 0; i < n; i++) ((uint16_t *)to)[i * a] = ((const uint16_t *)from)[i * b];
-    else if (bytes == 4) for (int64_t i = 0; i < n; i++) ((uint32_t *)to)[i * a] = ((const uint32_t *)from)[i * b];
-    else for (int64_t i = 0; i < n; i++) ((uint64_t *)to)[i * a] = ((const uint64_t *)from)[i * b];
-}
+/* ---- rows ---- */
 
 enum { CONVERT_CHUNK = 512 }; /* elements that pass through the buffers at a time */
 
@@ -229,7 +221,7 @@ SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const 
                               int64_t n) {
     int64_t dst_size = (int64_t)sc_dtype_size(dst_dtype), src_size = (int64_t)sc_dtype_size(src_dtype);
     if (dst_dtype == src_dtype) {
-        move_elements(dst_size, dst, dst_step, src, src_step, n);
+        sc_move_row((size_t)dst_size, dst, dst_step, src, src_step, n);
         return;
     }
     int wide = wide_dtype(src_dtype);
@@ -241,7 +233,7 @@ SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const 
         const void *from = (const char *)src + i * src_step * src_size;
         void *to = (char *)dst + i * dst_step * dst_size, *made = dst_step == 1 ? to : converted;
         if (src_step != 1) {
-            move_elements(src_size, gathered, 1, from, src_step, m);
+            sc_move_row((size_t)src_size, gathered, 1, from, src_step, m);
             from = gathered;
         }
         if (dst_dtype == wide) load_function(src_dtype)(made, from, m);
@@ -250,6 +242,6 @@ SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const 
             load_function(src_dtype)(widened, from, m);
             store_function(wide, dst_dtype)(made, widened, m);
         }
-        if (dst_step != 1) move_elements(dst_size, to, dst_step, converted, 1, m);
+        if (dst_step != 1) sc_move_row((size_t)dst_size, to, dst_step, converted, 1, m);
     }
 }

@@ -115,26 +115,31 @@ SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t
 
 /* ---- copying ---- */
 
-/* A transposed copy: 16 x 16 elements at a time, so that each cache line is fetched once. Rows of dst are contiguous,
- * columns of src are. Does the two innermost dimensions of the iteration. */
-enum { COPY_TILE = 16 };
+/* Rows of dst are contiguous, columns of src are: the two innermost dimensions of the iteration are a transposed matrix. */
+enum { COPY_TILE = 8 };
 
 static bool is_transposition(const sc_iter *it, int64_t bytes) {
     return it->rank >= 1 && it->step[0] == 1 && it->step[1] >= COPY_TILE && it->stride[0][1] == bytes && it->n >= COPY_TILE &&
-           it->size[0] >= COPY_TILE;
+           it->size[0] >= COPY_TILE && it->stride[0][0] % bytes == 0;
 }
 
-static void copy_transposed(const sc_iter *it, int dtype) {
-    int64_t rows = it->size[0], pitch = it->stride[0][0], step = it->step[1], bytes = (int64_t)sc_dtype_size(dtype);
-    for (int64_t j = 0; j < it->n; j += COPY_TILE)
-        for (int64_t r = 0; r < rows; r += COPY_TILE)
-            for (int64_t k = r; k < r + COPY_TILE && k < rows; k++)
-                sc_convert_row((char *)it->p[0] + k * pitch + j * bytes, dtype, 1,
-                               (const char *)it->p[1] + k * bytes + j * step * bytes, dtype, step,
-                               it->n - j < COPY_TILE ? it->n - j : COPY_TILE);
+/* The inner dimension is short, and the next one is long: rows are taken along that. */
+static bool is_narrow(const sc_iter *it, int64_t bytes) {
+    return it->rank >= 1 && it->n < COPY_TILE && it->size[0] > 2 * it->n && it->stride[0][0] % bytes == 0 &&
+           it->stride[0][1] % bytes == 0;
 }
 
-/* Moves past the rows that copy_transposed did. */
+/* Elements of `bytes` bytes: the two innermost dimensions. */
+static void copy_plane(const sc_iter *it, int64_t bytes) {
+    int64_t rows = it->size[0], to_pitch = it->stride[0][0] / bytes, from_pitch = it->stride[0][1] / bytes;
+    if (it->n >= COPY_TILE) sc_move_transposed((size_t)bytes, it->p[0], to_pitch, it->p[1], it->step[1], rows, it->n);
+    else
+        for (int64_t i = 0; i < it->n; i++)
+            sc_move_row((size_t)bytes, (char *)it->p[0] + i * it->step[0] * bytes, to_pitch,
+                        (const char *)it->p[1] + i * it->step[1] * bytes, from_pitch, rows);
+}
+
+/* Moves past the rows that copy_plane did. */
 static bool next_plane(sc_iter *it) {
     for (int o = 0; o < it->operands; o++) it->p[o] = (char *)it->p[o] + it->stride[0][o] * (it->size[0] - 1);
     it->at[0] = it->size[0] - 1;
@@ -146,8 +151,9 @@ SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src) {
     sc_tensor *in = (sc_tensor *)src;
     if (sc_iter_into(cx, &it, dst, 1, &in)) return -1;
     if (it.n == 0) return 0;
-    if (dst->dtype == src->dtype && is_transposition(&it, (int64_t)sc_dtype_size(dst->dtype))) {
-        do copy_transposed(&it, dst->dtype);
+    int64_t bytes = (int64_t)sc_dtype_size(dst->dtype);
+    if (dst->dtype == src->dtype && (is_transposition(&it, bytes) || is_narrow(&it, bytes))) {
+        do copy_plane(&it, bytes);
         while (next_plane(&it));
         return 0;
     }

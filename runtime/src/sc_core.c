@@ -1,4 +1,4 @@
-/* sc_core.c - contexts, counted objects, storage recycling, errors and lists. */
+/* sc_core.c - contexts, counted objects, storage recycling, errors, strings and lists. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,16 +53,19 @@ static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
     cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
 }
 
-/* Size class k holds blocks of (4 + k % 4) << k / 4 sixteens of bytes: 64, 80, 96, 112, 128, 160, ... */
+/* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
+ * than was asked for. A free block of the next few classes does too, so that sizes may change from call to call. */
+enum { NEAR_BINS = 4 };
+
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
     size_t last = nbytes - 1;
     int log2 = 63 - __builtin_clzll(last);
-    return (log2 - 6) * 4 + (int)((last >> (log2 - 2)) & 3) + 1;
+    return (log2 - 6) * 16 + (int)((last >> (log2 - 4)) & 15) + 1;
 }
 
 static inline size_t bin_bytes(int bin) {
-    return (size_t)(4 + (bin & 3)) << (bin >> 2) << 4;
+    return (size_t)(16 + (bin & 15)) << (bin >> 4) << 2;
 }
 
 static inline void link_live(sc_ctx *cx, sc_obj *o, int kind) {
@@ -79,12 +82,12 @@ static inline void unlink_live(sc_obj *o) {
     o->next->prev = o->prev;
 }
 
-static void *take_struct(sc_ctx *cx, int kind) {
-    sc_obj *o = cx->free_tensors;
+static inline void *take_from(sc_ctx *cx, sc_obj **recycled, size_t nbytes, int kind) {
+    sc_obj *o = *recycled;
     if (o) {
-        UNPOISON(o, STRUCT_BYTES);
-        cx->free_tensors = o->next;
-    } else if (!(o = system_realloc(cx, NULL, 0, STRUCT_BYTES))) {
+        UNPOISON(o, nbytes);
+        *recycled = o->next;
+    } else if (!(o = system_realloc(cx, NULL, 0, nbytes))) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
@@ -92,19 +95,36 @@ static void *take_struct(sc_ctx *cx, int kind) {
     return o;
 }
 
+static inline void give_to(sc_obj **recycled, size_t nbytes, sc_obj *o) {
+    o->next = *recycled;
+    *recycled = o;
+    POISON(o, nbytes);
+}
+
+static void *take_struct(sc_ctx *cx, int kind) {
+    return take_from(cx, &cx->free_tensors, STRUCT_BYTES, kind);
+}
+
 static inline void give_struct(sc_ctx *cx, sc_obj *o) {
-    o->next = cx->free_tensors;
-    cx->free_tensors = o;
-    POISON(o, STRUCT_BYTES);
+    give_to(&cx->free_tensors, STRUCT_BYTES, o);
+}
+
+static void free_recycled(sc_ctx *cx, sc_obj *o, size_t nbytes) {
+    for (sc_obj *next; o; o = next) {
+        UNPOISON(o, nbytes);
+        next = o->next;
+        system_free(cx, o, nbytes);
+    }
 }
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
-    int bin = bin_of(nbytes);
+    int bin = bin_of(nbytes), free_bin = bin;
+    while (free_bin + 1 < SC_BINS && free_bin < bin + NEAR_BINS && !cx->bin[free_bin]) free_bin++;
     sc_storage *s;
-    if (bin < SC_BINS && (s = cx->bin[bin])) {
+    if (bin < SC_BINS && (s = cx->bin[free_bin])) {
         UNPOISON(s, sizeof *s);
         UNPOISON(s->data, nbytes);
-        cx->bin[bin] = (sc_storage *)s->obj.next;
+        cx->bin[free_bin] = (sc_storage *)s->obj.next;
         cx->bytes_cached -= s->capacity;
     } else {
         size_t capacity = bin < SC_BINS ? bin_bytes(bin) : nbytes;
@@ -127,6 +147,8 @@ static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
     link_live(cx, &s->obj, SC_STORAGE);
     cx->bytes_live += s->capacity;
     if (cx->bytes_live > cx->bytes_peak) cx->bytes_peak = cx->bytes_live;
+    cx->asked_live += nbytes;
+    if (cx->asked_live > cx->asked_peak) cx->asked_peak = cx->asked_live;
     return s;
 }
 
@@ -137,6 +159,7 @@ static void storage_recycle(sc_ctx *cx, sc_storage *s) {
     }
     int bin = bin_of(s->capacity);
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
     if (bin >= SC_BINS) {
         system_free(cx, s, s->capacity + BLOCK_OVERHEAD);
         return;
@@ -186,11 +209,8 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->targets) system_free(cx, cx->targets, (size_t)cx->n_targets * sizeof *cx->targets);
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
-    for (sc_obj *o = cx->free_tensors, *next; o; o = next) {
-        UNPOISON(o, STRUCT_BYTES);
-        next = o->next;
-        system_free(cx, o, STRUCT_BYTES);
-    }
+    free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
+    free_recycled(cx, cx->free_strs, SC_STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
@@ -207,9 +227,9 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         storage_recycle(cx, (sc_storage *)o);
         return;
     }
-    if (o->kind == SC_LIST) {
-        sc_list *l = (sc_list *)o;
-        if (l->items != list_room(l)) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
+    if (o->kind == SC_STR) {
+        give_to(&cx->free_strs, SC_STR_BYTES, o);
+        return;
     }
     if (o->kind == SC_EXC) {
         system_free(cx, o, sizeof(sc_exc));
@@ -368,10 +388,12 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
     unlink_live(o);
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
+    if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+        sc_release(cx, l->storage);
     }
     recycle(cx, o);
 }
@@ -380,6 +402,7 @@ void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
     unlink_live(&s->obj);
     s->obj.prev = s->obj.next = NULL;
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
 }
 
 void sc_storage_free_detached(sc_storage *s) {
@@ -525,16 +548,48 @@ bool sc_is_contiguous(const sc_tensor *t) {
     return true;
 }
 
+/* ---- strings ---- */
+
+int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
+    if (nbytes <= sc_str_room(s)) return 0;
+    sc_storage *larger = storage_new(cx, nbytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    memcpy(larger->data, s->data, (size_t)s->len * s->width);
+    sc_release(cx, s->storage);
+    s->storage = larger;
+    s->data = larger->data;
+    return 0;
+}
+
+sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
+    size_t nbytes;
+    if (len < 0 || __builtin_mul_overflow((size_t)len, (size_t)width, &nbytes) || nbytes > PTRDIFF_MAX) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
+    if (!s) return NULL;
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
+    if (sc_str_reserve(cx, s, nbytes)) {
+        sc_release(cx, s);
+        return NULL;
+    }
+    s->len = len;
+    return s;
+}
+
 /* ---- lists ---- */
 
+/* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    sc_value *items = NULL, *had = l->items == list_room(l) ? NULL : l->items;
-    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
-        items = system_realloc(cx, had, had ? (size_t)l->cap * sizeof *items : 0, bytes);
-    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
-    if (!had) memcpy(items, l->items, (size_t)l->len * sizeof *items);
-    l->items = items;
+    bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
+    sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    sc_release(cx, l->storage);
+    l->storage = larger;
+    l->items = larger->data;
     l->cap = cap;
     return 0;
 }
@@ -547,6 +602,7 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->written = false;
     l->owner = NULL;
     l->len = 0;
+    l->storage = NULL;
     l->cap = LIST_ROOM;
     l->items = list_room(l);
     if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {

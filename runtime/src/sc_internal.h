@@ -57,6 +57,21 @@ static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
     return -1;
 }
 
+/* A bound of a slice, as Python reads it: counted from either end, then cut to low..high. */
+static inline int64_t sc_slice_bound(int64_t i, int64_t len, int64_t low, int64_t high) {
+    if (i < 0) i += len;
+    return i < low ? low : i > high ? high : i;
+}
+
+/* How many of len items x[start:stop:step] takes, step != 0; start and stop become offsets. */
+static inline int64_t sc_slice_length(int64_t len, int64_t *start, int64_t *stop, int64_t step) {
+    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? len - 1 : len;
+    *start = sc_slice_bound(*start, len, low, high);
+    *stop = sc_slice_bound(*stop, len, low, high);
+    if (step > 0) return *start < *stop ? (*stop - *start - 1) / step + 1 : 0;
+    return *start > *stop ? (int64_t)((uint64_t)(*start - *stop - 1) / (0 - (uint64_t)step)) + 1 : 0;
+}
+
 /* ---- layouts (sc_layout.c) ---- */
 SC_KERNEL bool sc_is_dense(const sc_tensor *t); /* no gaps and no overlap, in whatever order of dimensions */
 SC_KERNEL bool sc_is_channels_last(const sc_tensor *t); /* rank 4, and exactly contiguous in NHWC order */
@@ -75,6 +90,12 @@ SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tenso
 
 /* ---- iteration through buffers (sc_stage.c): makes all steps of `it` 1; -1 when memory ends ---- */
 SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *const *out, sc_tensor *const *in);
+
+/* ---- elements of one size, in bytes, as they are (sc_move.c); steps and pitches count elements ---- */
+SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
+/* to[i * to_pitch + j] = from[j * from_pitch + i] */
+SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
+                                  int64_t columns);
 
 /* ---- element conversion (sc_convert.c): steps count elements and may be 0 or negative ---- */
 SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,

@@ -77,8 +77,12 @@ static void cat_rows(const sc_list *l, sc_tensor *out, int d) {
     for (int64_t i = 0; i < l->len; i++) {
         const sc_tensor *t = l->items[i].t;
         if (t->numel == 0) continue;
-        size_t bytes = inner * (size_t)t->size[d];
-        for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
+        size_t bytes = inner * (size_t)t->size[d], item = sc_dtype_size(out->dtype);
+        if (bytes <= 4 * item) /* columns rather than rows */
+            for (size_t e = 0; e < bytes; e += item)
+                sc_move_row(item, to + e, (int64_t)(pitch / item), (const char *)t->data + e, (int64_t)(bytes / item), outer);
+        else
+            for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
         to += bytes;
     }
 }

@@ -1,6 +1,6 @@
 /* sc_list.c - what Python's lists do beyond append, get and set, which stand in sc_core.c. */
-#include <string.h>
-#include "../include/sc_ops.h"
+#include "../include/sc_str.h"
+#include "sc_internal.h"
 
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
     int64_t at = i < 0 ? (i + l->len < 0 ? 0 : i + l->len) : i < l->len ? i : l->len;
@@ -21,20 +21,9 @@ SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i) {
     return 0;
 }
 
-/* A bound of a slice, as Python reads it: counted from either end, then cut to low..high. */
-static inline int64_t list_bound(int64_t i, int64_t len, int64_t low, int64_t high) {
-    if (i < 0) i += len;
-    return i < low ? low : i > high ? high : i;
-}
-
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step) {
     if (step == 0) return sc_raise(cx, "ValueError", "slice step cannot be zero"), NULL;
-    int64_t low = step < 0 ? -1 : 0, high = step < 0 ? l->len - 1 : l->len;
-    start = list_bound(start, l->len, low, high);
-    stop = list_bound(stop, l->len, low, high);
-    int64_t n = 0;
-    if (step > 0 && start < stop) n = (stop - start - 1) / step + 1;
-    if (step < 0 && start > stop) n = (int64_t)((uint64_t)(start - stop - 1) / (0 - (uint64_t)step)) + 1;
+    int64_t n = sc_slice_length(l->len, &start, &stop, step);
     sc_list *made = sc_list_new(cx, l->counted, n);
     if (!made) return NULL;
     for (int64_t k = 0; k < n; k++) {
@@ -50,8 +39,8 @@ SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop
     sc_list *tail = NULL, *added = sc_list_slice(cx, other, 0, INT64_MAX, 1); /* `other` may be this very list */
     int status = -1;
     if (!added) return -1;
-    start = list_bound(start, l->len, 0, l->len);
-    stop = list_bound(stop, l->len, start, l->len);
+    start = sc_slice_bound(start, l->len, 0, l->len);
+    stop = sc_slice_bound(stop, l->len, start, l->len);
     if (!(tail = sc_list_slice(cx, l, stop, INT64_MAX, 1))) goto done;
     while (l->len > start)
         if (sc_list_delete(cx, l, -1) < 0) goto done;
@@ -68,6 +57,7 @@ done:
 }
 
 static inline bool list_less(sc_value a, sc_value b, char member) {
+    if (member == 's') return sc_str_compare(a.s, b.s) < 0;
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;
 }
 
@@ -102,6 +92,17 @@ failed:
     sc_release(cx, order);
     sc_release(cx, other);
     return NULL;
+}
+
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
+    sc_tensor *made = sc_empty(cx, member == 'f' ? SC_F64 : member == 'b' ? SC_BOOL : SC_I64, 1, &l->len);
+    if (!made) return NULL;
+    if (member == 'b') {
+        for (int64_t i = 0; i < l->len; i++) ((bool *)made->data)[i] = l->items[i].b;
+    } else {
+        for (int64_t i = 0; i < l->len; i++) ((int64_t *)made->data)[i] = l->items[i].i; /* doubles by their bits */
+    }
+    return made;
 }
 
 SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {

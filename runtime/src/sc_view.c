@@ -334,6 +334,11 @@ SC_KERNEL sc_tensor *sc_as_strided(sc_ctx *cx, const sc_tensor *x, const int64_t
         sc_raise(cx, "RuntimeError", "mismatch in length of strides and shape");
         return NULL;
     }
+    if (offset >= 0 && x->storage->flags & SC_PARTIAL) {
+        sc_raise(cx, "RuntimeError", "scriptc: as_strided counts storage_offset from the start of a storage, of which only a "
+                 "part came in; leave it out, or clone the tensor first");
+        return NULL;
+    }
     int64_t bytes = (int64_t)sc_dtype_size(x->dtype), own = ((char *)x->data - (char *)x->storage->data) / bytes;
     int64_t start = offset < 0 ? own : offset, last = start, numel = 1;
     for (int d = 0; d < rank; d++) {

@@ -55,6 +55,15 @@ EXPORT void *drv_describe(const sc_tensor *t, int64_t *out) {
     return t->data;
 }
 
+EXPORT sc_str *drv_str(sc_ctx *cx, const uint32_t *codes, int64_t len) {
+    return sc_str_of(cx, 4, codes, len);
+}
+
+EXPORT int64_t drv_str_codes(const sc_str *s, uint32_t *codes) {
+    for (int64_t i = 0; codes && i < s->len; i++) codes[i] = sc_str_code(s, i);
+    return s->len;
+}
+
 EXPORT sc_list *drv_list(sc_ctx *cx, int counted, int64_t n, const sc_value *items) {
     sc_list *l = sc_list_new(cx, counted != 0, n);
     for (int64_t i = 0; i < n; i++) sc_list_append(cx, l, items[i]);

@@ -138,7 +138,7 @@ static int warn_print(sc_ctx *cx, const sc_value *a, sc_value *r)
 {
     (void)a, (void)r;
     sc_warn(cx, 1, "UserWarning", "careful");
-    cx->print(cx->user, "printed\n");
+    cx->print(cx->user, "printed\n", 8);
     return 0;
 }
 

@@ -34,6 +34,11 @@ def write_section(title: str, intro: str, outcomes: Sequence[Outcome], page: Pat
     page.write_text("\n".join([head, *sections.values()]))
 
 
+def reported(page: Path = PAGE) -> list[str]:
+    """The titles of the sections."""
+    return [*_sections(page.read_text())[1]]
+
+
 def not_passing(title: str, page: Path = PAGE) -> set[str]:
     """What a section says does not pass."""
     rows = [line for line in _sections(page.read_text())[1][title].splitlines() if line.startswith("| ")]

@@ -13,9 +13,10 @@
 
 #include "sc.h"
 #include "sc_dlpack.h"
+#include "sc_team.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -65,8 +66,9 @@ typedef struct variant {
     store *stores;
     node result;
     PyObject *bind, *grad_call; /* or NULL */
+    int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
-    double seconds;             /* inside the entry, last run */
+    double seconds;             /* inside the entry, last run; before the first, more than any */
 } variant;
 
 /* Shared by a bridge and the tensors that it handed out, which may outlive it and die without the GIL. */
@@ -108,6 +110,7 @@ typedef struct frame {
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
+    uint64_t fp_mode;              /* the caller's floating point mode */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
@@ -116,9 +119,11 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    PyObject *random_begin, *random_end;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */
+    Py_ssize_t offset_at;           /* where the implementation keeps its offset in the storage; 0: not known */
     PyObject *why_refused;
 } host;
 
@@ -131,7 +136,9 @@ typedef struct bridge {
     frame *idle;
     counters *counters;
     double seconds;
-    size_t peak;
+    size_t peak, asked;         /* of the last call: see sc_ctx */
+    sc_team *team;              /* the process's */
+    struct sc_profile *profile; /* what calls are counted in, or NULL (profile.c) */
 } bridge;
 
 /* spec.c */
@@ -178,5 +185,10 @@ void counters_release(counters *c);
 
 /* execute.c */
 PyObject *execute(frame *f, variant *v);
+
+/* profile.c: methods of the type */
+PyObject *bridge_profile_start(PyObject *self, PyObject *args);
+PyObject *bridge_profile_stop(PyObject *self, PyObject *none);
+void profile_free(struct sc_profile *p);
 
 #endif

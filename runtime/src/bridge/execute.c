@@ -1,5 +1,7 @@
 /* execute.c - runs a matched entry: lets go of the GIL when that pays, turns errors into exceptions, hands out results. */
 #include "bridge.h"
+#include "sc_fp.h"
+#include "sc_profile.h"
 
 #include <time.h>
 
@@ -33,33 +35,49 @@ static void raise_object(PyObject *exception)
     Py_DECREF(exception);
 }
 
-/* Calls a Python function for the running entry. After an exception the entry is deaf: the rest of its output would
- * not have been produced by eager either. */
-static void tell(frame *f, PyObject *function, const char *format, const char *a, const char *b, const char *c, int line)
+/* Calls a Python function for the running entry, with what Py_BuildValue makes of the format. After an exception the entry
+ * is deaf: the rest of its output would not have been produced by eager either. */
+static void tell(frame *f, PyObject *function, const char *format, ...)
 {
     bool released = f->saved != NULL;
+    va_list values;
     if (f->raised)
         return;
+    uint64_t mode = sc_fp_mode();
+    sc_fp_set(f->fp_mode);
     if (released)
         PyEval_RestoreThread(f->saved);
-    PyObject *done = PyObject_CallFunction(function, format, a, b, c, line);
+    va_start(values, format);
+    PyObject *args = Py_VaBuildValue(format, values);
+    va_end(values);
+    PyObject *done = args ? PyObject_CallObject(function, args) : NULL;
     if (!done)
         f->raised = raised_now();
+    Py_XDECREF(args);
     Py_XDECREF(done);
     if (released)
         f->saved = PyEval_SaveThread();
+    sc_fp_set(mode);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
 {
     frame *f = user;
-    tell(f, f->owner->host.warn, "sszi", category, message, where ? where->file : NULL, where ? where->line : 0);
+    tell(f, f->owner->host.warn, "(sszi)", category, message, where ? where->file : NULL, where ? where->line : 0);
 }
 
-static void on_print(void *user, const char *text)
+typedef struct printed { const char *text; size_t nbytes; } printed;
+
+static PyObject *text_of(void *p)
+{
+    const printed *t = p;
+    return PyUnicode_DecodeUTF8(t->text, (Py_ssize_t)t->nbytes, "surrogatepass");
+}
+
+static void on_print(void *user, const char *text, size_t nbytes)
 {
     frame *f = user;
-    tell(f, f->owner->host.print, "s", text, NULL, NULL, 0);
+    tell(f, f->owner->host.print, "(O&)", text_of, &(printed){text, nbytes});
 }
 
 static int run_entry(frame *f, variant *v)
@@ -70,22 +88,27 @@ static int run_entry(frame *f, variant *v)
     Py_XDECREF(threads);
     PyErr_Clear();
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
-    cx->bytes_peak = cx->bytes_live;
+    cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;
     cx->warn = on_warn, cx->print = on_print, cx->user = f;
     cx->locs = v->program->locs;
+    cx->team = f->owner->team, cx->unhelped = 0;
+    cx->profile = f->owner->profile;
+    f->fp_mode = sc_fp_mode();
     bool release = v->seconds > WORTH_RELEASING && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
     double start = seconds_now();
     int r = v->entry->call(cx, f->args, f->results);
     double seconds = seconds_now() - start;
+    if (cx->profile)
+        sc_profile_at(cx, -1);
     if (release) {
         PyEval_RestoreThread(f->saved);
         f->saved = NULL;
     }
     v->seconds = f->owner->seconds = seconds;
-    f->owner->peak = cx->bytes_peak;
+    f->owner->peak = cx->bytes_peak, f->owner->asked = cx->asked_peak;
     return r;
 }
 
@@ -134,10 +157,34 @@ static int bump_versions(const frame *f)
     return done ? 0 : -1;
 }
 
+/* Lends the entry torch's generator: a tensor with its state, in which the entry goes on. */
+static PyObject *lend_generator(frame *f)
+{
+    PyObject *pair = PyObject_CallNoArgs(f->owner->host.random_begin), *state = NULL;
+    unsigned long long address;
+    if (pair && PyArg_ParseTuple(pair, "OK", &state, &address))
+        Py_INCREF(state), f->cx->rng = (sc_rng *)(uintptr_t)address;
+    Py_XDECREF(pair);
+    return state;
+}
+
+static int take_generator_back(frame *f, PyObject *state)
+{
+    f->cx->rng = NULL;
+    PyObject *done = PyObject_CallOneArg(f->owner->host.random_end, state);
+    Py_DECREF(state);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 PyObject *execute(frame *f, variant *v)
 {
-    PyObject *result = NULL, *failed = NULL;
+    PyObject *result = NULL, *failed = NULL, *generator = NULL;
+    if (v->random && !(generator = lend_generator(f)))
+        return NULL;
     int r = run_entry(f, v);
+    if (generator && take_generator_back(f, generator) < 0)
+        return NULL;
     if (f->raised)
         failed = f->raised, f->raised = NULL;
     else if (r < 0)

@@ -9,6 +9,7 @@ static const struct { const char *name; size_t at; } fields[] = {
     FIELD(grad_enabled), FIELD(num_threads), FIELD(default_dtype), FIELD(forward_ad), FIELD(forward_ad_key),
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
     FIELD(bump), FIELD(make_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
+    FIELD(random_begin), FIELD(random_end),
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };
@@ -22,7 +23,7 @@ int host_load(host *h, PyObject *namespace)
             return -1;
     PyObject *api = PyObject_GetAttrString(namespace, "api"), *keys = PyObject_GetAttrString(namespace, "keys");
     unsigned long long usual = 0;
-    int ok = api && keys && PyArg_ParseTuple(keys, "nnK", &h->impl_at, &h->keys_at, &usual);
+    int ok = api && keys && PyArg_ParseTuple(keys, "nnKn", &h->impl_at, &h->keys_at, &usual, &h->offset_at);
     h->usual_keys = usual;
     if (ok && api != Py_None)
         ok = (h->api = PyCapsule_GetPointer(api, "dlpack_exchange_api")) != NULL;

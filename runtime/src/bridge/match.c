@@ -152,6 +152,18 @@ static int take_int(PyObject *o, sc_value *out)
     return -1;
 }
 
+static int take_str(frame *f, PyObject *o, sc_value *out)
+{
+    if (!PyUnicode_CheckExact(o))
+        return 0;
+    sc_str *s = sc_str_new(f->cx, PyUnicode_KIND(o), PyUnicode_GET_LENGTH(o));
+    if (!s)
+        return PyErr_NoMemory(), -1;
+    memcpy(s->data, PyUnicode_DATA(o), (size_t)s->len * s->width);
+    out->s = s;
+    return 1;
+}
+
 static size_t hash_of(const void *p) { return (size_t)((uintptr_t)p >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 20; }
 
 static int *bucket_of(frame *f, PyObject *o)
@@ -200,7 +212,7 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
         out->l = s->list;
         return same_element(s->spec, n->child) || (s->list->len == 0 && s->spec->kind == n->child->kind);
     }
-    bool counted = n->child->kind == N_TENSOR || n->child->kind == N_LIST;
+    bool counted = n->child->kind == N_TENSOR || n->child->kind == N_LIST || n->child->kind == N_STR;
     sc_list *l = sc_list_new(f->cx, counted, PyList_GET_SIZE(o));
     if (!l)
         return PyErr_NoMemory(), -1;
@@ -227,6 +239,7 @@ static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
     case N_INT: return take_int(o, out);
     case N_FLOAT: return PyFloat_CheckExact(o) ? (out->f = PyFloat_AS_DOUBLE(o), 1) : 0;
     case N_BOOL: return PyBool_Check(o) ? (out->b = o == Py_True, 1) : 0;
+    case N_STR: return take_str(f, o, out);
     case N_LIST: return take_list(f, n, o, out);
     default: return 0;
     }

@@ -30,7 +30,7 @@ static void note(const node *n, sc_value v)
 
 void note_tree(const node *n, const sc_value **next)
 {
-    if (n->kind <= N_BOOL || n->kind == N_LIST)
+    if (n->kind <= N_STR || n->kind == N_LIST)
         note(n, *(*next)++);
     else
         for (int i = 0; i < n->n; i++)
@@ -41,6 +41,13 @@ void note_tree(const node *n, const sc_value **next)
 
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next);
+
+static PyObject *give_str(const sc_str *s)
+{
+    if (!s) /* one of several results, and not the one */
+        Py_RETURN_NONE;
+    return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
+}
 
 static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
@@ -75,6 +82,7 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_INT: return PyLong_FromLongLong(v.i);
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
+    case N_STR: return give_str(v.s);
     case N_TUPLE: {
         const sc_value *next = v.l->items;
         return give_tuple(f, n, &next);

@@ -46,7 +46,7 @@ static int node_init(node *n, PyObject *source, int *leaves)
     for (; n->n < count; n->n++)
         if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
-    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_LIST;
+    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_STR || kind == N_LIST;
     *leaves += leaf ? 1 : below;
     return 0;
 }
@@ -122,9 +122,9 @@ static int variant_init(variant *v, PyObject *source)
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
     PyObject *params, *lives, *guards, *result, *stores;
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!p", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
                           &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
-                          &v->grad_call, &PyDict_Type, &v->exceptions))
+                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
     if (entry < 0 || entry >= v->program->n_entries) {
@@ -150,6 +150,7 @@ variant *variant_new(PyObject *source)
     if (!v)
         return (variant *)PyErr_NoMemory();
     v->source = Py_NewRef(source);
+    v->seconds = 1;
     if (variant_init(v, source) == 0)
         return v;
     variant_free(v);

@@ -69,6 +69,17 @@ static bool is_usual(const host *h, PyObject *o)
     return reason == Py_None;
 }
 
+/* Whether a tensor begins behind the start of its storage, which DLPack does not tell. */
+static bool starts_inside(const host *h, PyObject *o)
+{
+    if (!h->offset_at)
+        return true; /* not known */
+    const char *impl = *(const char *const *)((const char *)o + h->impl_at);
+    int64_t offset;
+    memcpy(&offset, impl + h->offset_at, sizeof offset);
+    return offset != 0;
+}
+
 static int refuse(const frame *f, PyObject *o)
 {
     const host *h = &f->owner->host;
@@ -155,6 +166,8 @@ int tensor_take(frame *f, PyObject *o, const node *spec, sc_value *out)
     if (!d->data && extent)
         return refuse(f, o);
     uint32_t flags = SC_EXTERNAL | (row->managed && row->managed->flags & SC_DL_READ_ONLY ? SC_READONLY : 0);
+    if (starts_inside(h, o))
+        flags |= SC_PARTIAL;
     sc_tensor *t = sc_from_external(f->cx, (char *)d->data + d->byte_offset, extent, dtype, d->ndim, d->shape, stride,
                                     flags, f->n_held - 1, o);
     if (!t)

@@ -115,6 +115,28 @@ TAKE_NUMBERS(i64s, int64_t, i)
 TAKE_NUMBERS(f64s, double, f)
 TAKE_NUMBERS(bools, bool, b)
 
+static sc_str *take_str(sc_caller *c, const char *name, scriptc_string from) {
+    if (from.n < 0 || (from.n > 0 && !from.data)) {
+        sc_raise(c->cx, "ValueError", "argument '%s': %s", name, from.n < 0 ? "the length is negative" : "the string is NULL");
+        return NULL;
+    }
+    return sc_str_from_utf8(c->cx, from.n ? from.data : "", (size_t)from.n);
+}
+
+int sc_take_str(sc_caller *c, const char *name, scriptc_string from, sc_value *out) {
+    return (out->s = take_str(c, name, from)) ? 0 : -1;
+}
+
+int sc_take_strs(sc_caller *c, const char *name, const scriptc_string *from, int64_t n, sc_value *out) {
+    if (!(out->l = open_list(c, name, from, n, true))) return -1;
+    for (int64_t i = 0; i < n; i++) {
+        sc_str *s = take_str(c, name, from[i]);
+        if (!s || sc_list_append(c->cx, out->l, (sc_value){.s = s})) return -1;
+        sc_release(c->cx, s);
+    }
+    return close_list(out->l, name);
+}
+
 /* ---- results ---- */
 
 typedef struct handout { /* a result and what it owns */
@@ -197,6 +219,31 @@ int sc_give_tensors(sc_caller *c, sc_value from, DLManagedTensorVersioned ***out
 GIVE_NUMBERS(i64s, int64_t, i)
 GIVE_NUMBERS(f64s, double, f)
 GIVE_NUMBERS(bools, bool, b)
+
+/* Writes a string, NULL standing for the empty one, and a NUL behind it. */
+static char *write_str(const sc_str *s, char *to, scriptc_string *out) {
+    char *end = s ? sc_str_utf8_write(s, to) : to;
+    *end = '\0';
+    *out = (scriptc_string){to, end - to};
+    return end + 1;
+}
+
+int sc_give_str(sc_caller *c, sc_value from, scriptc_string *out) {
+    char *data = malloc((from.s ? sc_str_utf8_length(from.s) : 0) + 1);
+    if (!data) return no_memory(c->cx);
+    write_str(from.s, data, out);
+    return 0;
+}
+
+int sc_give_strs(sc_caller *c, sc_value from, scriptc_string **out, int64_t *n) {
+    const sc_list *l = from.l;
+    size_t bytes = (size_t)(l->len + 1) * sizeof **out;
+    for (int64_t i = 0; i < l->len; i++) bytes += sc_str_utf8_length(l->items[i].s) + 1;
+    if (!(*out = malloc(bytes))) return no_memory(c->cx);
+    char *to = (char *)(*out + l->len + 1);
+    for (*n = 0; *n < l->len; ++*n) to = write_str(l->items[*n].s, to, &(*out)[*n]);
+    return 0;
+}
 
 void sc_drop_tensor(DLManagedTensorVersioned **tensor) {
     if (*tensor) (*tensor)->deleter(*tensor);

@@ -59,23 +59,25 @@ sc_model *sc_model_load(const sc_package *package, const char *path, char *error
     }
     m->package = package;
     sc_tell(text, "%s", "");
-    if (!fill(m, path, text)) return m;
+    if (!(m->team = sc_team_new())) sc_tell(text, "out of memory");
+    else if (!fill(m, path, text)) return m;
     sc_model_free(m);
     return NULL;
 }
 
 void sc_model_free(sc_model *m) {
     if (!m) return;
+    sc_team_free(m->team);
     sc_weights_close(&m->weights);
     free(m);
 }
 
 /* ---- contexts ---- */
 
-static void on_print(void *user, const char *text) {
+static void on_print(void *user, const char *text, size_t nbytes) {
     const scriptc_output *to = &((sc_caller *)user)->output;
     if (to->print) to->print(to->user, text);
-    else fputs(text, stdout);
+    else fwrite(text, 1, nbytes, stdout);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where) {
@@ -94,10 +96,22 @@ sc_caller *sc_caller_new(const sc_model *model) {
     }
     c->model = model;
     c->cx->user = c;
+    c->cx->team = model->team;
     c->cx->print = on_print;
     c->cx->warn = on_warn;
+    sc_caller_seed(c, 67280421310721); /* torch's own */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
     return c;
+}
+
+void sc_caller_seed(sc_caller *c, uint64_t seed) {
+    c->rng = (sc_rng){.seed = seed, .left = 1, .seeded = 1};
+    c->rng.state[0] = seed & 0xffffffffu;
+    for (uint32_t i = 1; i < 624; i++) {
+        uint64_t last = c->rng.state[i - 1];
+        c->rng.state[i] = (1812433253u * (last ^ last >> 30) + i) & 0xffffffffu;
+    }
+    c->cx->rng = &c->rng;
 }
 
 void sc_caller_free(sc_caller *c) {
@@ -113,6 +127,7 @@ void sc_call_begin(sc_caller *c) {
     e->type[0] = e->message[0] = 0;
     e->loc = -1;
     c->cx->bytes_peak = c->cx->bytes_live;
+    c->cx->unhelped = 0;
 }
 
 static int take_weights(sc_caller *c, sc_value *args) {

@@ -3,6 +3,8 @@
 #ifndef SC_PACKAGE_H
 #define SC_PACKAGE_H
 #include "sc.h"
+#include "sc_str.h"
+#include "sc_team.h"
 #include "scriptc_api.h"
 
 typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
@@ -47,10 +49,11 @@ typedef struct sc_weights {
     size_t map_bytes;
 } sc_weights;
 
-typedef struct sc_model { /* immutable once loaded: threads share it */
+typedef struct sc_model { /* immutable once loaded, but for the team: threads share it */
     const sc_package *package;
     const sc_program *program;
     sc_weights weights;
+    sc_team *team; /* for contexts that are set to more than one thread */
 } sc_model;
 
 typedef struct sc_state sc_state;
@@ -62,6 +65,7 @@ typedef struct sc_caller { /* one thread's: a context, and its last error in the
     scriptc_output output;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
+    sc_rng rng;     /* the generator of random numbers */
     char traceback[4096];
 } sc_caller;
 
@@ -93,6 +97,7 @@ void sc_model_free(sc_model *model);
 sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
+void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does */
 void sc_call_begin(sc_caller *caller);
 /* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);
@@ -114,11 +119,15 @@ int sc_take_tensors(sc_caller *caller, const sc_param *param, const DLTensor *co
 int sc_take_i64s(sc_caller *caller, const char *name, const int64_t *from, int64_t n, sc_value *out);
 int sc_take_f64s(sc_caller *caller, const char *name, const double *from, int64_t n, sc_value *out);
 int sc_take_bools(sc_caller *caller, const char *name, const bool *from, int64_t n, sc_value *out);
+int sc_take_str(sc_caller *caller, const char *name, scriptc_string from, sc_value *out);
+int sc_take_strs(sc_caller *caller, const char *name, const scriptc_string *from, int64_t n, sc_value *out);
 int sc_give_tensor(sc_caller *caller, sc_value from, DLManagedTensorVersioned **out);
 int sc_give_tensors(sc_caller *caller, sc_value from, DLManagedTensorVersioned ***out, int64_t *n);
 int sc_give_i64s(sc_caller *caller, sc_value from, int64_t **out, int64_t *n);
 int sc_give_f64s(sc_caller *caller, sc_value from, double **out, int64_t *n);
 int sc_give_bools(sc_caller *caller, sc_value from, bool **out, int64_t *n);
+int sc_give_str(sc_caller *caller, sc_value from, scriptc_string *out);
+int sc_give_strs(sc_caller *caller, sc_value from, scriptc_string **out, int64_t *n); /* one block */
 void sc_drop_tensor(DLManagedTensorVersioned **tensor);                 /* and sets it to NULL */
 void sc_drop_tensors(DLManagedTensorVersioned ***tensors, int64_t *n);  /* and sets them to NULL and 0 */
 

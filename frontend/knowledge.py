@@ -1,0 +1,73 @@
+"""What must be known at compile time, and making it so: by unrolling a loop, or by specialising on an argument."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, UserError
+from scriptc.frontend.values import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
+from scriptc.ir.core import Value
+from scriptc.ir.regions import slot_of
+from scriptc.ir.types import STR, ListType, ScalarType, Type
+
+
+class Knowledge(Context):
+    """Mixin: known values."""
+
+    def known(self, av: AV, what: str) -> Any:
+        """The Python object behind a value that must be known at compile time."""
+        match av:
+            case Known(obj):
+                return obj
+            case Tup(items):
+                return tuple(self.known(i, what) for i in items)
+            case ListV(items=items) if items is not None:
+                self.observe(av)
+                return [self.known(i, what) for i in items]
+            case Poison():
+                raise Poisoned
+            case Dyn(value) if isinstance(value.type, ScalarType):
+                if value.op is not None and value.op.name == "const":
+                    return value.op.attrs["value"]
+                raise NeedsKnown(
+                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
+                )
+        self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
+
+    def make_known(self, value: Value) -> bool:
+        """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
+        todo, seen = [value], set()
+        while todo:
+            v = todo.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if v in self.counters:
+                self.assume.unrolled.add(self.counters[v])
+                return True
+            if v in self.number_args:
+                self.assume.changing.remove(self.number_args[v])
+                return True
+            if v in self.arg_places:
+                self.assume.known_args.add(self.arg_places[v])
+                return True
+            slot = slot_of(v) if v.op is not None else None
+            if slot is not None:
+                todo += [op.operands[i] for op, i in slot.into_result if i < len(op.operands)]
+            if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
+                todo += v.op.operands
+        return False
+
+    def prefer_known(self, av: AV, other: AV) -> None:
+        """A string argument that is compared as a whole with a known string is a choice among few, so that the code is
+        better made for its value; unless it was seen to have many."""
+        if not is_run_time_text(av) or not (isinstance(other, Known) and other.obj):
+            return
+        place = self.arg_places.get(av.value)  # type: ignore[attr-defined]
+        if place is not None and place not in self.assume.varied:
+            self.assume.known_args.add(place)
+            raise Restart
+
+
+def _may_be_known(t: Type) -> bool:
+    return isinstance(t, ScalarType) or (isinstance(t, ListType) and t.elem == STR)

@@ -1,0 +1,32 @@
+/* sc_move.c - elements moved without conversion, by their size: rows of any steps, and transposed matrices. */
+#include "../include/sc_vector.h"
+#include "sc_internal.h"
+
+#define T uint8_t
+#define N(name) move_##name##_1
+#include "sc_move_tile.inc"
+#define T uint16_t
+#define N(name) move_##name##_2
+#include "sc_move_tile.inc"
+#define T uint32_t
+#define N(name) move_##name##_4
+#include "sc_move_tile.inc"
+#define T uint64_t
+#define N(name) move_##name##_8
+#include "sc_move_tile.inc"
+
+SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n) {
+    if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)n * bytes);
+    else if (bytes == 1) move_row_1(to, to_step, from, from_step, n);
+    else if (bytes == 2) move_row_2(to, to_step, from, from_step, n);
+    else if (bytes == 4) move_row_4(to, to_step, from, from_step, n);
+    else move_row_8(to, to_step, from, from_step, n);
+}
+
+SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
+                                  int64_t columns) {
+    if (bytes == 1) move_transposed_1(to, to_pitch, from, from_pitch, rows, columns);
+    else if (bytes == 2) move_transposed_2(to, to_pitch, from, from_pitch, rows, columns);
+    else if (bytes == 4) move_transposed_4(to, to_pitch, from, from_pitch, rows, columns);
+    else move_transposed_8(to, to_pitch, from, from_pitch, rows, columns);
+}

@@ -1,0 +1,242 @@
+/* sc_random.c - random numbers as PyTorch's CPU generator gives them: the Mersenne Twister MT19937, and the ways in which
+ * eager makes distributions of its words. Elements are filled in the order of memory, as eager does. */
+#include <math.h>
+#include <string.h>
+
+#include "sc_half.h"
+#include "sc_internal.h"
+
+/* ---- words ---- */
+
+enum { N_WORDS = 624, SHIFT = 397 };
+
+static uint64_t twist(uint64_t high, uint64_t low) {
+    uint64_t y = (high & 0x80000000u) | (low & 0x7fffffffu);
+    return (y >> 1) ^ (y & 1 ? 0x9908b0dfu : 0);
+}
+
+static void next_block(sc_rng *g) {
+    uint64_t *s = g->state;
+    for (int i = 0; i < N_WORDS; i++) s[i] = s[(i + SHIFT) % N_WORDS] ^ twist(s[i], s[(i + 1) % N_WORDS]);
+    g->left = N_WORDS;
+    g->next = 0;
+}
+
+static uint32_t word(sc_rng *g) {
+    if (--g->left == 0) next_block(g);
+    uint32_t y = (uint32_t)g->state[g->next++];
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ y >> 18;
+}
+
+static uint64_t two_words(sc_rng *g) {
+    uint64_t high = word(g);
+    return high << 32 | word(g);
+}
+
+/* In [0, 1): 24 bits of one word, 53 bits of two. */
+static float unit_f32(sc_rng *g) { return (float)(word(g) & 0xffffffu) * 0x1p-24f; }
+static double unit_f64(sc_rng *g) { return (double)(two_words(g) & 0x1fffffffffffffu) * 0x1p-53; }
+
+/* ---- numbers of a distribution ---- */
+
+static double uniform(sc_rng *g, int dtype, double from, double to) {
+    if (dtype == SC_F64) return unit_f64(g) * (to - from) + from;
+    return unit_f32(g) * ((float)to - (float)from) + (float)from;
+}
+
+/* Numbers come in pairs; the second waits in the generator. */
+static double normal(sc_rng *g, double mean, double std) {
+    if (g->normal_is_valid) {
+        g->normal_is_valid = 0;
+        double waiting = g->normal_y;
+        g->normal_y = 0;
+        return waiting * std + mean;
+    }
+    double u = unit_f64(g), v = unit_f64(g), radius = sqrt(-2 * log1p(-v)), angle = 2 * M_PI * u;
+    g->normal_y = radius * sin(angle);
+    g->normal_is_valid = 1;
+    return radius * cos(angle) * std + mean;
+}
+
+static double draw(sc_rng *g, int kind, int dtype, double a, double b) {
+    switch (kind) {
+    case SC_RANDOM_UNIFORM: return uniform(g, dtype, a, b);
+    case SC_RANDOM_NORMAL: return normal(g, a, b);
+    case SC_RANDOM_BERNOULLI: return unit_f64(g) < a;
+    default: return -1.0 / a * log1p(-unit_f64(g)); /* exponential */
+    }
+}
+
+/* ---- elements ---- */
+
+static void put(void *p, int dtype, double x) {
+    switch (dtype) {
+    case SC_F64: *(double *)p = x; break;
+    case SC_F32: *(float *)p = (float)x; break;
+    case SC_F16: *(uint16_t *)p = sc_f32_to_f16((float)x); break;
+    case SC_BF16: *(uint16_t *)p = sc_f32_to_bf16((float)x); break;
+    case SC_I64: *(int64_t *)p = (int64_t)x; break;
+    case SC_I32: *(int32_t *)p = (int32_t)x; break;
+    case SC_I16: *(int16_t *)p = (int16_t)x; break;
+    case SC_BOOL: *(bool *)p = x != 0; break;
+    default: *(uint8_t *)p = (uint8_t)(int8_t)x; break;
+    }
+}
+
+static double get(const void *p, int dtype) {
+    switch (dtype) {
+    case SC_F64: return *(const double *)p;
+    case SC_F32: return *(const float *)p;
+    case SC_F16: return sc_f16_to_f32(*(const uint16_t *)p);
+    default: return sc_bf16_to_f32(*(const uint16_t *)p);
+    }
+}
+
+static double rounded(int dtype, double x) {
+    uint64_t room;
+    if (dtype < SC_F16 || dtype == SC_F64) return x;
+    put(&room, dtype, x);
+    return get(&room, dtype);
+}
+
+static sc_rng *generator(sc_ctx *cx) {
+    if (!cx->rng) sc_raise(cx, "RuntimeError", "internal scriptc error: this call has no generator of random numbers");
+    return cx->rng;
+}
+
+/* ---- many normal numbers at once, as eager makes them for 16 elements and more ---- */
+
+static void sixteen(double *v, int dtype, double mean, double std) {
+    for (int i = 0; i < 8; i++) {
+        double u = 1 - v[i], t = v[i + 8];
+        double radius = dtype == SC_F64 ? sqrt(-2 * log(u)) : sqrtf(-2 * logf((float)u));
+        double angle = dtype == SC_F64 ? 2 * M_PI * t : 2.0f * (float)M_PI * (float)t;
+        v[i] = radius * (dtype == SC_F64 ? cos(angle) : cosf((float)angle)) * std + mean;
+        v[i + 8] = radius * (dtype == SC_F64 ? sin(angle) : sinf((float)angle)) * std + mean;
+    }
+}
+
+static void fill_sixteen(sc_rng *g, char *data, int dtype, double mean, double std, bool drawn) {
+    size_t item = sc_dtype_size(dtype);
+    double v[16];
+    for (int i = 0; i < 16; i++) v[i] = drawn ? get(data + (size_t)i * item, dtype) : uniform(g, dtype, 0, 1);
+    sixteen(v, dtype, mean, std);
+    for (int i = 0; i < 16; i++) put(data + (size_t)i * item, dtype, v[i]);
+}
+
+/* float and double draw all uniform numbers first, half floats those of each sixteen; the last sixteen are drawn anew where
+ * the number of elements leaves a rest. */
+static void fill_normal(sc_rng *g, const sc_tensor *t, double mean, double std) {
+    size_t item = sc_dtype_size(t->dtype);
+    bool first = t->dtype >= SC_F32;
+    char *data = t->data;
+    for (int64_t i = 0; first && i < t->numel; i++) put(data + (size_t)i * item, t->dtype, uniform(g, t->dtype, 0, 1));
+    for (int64_t i = 0; i < t->numel - 15; i += 16) fill_sixteen(g, data + (size_t)i * item, t->dtype, mean, std, first);
+    if (t->numel % 16) fill_sixteen(g, data + (size_t)(t->numel - 16) * item, t->dtype, mean, std, false);
+}
+
+/* ---- what generated code calls ---- */
+
+SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b) {
+    sc_rng *g = generator(cx);
+    sc_iter it;
+    size_t item = sc_dtype_size(dst->dtype);
+    if (!g || sc_iter_into(cx, &it, dst, 0, NULL) < 0) return -1;
+    if (kind == SC_RANDOM_UNIFORM) a = rounded(dst->dtype, a), b = rounded(dst->dtype, b);
+    if (kind == SC_RANDOM_NORMAL && dst->numel >= 16 && sc_is_contiguous(dst)) {
+        fill_normal(g, dst, a, b);
+        return 0;
+    }
+    do {
+        char *p = it.p[0];
+        for (int64_t i = 0; i < it.n; i++, p += it.step[0] * (int64_t)item) put(p, dst->dtype, draw(g, kind, dst->dtype, a, b));
+    } while (sc_iter_next(&it));
+    return 0;
+}
+
+SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high) {
+    sc_rng *g = generator(cx);
+    sc_iter it;
+    size_t item = sc_dtype_size(dst->dtype);
+    uint64_t range = (uint64_t)high - (uint64_t)low;
+    if (!g || sc_iter_into(cx, &it, dst, 0, NULL) < 0) return -1;
+    do {
+        char *p = it.p[0];
+        for (int64_t i = 0; i < it.n; i++, p += it.step[0] * (int64_t)item) {
+            int64_t x = (int64_t)((range >= UINT64_C(1) << 28 ? two_words(g) : word(g)) % range + (uint64_t)low);
+            if (dst->dtype == SC_I64) *(int64_t *)(void *)p = x;
+            else put(p, dst->dtype, (double)x);
+        }
+    } while (sc_iter_next(&it));
+    return 0;
+}
+
+SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability) {
+    sc_rng *g = generator(cx);
+    sc_tensor *in[] = {(sc_tensor *)probability};
+    sc_iter it;
+    size_t item = sc_dtype_size(dst->dtype), from = sc_dtype_size(probability->dtype);
+    if (!g || sc_iter_into(cx, &it, dst, 1, in) < 0) return -1;
+    do {
+        char *p = it.p[0];
+        const char *q = it.p[1];
+        for (int64_t i = 0; i < it.n; i++, p += it.step[0] * (int64_t)item, q += it.step[1] * (int64_t)from) {
+            double limit = get(q, probability->dtype);
+            if (!(limit >= 0 && limit <= 1))
+                return sc_raise(cx, "RuntimeError", "Expected p_in >= 0 && p_in <= 1 to be true, but got false.");
+            put(p, dst->dtype, (probability->dtype == SC_F64 ? unit_f64(g) : (double)unit_f32(g)) < limit);
+        }
+    } while (sc_iter_next(&it));
+    return 0;
+}
+
+/* A permutation of 0 .. n-1. */
+SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst) {
+    sc_rng *g = generator(cx);
+    int64_t n = dst->numel, *p = dst->data;
+    if (!g) return -1;
+    for (int64_t i = 0; i < n; i++) p[i] = i;
+    for (int64_t i = 0; i < n - 1; i++) {
+        int64_t z = i + (int64_t)(word(g) % (uint64_t)(n - i)), held = p[i];
+        p[i] = p[z];
+        p[z] = held;
+    }
+    return 0;
+}
+
+/* The slope of each element of x: one, or for those that are not positive a number between the bounds. */
+SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper) {
+    sc_rng *g = generator(cx);
+    size_t item = sc_dtype_size(dst->dtype);
+    if (!g) return -1;
+    for (int64_t i = 0; i < x->numel; i++) {
+        bool drawn = get((const char *)x->data + (size_t)i * item, x->dtype) <= 0;
+        put((char *)dst->data + (size_t)i * item, dst->dtype, drawn ? unit_f64(g) * (upper - lower) + lower : 1.0);
+    }
+    return 0;
+}
+
+/* Places in rows of weights, drawn with replacement. dst: (rows, n) or (n,), int64; sums: the running sums of the weights
+ * over their total, contiguous. */
+SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums) {
+    sc_rng *g = generator(cx);
+    if (!g) return -1;
+    int64_t n = sums->size[sums->rank - 1], each = dst->size[dst->rank - 1], *out = dst->data;
+    size_t item = sc_dtype_size(sums->dtype);
+    for (int64_t i = 0; i < dst->numel; i++) {
+        const char *row = (const char *)sums->data + (size_t)(i / each * n) * item;
+        double wanted = unit_f64(g);
+        int64_t low = 0, high = n;
+        while (low < high) {
+            int64_t middle = low + (high - low) / 2;
+            double held = middle == n - 1 ? 1.0 : get(row + (size_t)middle * item, sums->dtype);
+            if (held < wanted) low = middle + 1;
+            else high = middle;
+        }
+        out[i] = low;
+    }
+    return 0;
+}
