@@ -36,6 +36,8 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
+    describe,
+    home_of,
     is_tensor,
     tensor_type,
 )
@@ -71,6 +73,10 @@ class Recursion(Statements, State):
         return tuple(leaf for av in avs for leaf in self.leaf_kinds(self.settled(av, {**self.heap})))
 
     def leaf_kinds(self, av: AV) -> Iterator[Hashable]:
+        home = home_of(av)
+        if home is not None and home.place is not None:  # an object of the caller is known as which one it is
+            yield "known", home.place
+            return
         shape = shape_of(av)
         if isinstance(av, OneOf):
             for tag, alternative in av.alternatives.items():
@@ -116,6 +122,11 @@ class Recursion(Statements, State):
         env = {**self.heap, **given}
         settled = {key: self.settled(av, env) for key, av in given.items()}
         for av in settled.values():
+            if has_argument(av):
+                self.fail(
+                    f"{frame.source.name} calls itself, to a depth that is not known, with {describe(av)} of the caller",
+                    "pass the tensors, numbers and lists in it",
+                )
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
@@ -341,6 +352,12 @@ def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
         yield av
     for part in _parts(av):
         yield from objects_in(part)
+
+
+def has_argument(av: AV) -> bool:
+    """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    home = home_of(av)
+    return home is not None and home.place is not None or any(map(has_argument, _parts(av)))
 
 
 def lists_in(av: AV) -> Iterator[ListV]:

@@ -32,12 +32,13 @@ class _Leave(BaseException):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `str.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; those of `Tensor`, `list`, `set` and `str` are methods called with the object
+    first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list", "str"):
-        return getattr({"Tensor": torch.Tensor, "list": list, "str": str}[head], rest)
+    if head in ("Tensor", "list", "set", "str"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "set": set, "str": str}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -156,7 +157,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
         "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
     }  # fmt: skip
-    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper", "lower",
+             "upper")  # fmt: skip
     def of_code(name: str) -> Callable[..., Any]:
         return lambda code: getattr(chr(code), name)()
 
@@ -408,6 +410,9 @@ class Interpreter:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
+
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (formatted(op.attrs["format"], operands),)
 
@@ -421,6 +426,48 @@ class Interpreter:
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
+
+    # A place in a dict or set is an index into its keys.
+    def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ({},)
+
+    def do_set_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (set(),)
+
+    def do_dict_find(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, key = operands
+        return (list(table).index(key) if key in table else -1,)
+
+    def do_dict_key(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0])[operands[1]],)
+
+    def do_dict_at(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0].values())[operands[1]],)
+
+    def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place, value = operands
+        table[list(table)[place]] = value
+        return ()
+
+    def do_dict_remove(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place = operands
+        key = list(table)[place]
+        table.remove(key) if isinstance(table, set) else table.pop(key)
+        return ()
+
+    def do_dict_clear(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].clear()
+        return ()
+
+    def do_dict_walk(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (len(operands[0]),)
+
+    def do_dict_unchanged(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, length = operands
+        if len(table) != length:
+            what = "Set" if isinstance(table, set) else "dictionary"
+            raise RuntimeError(f"{what} changed size during iteration")
+        return ()
 
     def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0] is not None,)

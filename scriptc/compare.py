@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import scriptc
-from scriptc.copies import copied, identical, kept, leaves_of, tensors_of
+from scriptc.copies import copied, identical, kept, leaves_of, state_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
@@ -24,7 +24,8 @@ _Leaves = dict[str, Any]
 def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
     """Compares `model(*args, **kwargs)` compiled with eager: results, what it wrote, or the exception it raised.
 
-    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors are changed.
+    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors and attributes are
+    changed.
     locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
@@ -78,17 +79,16 @@ def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | N
 
 @dataclass
 class _Inputs:
-    """All that a call can write: its arguments, and the tensors of the module it belongs to."""
+    """All that a call can write: its arguments, and the tensors and attributes of the module it belongs to."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    state: _Leaves = field(default_factory=dict)
 
     @staticmethod
     def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Inputs:
-        state = {f"self.{name}": tensor.detach().clone() for name, tensor in tensors_of(receiver)}
         own_args, own_kwargs = copied((args, kwargs))
-        return _Inputs(own_args, own_kwargs, state)
+        return _Inputs(own_args, own_kwargs, state_of(receiver))
 
     def leaves(self) -> _Leaves:
         return dict([*leaves_of("args", self.args), *leaves_of("kwargs", self.kwargs), *self.state.items()])
@@ -114,7 +114,7 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
         except Exception as raised:
             error = raised
     aliases = _aliases(result, live)
-    live.state = {name: tensor.detach().clone() for name, tensor in live.state.items()}
+    live.state = state_of(receiver)
     return _Outcome(result, error, live, aliases)
 
 
@@ -216,9 +216,9 @@ def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> It
             return
     old, ours, theirs = before.leaves(), actual.inputs.leaves(), expected.inputs.leaves()
     for path, value in theirs.items():
-        written = path not in old or not (identical(old[path], value) and identical(old[path], ours[path]))
+        written = path not in old or not (identical(old[path], value) and identical(old[path], ours.get(path)))
         if written:
-            yield _compare_leaf(path, ours[path], value, None)
+            yield _compare_leaf(path, ours.get(path, "nothing"), value, None)
 
 
 def _compare_leaf(path: str, actual: Any, expected: Any, precise: _Precise | None) -> Row:

@@ -41,13 +41,42 @@ def tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.Te
         yield from receiver.named_buffers()
 
 
+def state_of(receiver: torch.nn.Module | None) -> dict[str, Any]:
+    """Copies of a module's tensors, and of what its attributes hold, by path."""
+    found: dict[str, Any] = {f"self.{name}": tensor.detach().clone() for name, tensor in tensors_of(receiver)}
+    for path, module in () if receiver is None else receiver.named_modules(prefix="self"):
+        for name, value in vars(module).items():
+            for at, leaf in () if name.startswith("_") else leaves_of(f"{path}.{name}", value):
+                if isinstance(leaf, torch.Tensor):
+                    found[at] = leaf.detach().clone()
+                elif isinstance(leaf, (int, float, str, type(None))):
+                    found[at] = leaf
+    return found
+
+
 @contextmanager
 def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
-    """Puts back what a call writes to the module's parameters and buffers."""
+    """Puts back what a call writes to the module's tensors and attributes."""
     saved = [(tensor, tensor.detach().clone()) for _, tensor in tensors_of(receiver)]
+    containers: list[tuple[Any, Any]] = []
+    for module in () if receiver is None else receiver.modules():
+        own = vars(module)
+        containers += [(c, copy.copy(c)) for c in (own, own["_buffers"], own["_parameters"])]
+        for name, value in own.items():
+            if not name.startswith("_") and isinstance(value, (list, dict)):
+                containers.append((value, copy.copy(value)))
+            if not name.startswith("_") and isinstance(value, torch.Tensor):
+                saved.append((value, value.detach().clone()))
     try:
         yield
     finally:
+        for container, content in containers:
+            if isinstance(container, list):
+                container[:] = content
+            else:  # but for what compiling has put beside it
+                ours = {k: v for k, v in container.items() if str(k).startswith("__scriptc")}
+                container.clear()
+                container.update(content | ours)
         for tensor, value in saved:
             if not identical(tensor, value):
                 tensor.detach().copy_(value)

@@ -124,7 +124,7 @@ class _Saved:
         held = place.container
         self.there = place.key in held if isinstance(held, dict) else True
         self.value = held[place.key] if self.there else None
-        self.content = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
+        self.content: Any = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
 
     def put_back(self) -> None:
         container, key = self.place.container, self.place.key

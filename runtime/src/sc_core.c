@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "../include/sc_str.h"
 #include "sc_internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -24,11 +25,8 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 
 /* One size for the structs of all objects except storages with data: they are recycled through one list. */
 #define STRUCT_BYTES sizeof(sc_tensor)
-_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
+_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_dict) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
-
-/* A string's struct, and its code points behind it while they fit. */
-enum { STR_BYTES = 128, STR_INSIDE = STR_BYTES - sizeof(sc_str) };
 
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
@@ -54,6 +52,16 @@ static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) 
 
 static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
     cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
+}
+
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
+    if (!nbytes) {
+        if (block) system_free(cx, block, old);
+        return NULL;
+    }
+    void *p = nbytes <= PTRDIFF_MAX ? system_realloc(cx, block, old, nbytes) : NULL;
+    if (!p) sc_raise(cx, "MemoryError", "%s", "");
+    return p;
 }
 
 /* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
@@ -104,7 +112,7 @@ static inline void give_to(sc_obj **recycled, size_t nbytes, sc_obj *o) {
     POISON(o, nbytes);
 }
 
-static void *take_struct(sc_ctx *cx, int kind) {
+void *sc_object(sc_ctx *cx, int kind) {
     return take_from(cx, &cx->free_tensors, STRUCT_BYTES, kind);
 }
 
@@ -213,7 +221,7 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
-    free_recycled(cx, cx->free_strs, STR_BYTES);
+    free_recycled(cx, cx->free_strs, SC_STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
@@ -231,8 +239,13 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         return;
     }
     if (o->kind == SC_STR) {
-        give_to(&cx->free_strs, STR_BYTES, o);
+        give_to(&cx->free_strs, SC_STR_BYTES, o);
         return;
+    }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        if (d->items) system_free(cx, d->items, (size_t)d->cap * sizeof *d->items);
+        if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
     }
     if (o->kind == SC_EXC) {
         system_free(cx, o, sizeof(sc_exc));
@@ -398,6 +411,15 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        bool objects = sc_dict_counts_keys(d);
+        for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
+            if (d->items[i].hash == SC_HOLE) continue;
+            if (objects) sc_release(cx, d->items[i].key.o);
+            if (d->counted) sc_release(cx, d->items[i].value.o);
+        }
+    }
     recycle(cx, o);
 }
 
@@ -428,7 +450,7 @@ const char *sc_dtype_name(int dtype) {
 
 /* Takes over the reference to s, also when it fails. The caller fills in sizes and strides. */
 static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int rank, int64_t numel) {
-    sc_tensor *t = take_struct(cx, SC_TENSOR);
+    sc_tensor *t = sc_object(cx, SC_TENSOR);
     if (!t) {
         sc_release(cx, s);
         return NULL;
@@ -524,7 +546,7 @@ sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int ran
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner) {
     if (check_new(cx, size, rank)) return NULL;
-    sc_storage *s = take_struct(cx, SC_STORAGE);
+    sc_storage *s = sc_object(cx, SC_STORAGE);
     if (!s) return NULL;
     s->data = data;
     s->nbytes = nbytes;
@@ -554,14 +576,13 @@ bool sc_is_contiguous(const sc_tensor *t) {
 /* ---- strings ---- */
 
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
-    if (nbytes <= s->room) return 0;
+    if (nbytes <= sc_str_room(s)) return 0;
     sc_storage *larger = storage_new(cx, nbytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
     memcpy(larger->data, s->data, (size_t)s->len * s->width);
     sc_release(cx, s->storage);
     s->storage = larger;
     s->data = larger->data;
-    s->room = nbytes;
     return 0;
 }
 
@@ -571,15 +592,24 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
-    sc_str *s = take_from(cx, &cx->free_strs, STR_BYTES, SC_STR);
+    sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
-    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .room = STR_INSIDE, .data = s + 1};
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
     if (sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
     }
     s->len = len;
     return s;
+}
+
+uint64_t sc_str_hash_of(const sc_str *s) {
+    uint64_t h = SC_STR_HASH_BASIS;
+    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * SC_STR_HASH_PRIME;
+    h ^= h >> 32;
+    if (h == 0) h = 1;
+    ((sc_str *)s)->hash = h; /* constants come with theirs */
+    return h;
 }
 
 /* ---- lists ---- */
@@ -599,7 +629,7 @@ static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
 }
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
-    sc_list *l = take_struct(cx, SC_LIST);
+    sc_list *l = sc_object(cx, SC_LIST);
     if (!l) return NULL;
     l->counted = counted;
     l->mask = 0;
@@ -618,4 +648,16 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
     return list_reserve(cx, l, 2 * l->cap);
+}
+
+sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+    sc_list *made = sc_list_new(cx, false, n);
+    if (!made) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(items[i].o);
+        made->items[i] = items[i];
+    }
+    made->len = n;
+    made->mask = mask;
+    return made;
 }

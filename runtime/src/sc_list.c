@@ -94,14 +94,13 @@ failed:
     return NULL;
 }
 
-SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
+    sc_tensor *made = sc_empty(cx, member == 'f' ? SC_F64 : member == 'b' ? SC_BOOL : SC_I64, 1, &l->len);
     if (!made) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
-        made->items[i] = items[i];
+    if (member == 'b') {
+        for (int64_t i = 0; i < l->len; i++) ((bool *)made->data)[i] = l->items[i].b;
+    } else {
+        for (int64_t i = 0; i < l->len; i++) ((int64_t *)made->data)[i] = l->items[i].i; /* doubles by their bits */
     }
-    made->len = n;
-    made->mask = mask;
     return made;
 }

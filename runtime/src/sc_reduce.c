@@ -380,7 +380,23 @@ static void divide_elements(const sc_tensor *t, double by) {
         for (int64_t i = 0; i < t->numel; i++) ((double *)t->data)[i] /= by;
 }
 
+/* Rows of a contiguous tensor, in the dtype that it has and is computed in: nothing to plan. */
+static sc_tensor *reduce_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepdim) {
+    int last = x->rank - 1;
+    sc_tensor *out = new_reduced(cx, x, UINT32_C(1) << last, keepdim, x->dtype);
+    if (!out) return NULL;
+    int64_t n = x->size[last];
+    reduction r = {.kept = 1, .kept_size = {out->numel}, .kept_x = {n}, .kept_out = {1},
+                   .folded = 1, .folded_size = {n}, .folded_x = {1}};
+    reduce_elements(kernel_for(op, x->dtype), &r, x->data, out->data);
+    if (op == SC_MEAN) divide_elements(out, (double)n);
+    return out;
+}
+
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype) {
+    bool floats = x->dtype == dtype && (dtype == SC_F32 || dtype == SC_F64);
+    if (floats && n == 1 && op <= SC_AMIN && x->numel && x->rank && dims[0] == x->rank - 1 && sc_is_contiguous(x))
+        return reduce_rows(cx, x, op, keepdim);
     int64_t mask = dim_mask(cx, x, dims, n);
     if (mask < 0) return NULL;
     if ((op == SC_AMAX || op == SC_AMIN) && x->numel == 0 && check_extreme(cx, x, op, dims, n)) return NULL;
