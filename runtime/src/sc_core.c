@@ -602,13 +602,9 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
     return s;
 }
 
-/* FNV-1a over code points: a constant's hash is computed by the compiler (backend_c/literals.py). */
-#define STR_HASH_BASIS UINT64_C(0xcbf29ce484222325)
-#define STR_HASH_PRIME UINT64_C(0x100000001b3)
-
 uint64_t sc_str_hash_of(const sc_str *s) {
-    uint64_t h = STR_HASH_BASIS;
-    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * STR_HASH_PRIME;
+    uint64_t h = SC_STR_HASH_BASIS;
+    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * SC_STR_HASH_PRIME;
     h ^= h >> 32;
     if (h == 0) h = 1;
     ((sc_str *)s)->hash = h; /* constants come with theirs */

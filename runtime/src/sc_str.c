@@ -19,7 +19,7 @@ SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b) {
 /* ---- making ---- */
 
 /* The strings of one Latin-1 character, and their bytes. */
-#define STR_HASHED(c) ((STR_HASH_BASIS ^ (c)) * STR_HASH_PRIME)
+#define STR_HASHED(c) ((SC_STR_HASH_BASIS ^ (c)) * SC_STR_HASH_PRIME)
 #define STR_CHAR(c) SC_STR_CONSTANT(1, 1, STR_HASHED(c) ^ STR_HASHED(c) >> 32, str_bytes + (c))
 #define STR_CHARS4(c) STR_CHAR(c), STR_CHAR((c) + 1), STR_CHAR((c) + 2), STR_CHAR((c) + 3)
 #define STR_CHARS16(c) STR_CHARS4(c), STR_CHARS4((c) + 4), STR_CHARS4((c) + 8), STR_CHARS4((c) + 12)
@@ -29,7 +29,7 @@ SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b) {
 #define STR_BYTES64(c) STR_BYTES16(c), STR_BYTES16((c) + 16), STR_BYTES16((c) + 32), STR_BYTES16((c) + 48)
 static const uint8_t str_bytes[256] = {STR_BYTES64(0), STR_BYTES64(64), STR_BYTES64(128), STR_BYTES64(192)};
 static const sc_str str_chars[256] = {STR_CHARS64(0), STR_CHARS64(64), STR_CHARS64(128), STR_CHARS64(192)};
-static const sc_str str_empty = SC_STR_CONSTANT(1, 0, STR_HASH_BASIS ^ STR_HASH_BASIS >> 32, str_bytes);
+static const sc_str str_empty = SC_STR_CONSTANT(1, 0, SC_STR_HASH_BASIS ^ SC_STR_HASH_BASIS >> 32, str_bytes);
 
 static inline sc_str *str_shared(const sc_str *s) { /* one more reference */
     sc_retain((sc_str *)s);
