@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scriptc.backend_c import ownership
+from scriptc.backend_c import instrument, ownership
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter, ProgramNames, signature
 from scriptc.backend_c.literals import c_str_object, c_string
@@ -27,12 +27,14 @@ class CEntry:
 
 @dataclass(frozen=True)
 class CProgram:
-    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights."""
+    """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights, `sites` what
+    instrumented code counts in."""
 
     source: str
     entries: tuple[CEntry, ...]
     locs: tuple[Loc, ...]
     params: tuple[str, ...]
+    sites: tuple[instrument.Site, ...] = ()
 
 
 def lower_to_loops(module: Module) -> Module:
@@ -43,10 +45,14 @@ def lower_to_loops(module: Module) -> Module:
     return lowered
 
 
-def emit_program(module: Module, *, debug: bool = False) -> CProgram:
-    """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source."""
+def emit_program(
+    module: Module, *, debug: bool = False, profile: bool = False, flush_denormals: bool = False
+) -> CProgram:
+    """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source. profile: the
+    code counts time by line and kernel. flush_denormals: its entries run with denormals flushed to zero."""
     loops = lower_to_loops(module)
     _keep_reachable(loops)
+    sites = tuple(instrument.run(loops)) if profile else ()
     names, locs = ProgramNames(loops), LocTable()
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
@@ -59,18 +65,19 @@ def emit_program(module: Module, *, debug: bool = False) -> CProgram:
     entries = tuple(
         CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries
     )
+    headers = [*HEADERS, *(["sc_profile.h"] if profile else []), *(["sc_fp.h"] if flush_denormals else [])]
     parts = [
-        "\n".join(f'#include "{header}"' for header in HEADERS) + "\n",
+        "\n".join(f'#include "{header}"' for header in headers) + "\n",
         _weights(loops, names),
         locs.text(),
         "".join(f"static const sc_str {name} = {c_str_object(text)};\n" for text, name in names.texts.items()),
         "\n".join(prototypes) + "\n" if prototypes else "",
         *bodies,
-        *(_entry(loops, loops.funcs[e], names, n_locs=len(locs.rows)) for e in loops.entries),
+        *(_entry(loops, loops.funcs[e], names, n_locs=len(locs.rows), flush=flush_denormals) for e in loops.entries),
         _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
-    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params))
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites)
 
 
 def _keep_reachable(module: Module) -> None:
@@ -104,7 +111,7 @@ def _weights(module: Module, names: ProgramNames) -> str:
     return "\n".join([f"typedef struct {names.weights} {{", *members, f"}} {names.weights};", ""])
 
 
-def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int) -> str:
+def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int, flush: bool) -> str:
     """The function that callers reach: unpacks arguments and weights, boxes results."""
     n = len(func.body.args)
     lines = [f"static int {names.entries[func.name]}(sc_ctx *cx, const sc_value *args, sc_value *results) {{"]
@@ -120,7 +127,13 @@ def _entry(module: Module, func: Func, names: ProgramNames, *, n_locs: int) -> s
         lines.append("    (void)args;")
     if n_locs:
         lines.append("    cx->locs = locs;")
-    lines += [f"    return {names.functions[func.name]}({', '.join(['cx', *used])});", "}", ""]
+    call = f"{names.functions[func.name]}({', '.join(['cx', *used])})"
+    if flush:
+        lines += ["    const uint64_t mode = sc_fp_mode();", "    sc_fp_set(mode | SC_FP_FLUSH);"]
+        lines += [f"    const int status = {call};", "    sc_fp_set(mode);", "    return status;"]
+    else:
+        lines.append(f"    return {call};")
+    lines += ["}", ""]
     return "\n".join(piece for line in lines for piece in wrap(line))
 
 

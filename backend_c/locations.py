@@ -12,7 +12,7 @@ class LocTable:
 
     def row(self, loc: Loc) -> int:
         """The index of a statement's row: of its line, and of the calls that it was inlined through."""
-        key = Loc(loc.file, loc.line, func=loc.func, inlined_at=_lines(loc.inlined_at))
+        key = whole_lines(loc)
         if key not in self.rows:
             if key.inlined_at is not None:
                 self.row(key.inlined_at)
@@ -30,5 +30,7 @@ class LocTable:
         return "\n".join([*lines, "};", ""])
 
 
-def _lines(loc: Loc | None) -> Loc | None:
-    return loc and Loc(loc.file, loc.line, func=loc.func, inlined_at=_lines(loc.inlined_at))
+def whole_lines(loc: Loc) -> Loc:
+    """The line that a location is in, and those of the calls that it was inlined through."""
+    outer = loc.inlined_at and whole_lines(loc.inlined_at)
+    return Loc(loc.file, loc.line, func=loc.func, inlined_at=outer)

@@ -15,6 +15,7 @@ BENCHMARKS = {
     "zoo": "convolutional nets: eager and scriptc",
     "ops": "single operators on medium sizes: eager and scriptc",
     "memory": "resident memory over many calls, and over one call of many iterations",
+    "threads": "the same calls on one thread and on more",
     "ulp": "error of the transcendental functions over all float32 inputs",
 }
 

@@ -34,6 +34,7 @@ from scriptc.frontend.values import (
     SuperV,
     Tup,
     describe,
+    is_run_time_text,
     is_tensor,
     tensor_type,
 )
@@ -152,12 +153,21 @@ class Calls(Objects, Lookup):
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
         decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
         if decomposition is not None:
+            args, kwargs = self.known_texts(args, kwargs) if kind == "Tensor" else (args, kwargs)
             return self.call_decomposition(decomposition, [func.owner, *args], kwargs)
         if isinstance(func.owner, Known):
             return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
             return self.call_inplace(func, args, kwargs)
         self.fail(f"{kind}.{func.name} is not supported yet")
+
+    def known_texts(self, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
+        """Arguments of torch, whose strings are equations, modes and the like."""
+
+        def known(av: AV) -> AV:
+            return Known(self.known(av, "a string that torch is given")) if is_run_time_text(av) else av
+
+        return [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
 
     def known_whole(self, av: AV) -> AV:
         return Known(self.known(av, "an argument"))
@@ -182,6 +192,8 @@ class Calls(Objects, Lookup):
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)
         if decomposition is not None:
+            if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
+                args, kwargs = self.known_texts(args, kwargs)
             return self.call_decomposition(decomposition, args, kwargs)
         if isinstance(obj, torch.nn.Module):
             return self.call_module(obj, args, kwargs)

@@ -500,13 +500,13 @@ class Expressions(Comprehensions, Operators, Lookup):
             elif self.is_integer(part):
                 result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
             else:
-                for index in self.index_tensors_of(part):
+                for index in self.index_tensors_of(part, result, dim):
                     picked[dim] = index
                     dim += 1
         return (result if result is not tensor or not parts or picked else self.view_of(tensor)), picked
 
-    def index_tensors_of(self, part: AV) -> list[AV]:
-        """The tensors of places that an index stands for: a mask stands for one per dim."""
+    def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
+        """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
@@ -514,6 +514,9 @@ class Expressions(Comprehensions, Operators, Lookup):
         t = tensor_type(part)
         if t.dtype not in ("bool", "u8"):
             return [part]
+        for i in range(t.rank):
+            same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
+            self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
         places = self.op("nonzero", part)
         if not t.rank:
             self.fail("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where")

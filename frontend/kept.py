@@ -43,7 +43,7 @@ class KeptState(State):
         obj = ABSENT if slot.container is None else slot.container[key]
         if slot.container is None and hasattr(type(slot.place.owner), key):
             obj = getattr(type(slot.place.owner), key)
-        first = ABSENT if obj is ABSENT else _general(self.slot_spec(obj, slot.name, signature))
+        first: Any = ABSENT if obj is ABSENT else _general(self.slot_spec(obj, slot.name, signature))
         if first is not ABSENT:
             self.open_items(obj, first)
         kinds = self.assume.kinds.setdefault(at, [first])

@@ -256,3 +256,6 @@ class Parts:
 
     def character(self, text: Value, index: Value) -> AV:
         raise NotImplementedError
+
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        raise NotImplementedError

@@ -115,8 +115,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         row = source[index] if isinstance(source, list) else source.select(dim, index)
         return torch.nn.functional.linear(row, w, bias)
 
-    def concat(*tensors: Any, slot: int = 0) -> Any:
-        return torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+    def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
+        joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
+        return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
 
     def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
         getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))
@@ -156,7 +157,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
         "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
     }  # fmt: skip
-    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper")
+    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper", "lower",
+             "upper")  # fmt: skip
     def of_code(name: str) -> Callable[..., Any]:
         return lambda code: getattr(chr(code), name)()
 
@@ -407,6 +409,9 @@ class Interpreter:
     def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
+
+    def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
 
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (formatted(op.attrs["format"], operands),)

@@ -351,6 +351,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
 
 # ---- calling ----
 
+_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team()))  # helps all calls of the process, one at a time
 _Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
 
 
@@ -362,7 +363,7 @@ class Callable:
     """
 
     def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:
-        self._bridge = _Bridge(tensors.host(exchange), on_miss)
+        self._bridge = _Bridge(tensors.host(exchange), on_miss, _team)
         self.call: Function = self._bridge.call
         self.run_nograd: Function = self._bridge.run_nograd
         _callables.add(self)
@@ -377,8 +378,21 @@ class Callable:
 
     @property
     def peak_bytes(self) -> int:
-        """Most bytes of tensors alive at once in the last call."""
+        """Most bytes of blocks in use at once in the last call, weights kept from call to call included."""
         return self._bridge.peak_bytes
+
+    @property
+    def asked_bytes(self) -> int:
+        """The same without what blocks have beyond the tensors in them."""
+        return self._bridge.asked_bytes
+
+    def profile_start(self, sites: int, room: int) -> None:
+        """From now on calls of instrumented code are counted by site, and their first `room` events are kept."""
+        self._bridge.profile_start(sites, room)
+
+    def profile_stop(self) -> tuple[list[tuple[int, int, float, float]], list[tuple[int, int, int]], int]:
+        """(visits, nanoseconds, flops, bytes) by site; (site, begin, end) events in nanoseconds; events without room."""
+        return self._bridge.profile_stop()
 
     def count_allocations(self, fail_at: int = 0) -> None:
         """From now on counts what contexts allocate, and makes the fail_at-th allocation from here fail."""

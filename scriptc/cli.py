@@ -30,6 +30,7 @@ Examples:
   scriptc ir examples/rnn.py:model --all
   scriptc c nets.py:Net --init "28, hidden=64" --eval --args "torch.randn(1, 28)"
   scriptc build nets.py:Net --args "torch.randn(1, 28)" --out build/net --name net
+  scriptc profile examples/rnn.py:model --trace rnn.json
   scriptc opt --passes=licm,cse net.ir
 """
 
@@ -85,6 +86,14 @@ def _parser() -> argparse.ArgumentParser:
 
     add("c", _c, "print the generated C")
 
+    profile = add(
+        "profile", _profile, "show where the time of a call goes, by line and by kernel, beside the machine's peaks"
+    )
+    profile.add_argument(
+        "--trace", type=Path, metavar="FILE", help="write a trace for Perfetto or chrome://tracing, too"
+    )
+    profile.add_argument("--threads", type=int, metavar="N", help="run on at most N threads (default: torch's number)")
+
     opt = add("opt", _opt, "run passes on IR text and print what they make of it", target=False)
     opt.add_argument("--passes", required=True, metavar="A,B", help="passes in order, such as clean,fuse{max=8}")
     opt.add_argument("--locs", action="store_true", help="with the source location of each op")
@@ -102,6 +111,9 @@ def _add_target_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--optimize", type=int, choices=range(4), default=3, help="0 none to 3 all (default: 3)")
     command.add_argument("--static", action="store_true", help="sizes of arguments are those of --args, and no others")
     command.add_argument("--freeze", action="store_true", help="weights never change between calls")
+    command.add_argument("--weights", choices=("float32", "bfloat16", "float16"), default="float32",
+                         help="what frozen weights of linears are kept in (default: float32)")  # fmt: skip
+    command.add_argument("--flush-denormals", action="store_true", help="denormal numbers count as zero")
     command.add_argument("--debug", action="store_true", help="a debugger steps through the Python source")
 
 
@@ -119,6 +131,8 @@ def _compile_options(options: argparse.Namespace) -> dict[str, Any]:
         "optimize": options.optimize,
         "dynamic": not options.static,
         "freeze": options.freeze,
+        "weights": options.weights,
+        "flush_denormals": options.flush_denormals,
         "debug": options.debug,
     }
 
@@ -206,6 +220,24 @@ def _c(options: argparse.Namespace) -> int:
     from scriptc.pipeline import translate
 
     print(translate(*_bind(options), Options(**_compile_options(options))).program.source)
+    return OK
+
+
+def _profile(options: argparse.Namespace) -> int:
+    import torch
+
+    import scriptc
+
+    model, (args, kwargs) = _read_target(options)
+    if options.threads is not None:
+        if options.threads < 1:
+            raise UserError("--threads is at least 1")
+        torch.set_num_threads(options.threads)
+    found = scriptc.compile(model, **_compile_options(options)).profile(*args, **kwargs)
+    print(found)
+    if options.trace:
+        found.save_trace(options.trace)
+        print(f"\nwrote {options.trace}; ui.perfetto.dev shows it")
     return OK
 
 

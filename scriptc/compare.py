@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MethodType
 from typing import Any
 
 import torch
 
 import scriptc
+from scriptc.copies import copied, identical, kept, leaves_of, state_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
+from scriptc.rounding import Rounded, rounded, rounded_weights
 from scriptc.target import original, target_of
 
 _Leaves = dict[str, Any]
@@ -23,52 +24,74 @@ _Leaves = dict[str, Any]
 def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Report:
     """Compares `model(*args, **kwargs)` compiled with eager: results, what it wrote, or the exception it raised.
 
-    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors are changed.
+    model: what `scriptc.compile` takes, or what it gave. Neither the arguments nor the model's tensors and attributes are
+    changed.
     locate: also look for the first source line whose value differs from the IR interpreter's (see locate.py).
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
-    against a float64 run is within twice eager's own.
+    against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
+    with eager on such weights; the errors shown are those against eager on the weights as they are.
     """
     eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)
-    with torch.no_grad(), _kept(receiver):
+    with torch.no_grad(), kept(receiver):
         expected = _run(eager, args, kwargs, receiver)
-    with torch.no_grad(), _kept(receiver):
+    with torch.no_grad(), kept(receiver):
         actual = _run(compiled, args, kwargs, receiver)
     if isinstance(actual.error, (CompileError, InternalError)):
         raise actual.error
-    precise = _Precise(eager, receiver, args, kwargs)
-    rows = [*_compare_results(actual, expected, precise), *_compare_writes(actual, expected, before)]
+    written = list(_compare_writes(actual, expected, before))
+    if weights := _rounded_weights(compiled):
+        with rounded(weights), torch.no_grad(), kept(receiver):
+            alike = _run(eager, args, kwargs, receiver)
+            judged = list(_compare_results(actual, alike, _Precise(eager, receiver, args, kwargs)))
+        rows = [*_with_errors(judged, _compare_results(actual, expected, None)), *written]
+    else:
+        rows = [*_compare_results(actual, expected, _Precise(eager, receiver, args, kwargs)), *written]
     if not locate or expected.error or actual.error:
         return Report(tuple(rows))
     return Report(tuple(rows), _locate(compiled, args, kwargs, receiver))
 
 
+def _rounded_weights(compiled: Any) -> Rounded:
+    variants = compiled._dispatcher.variants if hasattr(compiled, "_dispatcher") else []
+    return rounded_weights(variants[-1].translated.entry) if variants else []
+
+
+def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:
+    """The verdicts of one comparison with the numbers of another."""
+    numbers = {row.path: row for row in against_exact}
+    for row in judged:
+        other = numbers.get(row.path)
+        if row.max_abs is None or other is None:
+            yield row
+        else:
+            verdict = f"{row.verdict} with the rounded weights; the error of rounding is shown"
+            yield replace(other, verdict=verdict, ok=row.ok)
+
+
 def _locate(compiled: Any, args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> str:
     from scriptc.locate import locate
 
-    with torch.no_grad(), _kept(receiver):
-        found = locate(
-            target_of(compiled), lambda: _copied(args), lambda: _copied(kwargs), compiled._dispatcher.options
-        )
+    with torch.no_grad(), kept(receiver):
+        found = locate(target_of(compiled), lambda: copied(args), lambda: copied(kwargs), compiled._dispatcher.options)
     return f"first line that differs: {found}" if found else "no line of the compiled IR differs from the interpreter"
 
 
 @dataclass
 class _Inputs:
-    """All that a call can write: its arguments, and the tensors of the module it belongs to."""
+    """All that a call can write: its arguments, and the tensors and attributes of the module it belongs to."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    state: _Leaves = field(default_factory=dict)
 
     @staticmethod
     def copy_of(args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Inputs:
-        state = {f"self.{name}": tensor.detach().clone() for name, tensor in _tensors_of(receiver)}
-        own_args, own_kwargs = _copied((args, kwargs))
-        return _Inputs(own_args, own_kwargs, state)
+        own_args, own_kwargs = copied((args, kwargs))
+        return _Inputs(own_args, own_kwargs, state_of(receiver))
 
     def leaves(self) -> _Leaves:
-        return dict([*_leaves("args", self.args), *_leaves("kwargs", self.kwargs), *self.state.items()])
+        return dict([*leaves_of("args", self.args), *leaves_of("kwargs", self.kwargs), *self.state.items()])
 
 
 @dataclass
@@ -82,8 +105,8 @@ class _Outcome:
 
 
 def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Module | None) -> _Outcome:
-    own_args, own_kwargs = _copied((args, kwargs))
-    live = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in _tensors_of(receiver)})
+    own_args, own_kwargs = copied((args, kwargs))
+    live = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in tensors_of(receiver)})
     result, error = None, None
     with torch.random.fork_rng(devices=[]):
         try:
@@ -91,24 +114,11 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
         except Exception as raised:
             error = raised
     aliases = _aliases(result, live)
-    live.state = {name: tensor.detach().clone() for name, tensor in live.state.items()}
+    live.state = state_of(receiver)
     return _Outcome(result, error, live, aliases)
 
 
-# ---- copies ----
-
-
-def _copied(value: Any) -> Any:
-    """A deep copy that keeps who shares memory with whom, and takes tensors that autograd made.
-
-    Modules are not copied: compiled code is specialised on the very object.
-    """
-    leaves = [leaf for _, leaf in _leaves("", value)]
-    memo: dict[int, Any] = {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.nn.Module)}
-    for leaf in leaves:
-        if isinstance(leaf, torch.Tensor) and not leaf.is_leaf and id(leaf) not in memo:
-            memo[id(leaf)] = copy.deepcopy(leaf.detach(), memo)
-    return copy.deepcopy(value, memo)
+# ---- the two callables ----
 
 
 def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.Module | None]:
@@ -122,37 +132,7 @@ def _both(model: Any) -> tuple[Callable[..., Any], Callable[..., Any], torch.nn.
     return plain, compiled, owner if isinstance(owner, torch.nn.Module) else None
 
 
-def _tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.Tensor]]:
-    if receiver is not None:
-        yield from receiver.named_parameters()
-        yield from receiver.named_buffers()
-
-
-@contextmanager
-def _kept(receiver: torch.nn.Module | None) -> Iterator[None]:
-    """Puts back what a call writes to the module's parameters and buffers."""
-    saved = [(tensor, tensor.detach().clone()) for _, tensor in _tensors_of(receiver)]
-    try:
-        yield
-    finally:
-        for tensor, value in saved:
-            if not _identical(tensor, value):
-                tensor.detach().copy_(value)
-
-
 # ---- structure ----
-
-
-def _leaves(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """(path, leaf) of lists, tuples and dicts."""
-    if isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from _leaves(f"{path}[{index}]", item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from _leaves(f"{path}[{key!r}]", item)
-    else:
-        yield path, value
 
 
 def _shape_of(value: Any) -> Any:
@@ -184,7 +164,7 @@ def _aliases(result: Any, inputs: _Inputs) -> dict[str, str]:
     """For outputs that are inputs, or views of them: which."""
     tensors = {path: leaf for path, leaf in inputs.leaves().items() if isinstance(leaf, torch.Tensor)}
     found = {}
-    for path, leaf in _leaves("out", result):
+    for path, leaf in leaves_of("out", result):
         if isinstance(leaf, torch.Tensor):
             same = [name for name, tensor in tensors.items() if tensor is leaf]
             shared = [name for name, tensor in tensors.items() if leaf.numel() and _memory(tensor) == _memory(leaf)]
@@ -199,7 +179,7 @@ def _memory(tensor: torch.Tensor) -> int:
 # ---- rows ----
 
 
-def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise) -> Iterator[Row]:
+def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise | None) -> Iterator[Row]:
     if actual.error or expected.error:
         yield _compare_errors(actual.error, expected.error)
         return
@@ -207,7 +187,7 @@ def _compare_results(actual: _Outcome, expected: _Outcome, precise: _Precise) ->
         verdict = f"STRUCTURE: {_outline(actual.result)} instead of {_outline(expected.result)}"
         yield Row("out", _outline(expected.result), verdict, False)
         return
-    pairs = zip(_leaves("out", actual.result), _leaves("out", expected.result), strict=True)
+    pairs = zip(leaves_of("out", actual.result), leaves_of("out", expected.result), strict=True)
     rows = [_compare_leaf(path, a, e, precise) for (path, a), (_, e) in pairs]
     for row in rows:
         ours, theirs = actual.aliases.get(row.path), expected.aliases.get(row.path)
@@ -236,19 +216,9 @@ def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> It
             return
     old, ours, theirs = before.leaves(), actual.inputs.leaves(), expected.inputs.leaves()
     for path, value in theirs.items():
-        written = path not in old or not (_identical(old[path], value) and _identical(old[path], ours[path]))
+        written = path not in old or not (identical(old[path], value) and identical(old[path], ours.get(path)))
         if written:
-            yield _compare_leaf(path, ours[path], value, None)
-
-
-def _identical(a: Any, b: Any) -> bool:
-    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
-        if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
-            return False
-        return bool(((a == b) | (a != a) & (b != b)).all())
-    if isinstance(a, (int, float, str)):
-        return type(a) is type(b) and (a == b or a != a)
-    return type(a) is type(b)
+            yield _compare_leaf(path, ours.get(path, "nothing"), value, None)
 
 
 def _compare_leaf(path: str, actual: Any, expected: Any, precise: _Precise | None) -> Row:
@@ -259,7 +229,7 @@ def _compare_leaf(path: str, actual: Any, expected: Any, precise: _Precise | Non
         a, e = (torch.tensor(x, dtype=torch.float64) for x in (actual, expected))
         return _compare_values(path, value, a, e, precise)
     if not isinstance(expected, torch.Tensor):
-        equal = _identical(actual, expected)
+        equal = identical(actual, expected)
         return Row(path, value, "equal" if equal else f"DIFFERS: {_describe(actual)}", equal)
     for what, ours, theirs in (
         ("DTYPE", actual.dtype, expected.dtype),
@@ -302,9 +272,9 @@ class _Precise:
         default = torch.get_default_dtype()
         try:
             torch.set_default_dtype(torch.float64)
-            args, kwargs = _doubled(_copied((self.args, self.kwargs)))
+            args, kwargs = _doubled(copied((self.args, self.kwargs)))
             with torch.no_grad(), torch.random.fork_rng(devices=[]):
-                return dict(_leaves("out", self._call()(*args, **kwargs)))
+                return dict(leaves_of("out", self._call()(*args, **kwargs)))
         except Exception:  # whatever a user's model does on a dtype it was not written for
             return {}
         finally:

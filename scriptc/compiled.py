@@ -6,7 +6,7 @@ import copy
 import functools
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
@@ -16,6 +16,10 @@ from scriptc.ir.printer import print_module
 from scriptc.options import Options
 from scriptc.pipeline import optimise
 from scriptc.target import original, target_of
+
+if TYPE_CHECKING:
+    from scriptc.memory import Memory
+    from scriptc.profile import Profile
 
 T = TypeVar("T")
 _SLOT = "__scriptc_dispatcher__"  # where an object keeps the dispatcher of its compiled method
@@ -47,6 +51,24 @@ class Inspection:
     def signatures(self) -> list[str]:
         """The specialisations made so far, in order."""
         return [str(v) for v in self._dispatcher.variants]
+
+    def profile(self, /, *args: Any, **kwargs: Any) -> Profile:
+        """Where the time of such a call goes, by line and by kernel: `print(net.profile(x))`. See `scriptc.profile`."""
+        from scriptc.profile import profile
+
+        return profile(self._dispatcher, args, kwargs)
+
+    def memory(self, /, *args: Any, **kwargs: Any) -> Memory:
+        """The peak memory of such a call, as a formula of the sizes; without arguments, what was found last. See
+        `scriptc.memory`."""
+        from scriptc.memory import memory
+
+        found = self._dispatcher.memory
+        if args or kwargs or (found is None and not self._dispatcher.target.signature.parameters):
+            found = self._dispatcher.memory = memory(self._dispatcher, args, kwargs)
+        if found is None:
+            raise RuntimeError("no call is known yet: give the arguments of one")
+        return found
 
     def _variant(self, signature: int) -> Variant:
         if not self._dispatcher.variants:
@@ -142,7 +164,7 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "__doc__": cls.__doc__,
         "_dispatcher": dispatcher,
         "ir": Inspection.ir, "c_source": Inspection.c_source, "signatures": Inspection.signatures,
-        "_variant": Inspection._variant,
+        "profile": Inspection.profile, "memory": Inspection.memory, "_variant": Inspection._variant,
     }  # fmt: skip
     made: torch.nn.Module = object.__new__(type(cls.__name__, (cls,), members))
     made.__dict__ = module.__dict__
@@ -164,7 +186,7 @@ def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.n
 
     cls.__call__ = call
     cls._dispatcher = property(dispatcher_of)
-    for name in ("ir", "c_source", "signatures", "_variant"):
+    for name in ("ir", "c_source", "signatures", "profile", "memory", "_variant"):
         if not hasattr(cls, name):
             setattr(cls, name, getattr(Inspection, name))
     return cls

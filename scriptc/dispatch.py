@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scriptc.autograd import GradCall
 from scriptc.backend_c.build import build_library
@@ -22,6 +22,9 @@ from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
 from scriptc.target import target_of
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
+
+if TYPE_CHECKING:
+    from scriptc.memory import Memory
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Dispatcher:
         self.target = target_of(obj)
         self.options = options
         self.variants: list[Variant] = []
+        self.memory: Memory | None = None  # what `compiled.memory` found last
         self._lock = threading.RLock()
         self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
         self.callable = bridge.Callable(self._miss)
@@ -81,10 +85,11 @@ class Dispatcher:
 
     def install(self, variant: Variant) -> None:
         """From now on, calls that the variant fits run it."""
-        self.callable.add_variant(self._spec(variant))
+        self.callable.add_variant(self.spec(variant))
         self.variants.append(variant)
 
-    def _spec(self, variant: Variant) -> VariantSpec:
+    def spec(self, variant: Variant) -> VariantSpec:
+        """How the bridge calls a variant."""
         entry, gradients = variant.translated.entry, variant.translated.gradients
         live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(

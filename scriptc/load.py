@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 
-def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None) -> Any:
+def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
     """The model in the directory: call it, or its entries by name. Its library is built if it is not there yet.
 
-    weights: a safetensors file in place of the directory's own.
+    weights: a safetensors file in place of the directory's own. threads: a call uses at most so many.
     """
     root = Path(folder).resolve()
     try:
@@ -24,4 +24,4 @@ def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None 
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.load(weights)
+    return module.load(weights, threads)

@@ -7,6 +7,7 @@ would have been fused, so a difference that only a fusion makes is not seen here
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,6 +20,7 @@ from scriptc.differences import difference
 from scriptc.dispatch import Dispatcher, Variant
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry, read
+from scriptc.gradients import Dependencies
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.interp import Interpreter
@@ -52,8 +54,11 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
         return None
     lists = [value.type for _, value in traced]
     referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.live})
-    expected = referee.run(entry.module.entries[0], *_leaves(entry, target.bind(args(), kwargs())))[-len(traced) :]
-    actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
+    given = list(_leaves(entry, target.bind(args(), kwargs())))
+    with torch.random.fork_rng(devices=[]):
+        expected = referee.run(entry.module.entries[0], *given)[-len(traced) :]
+    with torch.random.fork_rng(devices=[]):
+        actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
     places = {id(values): index for index, values in enumerate(expected)}
     seen = dict.fromkeys(range(len(traced)), 0)
     for appended in referee.appended:
@@ -110,7 +115,7 @@ def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Optio
     records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
     widened = replace(entry, result=specs.TupleSpec((entry.result, *records)))
     dispatcher = Dispatcher(target, options)
-    dispatcher.install(Variant(Translated(widened, "", [], program), library))
+    dispatcher.install(Variant(Translated(widened, "", Dependencies([], {}, {}), program), library))
     return dispatcher.call
 
 
@@ -121,9 +126,11 @@ def _spec(list_type: ListType) -> specs.Spec:
 
 
 def _leaves(entry: Entry, arguments: dict[str, Any]) -> Iterator[Any]:
-    """Values of the entry's parameters in order."""
+    """Values of the entry's parameters in order; what lives outside is copied, since the interpreter may change it."""
     for arg in entry.args:
         yield from specs.values_of(arg.spec, arguments[arg.name])
+    for live in entry.values:
+        yield from specs.values_of(live.spec, copy.deepcopy(live.container[live.key]))
 
 
 class _Referee(Interpreter):

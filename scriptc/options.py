@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any
 
+WEIGHTS = ("float32", "bfloat16", "float16")
+
 
 @dataclass(frozen=True)
 class Options:
     """optimize: 0 (no passes, -O0) to 3 (all passes, -O3 for this machine).
     dynamic: False makes the sizes of tensor arguments part of the signature.
     freeze: weights may be taken not to change between calls.
+    flush_denormals: denormal numbers count as zero inside compiled calls.
+    profile: instrumented code, as `compiled.profile` uses it.
+    weights: "bfloat16" or "float16": frozen float32 weights of linears are kept rounded to it; sums stay float32.
     debug: #line directives and -g, so that a debugger steps through the Python source.
     """
 
@@ -18,6 +23,9 @@ class Options:
     dynamic: bool = True
     freeze: bool = False
     debug: bool = False
+    flush_denormals: bool = False
+    profile: bool = False
+    weights: str = "float32"
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> Options:
@@ -28,4 +36,8 @@ class Options:
         made = cls(**options)
         if made.optimize not in (0, 1, 2, 3):
             raise ValueError(f"optimize is 0, 1, 2 or 3, not {made.optimize!r}")
+        if made.weights not in WEIGHTS:
+            raise ValueError(f"weights is one of {', '.join(WEIGHTS)}, not {made.weights!r}")
+        if made.weights != "float32" and (not made.freeze or made.optimize < 2):
+            raise ValueError(f"weights={made.weights!r} needs freeze=True, and optimize=2 or 3")
         return made

@@ -14,13 +14,13 @@ from scriptc.ir.errors import InternalError
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from scriptc.options import Options
+from scriptc.options import WEIGHTS, Options
 from scriptc.target import Target
 
 # `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
 _FULL = (
-    "clean,prepare_weights{{frozen={frozen}}},clean,siblings,clean,batch_loops,sum_contractions,stack_lists,clean,"
-    "fuse,straighten,cse,dce"
+    "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,"
+    "stack_lists,clean,fuse,straighten,cse,dce"
 )
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
@@ -38,7 +38,8 @@ class Translated:
 
 def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Runs the passes of a level in place; `after` sees the module behind each."""
-    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze)), after=after)
+    store = WEIGHTS.index(options.weights)
+    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
 
 
 def translate(
@@ -57,7 +58,9 @@ def translate(
         # tensor IR to better tensor IR
         optimise(entry.module, options)
         # tensor IR to loop IR to C
-        program = emit_program(entry.module, debug=options.debug)
+        program = emit_program(
+            entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
+        )
     except InternalError:
         raise
     except Exception as e:

@@ -1,16 +1,11 @@
-"""Recording calls of the original for the tests of a package: the example, and variations of it that eager accepts.
-
-A variation changes sizes of tensors, lengths of lists and numbers. Sizes that are equal in the example change together,
-since they are likely the same thing (a batch); where eager refuses that, each is tried alone.
-"""
+"""Recording calls of the original for the tests of a package: the example, and variations of it that eager accepts."""
 
 from __future__ import annotations
 
 import copy
 import time
 import warnings
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
@@ -20,17 +15,12 @@ from scriptc.frontend.entry import Entry
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 from scriptc.target import Target
+from scriptc.variations import Place, Variations, elements_of
 
 MIN_PAIRS, MAX_PAIRS = 5, 8
 SECONDS = 15.0  # that trying variations may take
 _SIZES = (1, 2, 3, 5, 17, 64)
 MAX_ELEMENTS = 1 << 20  # of a variation's arguments together, unless the example has more
-Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
-
-
-class _Size(NamedTuple):
-    place: Place
-    value: int
 
 
 def record(target: Target, arguments: dict[str, Any], entry: Entry, index: int) -> list[Pair]:
@@ -44,15 +34,15 @@ class _Recorder:
     def __init__(self, target: Target, arguments: dict[str, Any], entry: Entry, index: int):
         self.target, self.entry, self.index = target, entry, index
         self.example = arguments
+        self.variations = Variations(entry, arguments, lambda varied: bool(self.attempt(varied)))
         self.receiver = copy.deepcopy(target.receiver)
         self.wide = _widened(target.receiver)
         self.draws = draws_random_numbers(entry.module)  # in float64 they are others
-        self.generator = torch.Generator().manual_seed(0)
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> list[Pair]:
-        pairs = [self.call(self.varied({}, fresh=False))]
-        groups = self.groups()
+        pairs = [self.call(self.variations.make({}, fresh=False))]
+        groups = self.variations.groups(_candidates)
         seen: set[tuple[tuple[Place, int], ...]] = {()}
         for k in range(4 * MAX_PAIRS):
             if len(pairs) == MAX_PAIRS or self.late():
@@ -61,16 +51,16 @@ class _Recorder:
             key = tuple(sorted(sizes.items()))
             if key not in seen:
                 seen.add(key)
-                pairs += self.attempt(sizes)
+                pairs += self.attempt(self.variations.make(sizes))
         while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example
-            pairs.append(self.call(self.varied({})))
+            pairs.append(self.call(self.variations.make({})))
         return pairs
 
     def sequence(self) -> list[Pair]:
         """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
         saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
         try:
-            return [self.call(self.varied({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
+            return [self.call(self.variations.make({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
         finally:
             for place in saved:
                 place.put_back()
@@ -78,84 +68,14 @@ class _Recorder:
     def late(self) -> bool:
         return time.monotonic() > self.deadline
 
-    def attempt(self, sizes: dict[Place, int]) -> list[Pair]:
+    def attempt(self, arguments: dict[str, Any]) -> list[Pair]:
         """One pair, or none where eager refuses."""
-        arguments = self.varied(sizes)
-        if _elements(arguments) > max(MAX_ELEMENTS, _elements(self.example)):
+        if self.late() or elements_of(arguments) > max(MAX_ELEMENTS, elements_of(self.example)):
             return []
         try:
             return [self.call(arguments)]
         except Exception:
             return []
-
-    def groups(self) -> list[tuple[list[Place], list[int]]]:
-        """Places whose sizes change together, with sizes that eager accepts (the example's apart)."""
-        by_value: dict[int, list[Place]] = {}
-        for arg in self.entry.args:
-            for place, value in _sizes(self.example[arg.name], arg.spec, arg.name):
-                places = by_value.setdefault(value, [])
-                if place not in places:
-                    places.append(place)
-        found = []
-        for value, places in by_value.items():
-            together = self.accepted(places, value)
-            parts = [places] if together or len(places) == 1 else [[place] for place in places]
-            for part in parts:
-                choices = together if part is places else self.accepted(part, value)
-                if choices:
-                    found.append((part, choices))
-        return found
-
-    def accepted(self, places: list[Place], value: int) -> list[int]:
-        candidates = [n for n in (*_SIZES, value + 1, value // 2) if n not in (value, 0)]
-        good: list[int] = []
-        for n in dict.fromkeys(candidates):
-            if not self.late() and self.attempt(dict.fromkeys(places, n)):
-                good.append(n)
-        return good
-
-    # ---- arguments ----
-
-    def varied(self, sizes: dict[Place, int], *, fresh: bool = True) -> dict[str, Any]:
-        """The example in other sizes, and with other values if fresh."""
-        return {
-            arg.name: self.vary(self.example[arg.name], arg.spec, arg.name, sizes, fresh) for arg in self.entry.args
-        }
-
-    def vary(self, value: Any, spec: specs.Spec, path: str, sizes: dict[Place, int], fresh: bool) -> Any:
-        match spec:
-            case specs.TensorSpec():
-                shape = [sizes.get((path, d), n) for d, n in enumerate(value.shape)]
-                return self.values_like(value, shape) if fresh else value.detach().clone().contiguous()
-            case specs.ScalarSpec("i64"):
-                return sizes.get((path, -1), value)
-            case specs.ListSpec(elem) if elem is not None:
-                n = sizes.get((path, -1), len(value))
-                return [self.vary(value[i % len(value)], elem, f"{path}[]", sizes, fresh) for i in range(n)]
-            case specs.TupleSpec(items, cls):
-                numbered = enumerate(zip(value, items, strict=True))
-                parts = [self.vary(v, s, f"{path}[{i}]", sizes, fresh) for i, (v, s) in numbered]
-                return tuple(parts) if cls is tuple else cls(*parts) if hasattr(cls, "_fields") else cls(parts)
-            case specs.DictSpec(keys, items):
-                pairs = zip(keys, items, strict=True)
-                return {k: self.vary(value[k], s, f"{path}[{k!r}]", sizes, fresh) for k, s in pairs}
-        return value
-
-    def values_like(self, example: torch.Tensor, shape: list[int]) -> torch.Tensor:
-        """Random values of about the example's distribution, so that they mean something to the function."""
-        g, n = self.generator, example.numel()
-        if example.dtype == torch.bool:
-            return torch.rand(shape, generator=g) < (example.double().mean().item() if n else 0.5)
-        if not example.dtype.is_floating_point:
-            low, high = (int(example.min()), int(example.max())) if n else (0, 1)
-            return torch.randint(low, high + 1, shape, generator=g, dtype=example.dtype)
-        known = example.detach().double()
-        known = known[known.isfinite()]
-        made = torch.randn(shape, generator=g, dtype=torch.float64)
-        if known.numel() > 1 and known.std() > 0:
-            made = made * known.std() + known.mean()
-            made = made.abs() if known.min() >= 0 else made
-        return made.to(example.dtype)
 
     # ---- calls ----
 
@@ -192,6 +112,10 @@ class _Recorder:
         return [_reference(w, e) for w, e in zip(wide, expected, strict=True)]
 
 
+def _candidates(value: int) -> list[int]:
+    return [*_SIZES, value + 1, value // 2]
+
+
 class _Saved:
     """What a place outside holds, to be put back there."""
 
@@ -200,7 +124,7 @@ class _Saved:
         held = place.container
         self.there = place.key in held if isinstance(held, dict) else True
         self.value = held[place.key] if self.there else None
-        self.content = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
+        self.content: Any = self.value.clone() if isinstance(self.value, torch.Tensor) else copy.copy(self.value)
 
     def put_back(self) -> None:
         container, key = self.place.container, self.place.key
@@ -216,32 +140,6 @@ class _Saved:
             self.value.clear()
             self.value.update(self.content)
         container[key] = self.value
-
-
-def _sizes(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
-    """Sizes of the example that a caller may change."""
-    match spec:
-        case specs.TensorSpec(_, sizes):
-            yield from (_Size((path, d), value.shape[d]) for d, n in enumerate(sizes) if n is None)
-        case specs.ScalarSpec("i64"):
-            yield _Size((path, -1), value)
-        case specs.ListSpec(elem) if elem is not None:
-            yield _Size((path, -1), len(value))
-            for item in value:
-                yield from _sizes(item, elem, f"{path}[]")
-        case specs.TupleSpec(items):
-            for i, (item, s) in enumerate(zip(value, items, strict=True)):
-                yield from _sizes(item, s, f"{path}[{i}]")
-        case specs.DictSpec(keys, items):
-            for key, s in zip(keys, items, strict=True):
-                yield from _sizes(value[key], s, f"{path}[{key!r}]")
-
-
-def _elements(value: Any) -> int:
-    if isinstance(value, torch.Tensor):
-        return value.numel()
-    items = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return sum(map(_elements, items))
 
 
 def _recorded(value: Any) -> Any:

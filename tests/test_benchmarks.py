@@ -51,6 +51,6 @@ def test_ulp() -> None:
     assert "sigmoid" in bench("ulp", "--step", "131071")
 
 
-@pytest.mark.parametrize("name", ["rnn", "lstm", "cells", "startup", "memory", "ulp"])
+@pytest.mark.parametrize("name", ["rnn", "lstm", "cells", "startup", "memory", "threads", "ulp"])
 def test_help(name: str) -> None:
     assert name in bench(name, "--help")

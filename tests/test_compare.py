@@ -237,3 +237,30 @@ def test_the_first_line_that_differs_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(locate, "emit_program", miscompile)
     located = scriptc.compare(looped, x, 3, locate=True).located
     assert located is not None and "h = h.tanh()" in located and "the 1. time" in located
+
+
+class Remembers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.h = None
+        self.steps = 0
+        self.log: list[torch.Tensor] = []
+        self.register_buffer("total", torch.zeros(3))
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.h = self.drop(x) if self.h is None else self.h + x
+        self.steps += 1
+        self.log.append(self.h)
+        self.total = self.total + x
+        return self.h * self.steps
+
+
+def test_state_is_compared_and_put_back() -> None:
+    model, x = Remembers(), torch.ones(3)
+    for _ in range(2):
+        report = scriptc.compare(model, x, locate=True)
+        report.check()
+        assert {"self.h", "self.steps", "self.total", "self.log[0]"} <= {row.path for row in report.rows}
+        assert model.h is None and model.steps == 0 and not model.log and not model.total.any()
+        assert list(vars(model)["_buffers"]) == ["total"]

@@ -8,10 +8,11 @@ from functools import cache
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
 from language import strings
-from three_ways import call, compiled, eager
+from three_ways import assert_same, call, compiled, eager
 
 import scriptc
 from scriptc.runtime.bridge import live_objects
@@ -22,6 +23,7 @@ ODD = (
     "٣۹²½一日\xad\ud800\uffff"
 )
 TEXTS = st.text(st.one_of(st.sampled_from(ODD + "abAB1 ._-,"), st.characters(exclude_categories=())), max_size=12)
+X = torch.arange(6.0).reshape(2, 3)
 SPECS = st.from_regex(r"([*ß0]?[<>=^])?[-+ ]?#?0?[0-9]{0,2}[,_]?(\.[0-9]{1,2})?[bcdeEfFgGnosxX%]?", fullmatch=True)
 
 
@@ -213,6 +215,21 @@ def test_a_string_that_is_needed_at_compile_time_is_part_of_the_signature() -> N
     for name, names in (("first", ["second"]), ("second", ["first", "x"])):
         assert target(name, names) == looked_up(name, names)
     assert [s.count("str") for s in target.signatures()] == [0, 0]
+
+
+def told_to_torch(equation: str, mode: str, reduce: str, x: torch.Tensor) -> Any:
+    index = torch.zeros(2, 3, dtype=torch.int64)
+    return (
+        torch.einsum(equation, x, x),
+        torch.nn.functional.interpolate(x[None, None], scale_factor=2.0, mode=mode),
+        x.scatter_reduce(0, index, x, reduce),
+    )
+
+
+def test_strings_that_torch_is_given_are_known() -> None:
+    target = scriptc.compile(told_to_torch)
+    for strings_of in (("ij,kj->ik", "nearest", "sum"), ("ij,ij->j", "bilinear", "amax")):
+        assert_same(eager(told_to_torch, call(*strings_of, X)), compiled(target, call(*strings_of, X)))
 
 
 def test_what_is_refused() -> None:

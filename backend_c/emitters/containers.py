@@ -109,6 +109,12 @@ def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def list_tensor(low: Lowerer, op: Op) -> Sequence[Shape]:
+    member = list_member(_elem(low, op, op.operands[0]))
+    return low.call(op, "sc_list_tensor", Args("cx", *low.operands(op), f"'{member}'"), op.result.type)
+
+
+@emitter
 def list_len(low: Lowerer, op: Op) -> Sequence[Shape]:
     return [low.expr("{0}->len", low.operands(op), INT, op, read=True)]
 

@@ -206,6 +206,9 @@ class _Lowering:
         ).result  # fmt: skip
 
     def is_same_place(self, operand: Operand, result: Value) -> bool:
+        made = operand.value.op
+        if made is not None and made.name == "linear_rows":  # part of a window, which others have
+            return False
         whole = operand.at.root is operand.value and not operand.straight
         return whole and not any(operand.spread) and tensor(operand.value).dtype == tensor(result).dtype
 

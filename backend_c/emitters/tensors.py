@@ -11,6 +11,7 @@ from scriptc.backend_c.literals import c_const
 from scriptc.backend_c.values import Shape, flatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import C_ENUM, FLOATING
+from scriptc.ir.ops.rules import tensor
 from scriptc.ir.types import BOOL, FLOAT, INT, TensorType
 
 if TYPE_CHECKING:
@@ -137,7 +138,9 @@ def concat(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_pack_linear_kept", _tensors(low, op).add(str(op.attrs["slot"])), op.result.type)
+    store = op.attrs["store"] or tensor(op.operands[0]).dtype
+    args = _tensors(low, op).add(str(op.attrs["slot"]), C_ENUM[store])
+    return low.call(op, "sc_pack_linear_kept", args, op.result.type)
 
 
 @emitter

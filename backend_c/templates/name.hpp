@@ -183,6 +183,7 @@ public:
     }
     @{name}_context *get() const { return context_.get(); }
     void seed(uint64_t seed) { @{name}_context_seed(context_.get(), seed); } // as torch.manual_seed
+    void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; 1 at first
 
 @{entries}
 private:

@@ -387,6 +387,7 @@ class _Context:
         if not self.handle:
             raise MemoryError
         loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
+        loaded.c("context_set_threads")(self.handle, c.c_int(loaded.threads))
 
     def __del__(self):
         self.loaded.c("context_free")(self.handle)
@@ -486,9 +487,10 @@ class Model:
     """The loaded code and weights. Each entry is a method; where there is one alone, the model itself can be called.
     `state`: what calls keep for the next, None where they keep nothing."""
 
-    def __init__(self, weights=None):
+    def __init__(self, weights=None, threads=1):
         manifest = json.loads((FOLDER / "manifest.json").read_text())
         loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
+        loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()
         self._shared = _Shared(loaded, bool(manifest["state"]))
         self.entries = {row["name"]: Entry(self._shared, row) for row in manifest["entries"]}
@@ -512,6 +514,7 @@ class Model:
         return next(iter(self.entries.values()))(*args, **kwargs)
 
 
-def load(weights=None):
-    """Loads the model; `weights` is a file beside the one in this directory. Builds the library if need be."""
-    return Model(weights)
+def load(weights=None, threads=1):
+    """Loads the model; `weights` is a file beside the one in this directory. A call uses at most so many threads. Builds the
+    library if need be."""
+    return Model(weights, threads)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+
 from scriptc.frontend.library import decomposes
 
 
@@ -198,6 +200,37 @@ def some(xs: Any) -> bool:
         if x:
             return True
     return False
+
+
+def numbers_of(xs: list[Any]) -> torch.Tensor:
+    raise NotImplementedError  # an op
+
+
+def tensor_of(xs: list[Any], dtype: torch.dtype | None) -> torch.Tensor:
+    """What torch.tensor makes of a list of numbers, of tensors with one element, or of such lists."""
+    if len(xs) == 0:
+        return torch.zeros(0) if dtype is None else torch.zeros(0, dtype=dtype)
+    if isinstance(xs[0], (list, tuple)):
+        width = len(xs[0])
+        for row in xs:
+            if len(row) != width:
+                raise ValueError(f"expected sequence of length {width} at dim 1 (got {len(row)})")
+        if width == 0:
+            return torch.zeros(len(xs), 0) if dtype is None else torch.zeros(len(xs), 0, dtype=dtype)
+        return tensor_of([x for row in xs for x in row], dtype).unflatten(0, (len(xs), width))
+    numbers = numbers_of([x.item() for x in xs]) if isinstance(xs[0], torch.Tensor) else numbers_of(xs)
+    if dtype is None:
+        return numbers.to(torch.get_default_dtype()) if numbers.is_floating_point() else numbers
+    return converted(numbers, dtype)
+
+
+def converted(x: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """torch.tensor refuses ints that the dtype does not hold."""
+    if x.dtype == torch.int64 and dtype in (torch.uint8, torch.int8, torch.int16, torch.int32) and x.numel() > 0:
+        limits = torch.iinfo(dtype)
+        if bool((x < limits.min).any()) or bool((x > limits.max).any()):
+            raise RuntimeError("value cannot be converted to this type without overflow")
+    return x.to(dtype)
 
 
 @decomposes("Tensor.tolist")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.sequences import as_list, is_run_time
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.types import BOOL, FLOAT
 
 _NONE = Known(None)
@@ -109,10 +112,14 @@ def arange(r: Reader, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
 
 @serves("torch.tensor", "torch.as_tensor")
 def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
-    """A scalar, or nested lists of numbers that are known in structure."""
+    """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
         r.fail("torch.tensor of a tensor is not supported", "use clone()")
+    if is_run_time(r, data):
+        name = as_dtype(r, dtype, "")
+        wanted = getattr(torch, TORCH_NAMES[name]) if name else None
+        return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})
     shape, items = _flatten(r, data)
     found = {str(r.type_of(i)) for i in items}
     default = r.default_dtype if not items or "f64" in found else "i64" if "i64" in found else "bool"
@@ -125,7 +132,15 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     return r.op("view", r.op("stack", scalars, dim=0), r.shape_tuple(tuple(Known(n) for n in shape)))
 
 
+@serves("scriptc.frontend.decompositions.lists.numbers_of")
+def numbers_of(r: Reader, xs: AV) -> AV:
+    """A list of numbers as a tensor of int64, float64 or bool."""
+    return r.op("list.tensor", xs)
+
+
 def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
+    if is_tensor(data):
+        return [], [r.call(r.attribute(data, "item"), [], {})]
     if _is_number(data):
         return [], [data]
     parts = [_flatten(r, item) for item in r.iterate(data)]

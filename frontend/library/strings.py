@@ -80,25 +80,23 @@ for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifie
 
 
 # ---- what decompositions use ----
-@serves("scriptc.frontend.decompositions.strings.char")
+@serves(f"{strings.__name__}.char")
 def char(r: Reader, text: AV, index: AV) -> AV:
     return r.character(r.value(text), r.value(index))
 
 
-@serves("scriptc.frontend.decompositions.strings.code")
+@serves(f"{strings.__name__}.code")
 def code(r: Reader, text: AV, index: AV) -> AV:
     return r.op("str.code_at", text, index)
 
 
-@serves("scriptc.frontend.decompositions.strings.ends_line")
+@serves(f"{strings.__name__}.ends_line")
 def ends_line(r: Reader, text: AV, index: AV) -> AV:
     return r.op("code.islinebreak", r.op("str.code_at", text, index))
 
 
-@serves("scriptc.frontend.decompositions.strings.escaped")
+@serves(f"{strings.__name__}.escaped")
 def escaped(r: Reader, text: AV) -> AV:
     """ascii(x) of repr(x)"""
     return r.op("str.escaped", text)
 
-
-__all__ = ["strings"]

@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, items_of
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, OptionalType, TupleType, Type, is_subtype, join, list_of
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    is_subtype,
+    join,
+    list_of,
+)
 
 _PURE = frozenset({"PURE"})
 _FETCHES = frozenset({"PURE", "FETCHES"})
@@ -46,6 +59,16 @@ def _order(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     if elem_of(operands[0]) not in (INT, FLOAT, BOOL, STR, NEVER):
         raise TypeRuleError(f"a {operands[0].type} has no order")
     return (list_of(INT),)
+
+
+_DTYPE_OF = {INT: "i64", FLOAT: "f64", BOOL: "bool"}
+
+
+def _tensor(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    elem = elem_of(operands[0])
+    if elem not in _DTYPE_OF:
+        raise TypeRuleError(f"a {operands[0].type} does not hold numbers")
+    return (TensorType(_DTYPE_OF[elem], (None,)),)
 
 
 def _tuple(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -94,6 +117,9 @@ ROWS = [
     # the indices that sort numbers or strings, equal ones in their order
     OpDef("list.argsort", "(Value self, *, bool reverse) -> Value", _order, frozenset({"ALLOCATES"}), ref="builtins.sorted",
           reads=_READS, raises=True, emit="list_argsort"),
+    # the numbers as a tensor of i64, f64 or bool
+    OpDef("list.tensor", "(Value self) -> Tensor", _tensor, _PURE, ref="torch.tensor", reads=_READS, raises=True,
+          emit="list_tensor"),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
     OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
 ]  # fmt: skip

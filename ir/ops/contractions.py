@@ -85,9 +85,10 @@ ROWS = [
           ref="concat", emit="concat"),
     # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
     OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat"),
-    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them.
-    OpDef("pack_linear.kept", "(Value[] weights, *, int slot) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat",
-          emit="pack_kept"),
+    # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them. `store` is the
+    # dtype that they are rounded to, "" that of the weights.
+    OpDef("pack_linear.kept", "(Value[] weights, *, int slot, str store='') -> Value", fixed(PACKED), _PURE,
+          reads=_TENSOR, ref="concat", emit="pack_kept"),
     # `features` is N where it is known, else 0. Guarded: the check of the linear that it stands for is in front of it.
     OpDef("linear_packed", "(Tensor input, Value weight, Tensor? bias, *, int features) -> Tensor", _linear_packed,
           _GUARDED, ref="linear_packed", reads=_TENSOR, emit="linear_packed", tolerance_ulp=64),

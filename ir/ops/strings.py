@@ -84,6 +84,7 @@ ROWS = [
     # of the code of one character
     *(_row(f"code.{n}", BOOL, "code", f"code:{n}", INT, c=f"sc_code_is({{0}}, SC_{bit})")
       for n, bit in (*CLASSES.items(), ("islower", "LOWER"), ("isupper", "UPPER"), ("islinebreak", "LINEBREAK"))),
+    *(_row(f"code.{n}", STR, "code", f"code:{n}", INT, kernel=f"sc_code_{n}") for n in ("lower", "upper")),
     _row("str.repr", STR, "self", "builtins.repr", kernel="sc_str_repr"),
     _row("str.escaped", STR, "self", "str:escaped", kernel="sc_str_escaped"),  # ascii(x) of repr(x)
     _row("parse.int", INT, "text base", "builtins.int", STR, INT, kernel="sc_int_parse", raises=True),

@@ -11,6 +11,9 @@ With `frozen=1` weights do not change between calls, so params and views of them
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
 
+With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
+{slot = 0, store = "bf16"}.
+
 A `matmul` by a matrix is a linear by its transpose.
 """
 
@@ -20,11 +23,13 @@ from collections.abc import Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
 from scriptc.ir.types import TensorType
 
 NAME = "prepare_weights"
+STORES = ("", "bf16", "f16")  # by the pass's option
 
 
 def _place_of_packing(op: Op) -> Op | None:
@@ -54,7 +59,7 @@ def _is_product(op: Op) -> bool:
     return isinstance(x, TensorType) and bool(x.dims)
 
 
-def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int) -> bool:
+def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | str) -> bool:
     """Packs the weight in front of `place`."""
     x, weight = op.operands[:2]
     if op.name == "matmul":
@@ -83,7 +88,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
     return (*path, made.attrs["name"]) if made is not None and made.name == "param" else None
 
 
-def keep_packed(module: Module) -> Rule:
+def keep_packed(module: Module, store: str) -> Rule:
     """The rule for frozen weights; a weight that the module writes is none."""
     slots: dict[tuple[str, ...], int] = {}
     written = any("tensor" in op.defn.writes for op in module.walk())
@@ -95,11 +100,12 @@ def keep_packed(module: Module) -> Rule:
         if of is None:
             return False
         slot = slots.setdefault((op.name, *of), len(slots))
-        return _use_packed(op, op, rw, "pack_linear.kept", slot=slot)
+        stored = store if tensor(op.operands[1]).dtype == "f32" else ""
+        return _use_packed(op, op, rw, "pack_linear.kept", slot=slot, store=stored)
 
     return keep_packed_weight
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    rules = [keep_packed(module)] if options.get("frozen") else []
+    rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
     return rewrite(module, [*rules, pack_weight])

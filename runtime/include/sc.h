@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 5
+#define SC_ABI_VERSION 7
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -82,10 +82,15 @@ typedef struct sc_str {
     uint8_t width;       /* bytes a code point: 1, 2 or 4 */
     int64_t len;         /* code points */
     uint64_t hash;       /* 0: not computed yet (sc_str_hash) */
-    size_t room;         /* bytes at data that are ours to write; 0 for constants */
     sc_storage *storage; /* counted; NULL where data lies behind this struct, or is constant */
     void *data;
 } sc_str;
+
+enum { SC_STR_BYTES = 96 }; /* the struct, and the data of a short string behind it */
+
+static inline size_t sc_str_room(const sc_str *s) { /* bytes at data that are ours to write; 0 for constants */
+    return s->storage ? s->storage->nbytes : s->data == s + 1 ? SC_STR_BYTES - sizeof *s : 0;
+}
 
 struct sc_list;
 struct sc_dict;
@@ -108,6 +113,7 @@ typedef struct sc_list {
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
+    sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     sc_value *items;
 } sc_list;
 
@@ -158,7 +164,7 @@ typedef struct sc_exc { /* an exception that was caught */
     sc_error error;
 } sc_exc;
 
-#define SC_BINS 96 /* size classes: four to each power of two, 64 B to 1 GB; larger blocks are not kept */
+#define SC_BINS 384 /* size classes: sixteen to each power of two, 64 B to 1 GB; larger blocks are not kept */
 
 typedef struct sc_allocator { /* Lua-style: told the old size; nbytes 0 frees; NULL result = out of memory */
     void *(*realloc)(void *user, void *block, size_t old, size_t nbytes);
@@ -193,12 +199,16 @@ typedef struct sc_ctx {
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
     sc_allocator alloc;
     sc_error error;
-    size_t bytes_live, bytes_peak, bytes_cached; /* bytes in storages: in use, highest use, in bins */
+    size_t bytes_live, bytes_peak, bytes_cached; /* bytes of blocks: in use, highest use, in bins */
+    size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
     uintptr_t stack;          /* where the first of them stands, */
     size_t stack_room;        /* and the bytes that all may take */
     int num_threads;          /* at most this many threads; >= 1 */
+    struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
+    double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
+    struct sc_profile *profile; /* where instrumented code counts (sc_profile.h), or NULL */
     void (*warn)(void *user, const char *category, const char *message, const sc_loc *where);
     void (*print)(void *user, const char *text, size_t nbytes); /* UTF-8; may hold NULs */
     void *user;

@@ -10,7 +10,7 @@
 #define SC_STRING static inline __attribute__((unused))
 
 /* A constant: data is an array of `len` elements of `width` bytes, hash what sc_str_hash gives. */
-#define SC_STR_CONSTANT(width, len, hash, data) {{NULL, NULL, SC_IMMORTAL, SC_STR}, width, len, hash, 0, NULL, (void *)(data)}
+#define SC_STR_CONSTANT(width, len, hash, data) {{NULL, NULL, SC_IMMORTAL, SC_STR}, width, len, hash, NULL, (void *)(data)}
 
 enum { SC_CODES = 0x110000 };
 
@@ -45,12 +45,31 @@ SC_STRING uint64_t sc_str_hash(const sc_str *s) {
 SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 */
 
 /* ---- making ---- */
-SC_KERNEL sc_str *sc_str_chr(sc_ctx *cx, int64_t code); /* 0 <= code < SC_CODES; no memory is taken for Latin-1 */
+#ifdef SC_UNITY
+static const sc_str sc_latin1[256];
+#else
+extern SC_KERNEL const sc_str sc_latin1[256]; /* the strings of one Latin-1 character */
+#endif
+SC_KERNEL sc_str *sc_str_wide(sc_ctx *cx, int64_t code);
+SC_STRING sc_str *sc_str_chr(sc_ctx *cx, int64_t code) { /* 0 <= code < SC_CODES; no memory is taken for Latin-1 */
+    return code < 256 ? (sc_str *)&sc_latin1[code] : sc_str_wide(cx, code);
+}
 SC_KERNEL sc_str *sc_str_of(sc_ctx *cx, int width, const void *data, int64_t len); /* a copy */
-/* a + b. reuse: the caller gives up its reference to a next; where nobody else has one, a grows and is the result, counted
- * twice. */
-SC_KERNEL sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse);
-SC_KERNEL sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse); /* a + chr(code) */
+SC_KERNEL sc_str *sc_str_join_two(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse);
+SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reuse);
+/* a + chr(code). reuse: the caller gives up its reference to a next; where nobody else has one, a grows and is the result,
+ * counted twice. */
+SC_STRING sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
+    bool fits = a->width == 1 && code < 0x100 && (size_t)a->len < sc_str_room(a);
+    if (!reuse || a->obj.refs != 1 || a->len == 0 || !fits) return sc_str_join_code(cx, a, code, reuse);
+    ((uint8_t *)a->data)[a->len++] = (uint8_t)code;
+    a->hash = 0;
+    a->obj.refs = 2;
+    return a;
+}
+SC_STRING sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) { /* a + b */
+    return b->len == 1 ? sc_str_push(cx, a, sc_str_code(b, 0), reuse) : sc_str_join_two(cx, a, b, reuse);
+}
 SC_KERNEL sc_str *sc_str_repeat(sc_ctx *cx, sc_str *s, int64_t times);
 SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len); /* within s */
 SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t stop, int64_t step); /* as lists; step != 0 */
@@ -124,6 +143,13 @@ SC_KERNEL sc_str *sc_str_title(sc_ctx *cx, sc_str *s);
 SC_KERNEL sc_str *sc_str_capitalize(sc_ctx *cx, sc_str *s);
 SC_KERNEL sc_str *sc_str_swapcase(sc_ctx *cx, sc_str *s);
 SC_KERNEL sc_str *sc_str_casefold(sc_ctx *cx, sc_str *s);
+SC_KERNEL sc_str *sc_code_mapped(sc_ctx *cx, int64_t code, int to);
+SC_STRING sc_str *sc_code_lower(sc_ctx *cx, int64_t code) { /* chr(code).lower() */
+    return code < 128 ? sc_str_chr(cx, sc_in_range(code, 'A', 'Z') ? code + 32 : code) : sc_code_mapped(cx, code, SC_TO_LOWER);
+}
+SC_STRING sc_str *sc_code_upper(sc_ctx *cx, int64_t code) {
+    return code < 128 ? sc_str_chr(cx, sc_in_range(code, 'a', 'z') ? code - 32 : code) : sc_code_mapped(cx, code, SC_TO_UPPER);
+}
 
 /* ---- numbers and texts (sc_text.c, sc_format.c) ---- */
 SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text.py describes it */

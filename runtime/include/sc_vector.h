@@ -3,7 +3,9 @@
 #ifndef SC_VECTOR_H
 #define SC_VECTOR_H
 
-#if defined __AVX512F__
+#if defined SC_PORTABLE /* plain scalar code, asked for */
+#define SC_VL 8
+#elif defined __AVX512F__
 #define SC_VL 64
 #elif defined __AVX2__
 #define SC_VL 32

@@ -25,6 +25,7 @@
 #include "sc_scan.c"
 #include "sc_sort.c"
 #include "sc_special.c"
+#include "sc_peaks.c"
 #include "sc_norm.c"
 #include "sc_random.c"
 

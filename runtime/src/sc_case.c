@@ -122,13 +122,24 @@ static sc_str *case_made(sc_ctx *cx, sc_str *s, case_rule *rule) {
     return out.to;
 }
 
+SC_KERNEL sc_str *sc_code_mapped(sc_ctx *cx, int64_t code, int to) {
+    uint32_t c = (uint32_t)code;
+    sc_str one = {.width = 4, .len = 1, .data = &c};
+    return case_made(cx, &one, to == SC_TO_LOWER ? case_lower : case_upper);
+}
+
 /* ASCII letters differ from their other case by one bit. */
+static inline uint8_t case_other(uint8_t c, uint8_t first) {
+    return c ^ (uint8_t)((uint8_t)(c - first) < 26 ? 32 : 0);
+}
+
 static sc_str *case_ascii(sc_ctx *cx, const sc_str *s, uint8_t first) {
+    if (s->len == 1) return sc_str_chr(cx, case_other((uint8_t)sc_str_code(s, 0), first));
     sc_str *made = sc_str_new(cx, 1, s->len);
     if (!made) return NULL;
     const uint8_t *from = s->data;
     uint8_t *to = made->data;
-    for (int64_t i = 0; i < s->len; i++) to[i] = from[i] ^ (uint8_t)((uint8_t)(from[i] - first) < 26 ? 32 : 0);
+    for (int64_t i = 0; i < s->len; i++) to[i] = case_other(from[i], first);
     return made;
 }
 

@@ -28,9 +28,6 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 _Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_dict) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
 
-/* A string's struct, and its code points behind it while they fit. */
-enum { STR_BYTES = 128, STR_INSIDE = STR_BYTES - sizeof(sc_str) };
-
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
 #define BLOCK_OVERHEAD (sizeof(sc_storage) + SC_ALIGN)
 
@@ -67,16 +64,19 @@ void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
     return p;
 }
 
-/* Size class k holds blocks of (4 + k % 4) << k / 4 sixteens of bytes: 64, 80, 96, 112, 128, 160, ... */
+/* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
+ * than was asked for. A free block of the next few classes does too, so that sizes may change from call to call. */
+enum { NEAR_BINS = 4 };
+
 static inline int bin_of(size_t nbytes) {
     if (nbytes <= 64) return 0;
     size_t last = nbytes - 1;
     int log2 = 63 - __builtin_clzll(last);
-    return (log2 - 6) * 4 + (int)((last >> (log2 - 2)) & 3) + 1;
+    return (log2 - 6) * 16 + (int)((last >> (log2 - 4)) & 15) + 1;
 }
 
 static inline size_t bin_bytes(int bin) {
-    return (size_t)(4 + (bin & 3)) << (bin >> 2) << 4;
+    return (size_t)(16 + (bin & 15)) << (bin >> 4) << 2;
 }
 
 static inline void link_live(sc_ctx *cx, sc_obj *o, int kind) {
@@ -129,12 +129,13 @@ static void free_recycled(sc_ctx *cx, sc_obj *o, size_t nbytes) {
 }
 
 static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
-    int bin = bin_of(nbytes);
+    int bin = bin_of(nbytes), free_bin = bin;
+    while (free_bin + 1 < SC_BINS && free_bin < bin + NEAR_BINS && !cx->bin[free_bin]) free_bin++;
     sc_storage *s;
-    if (bin < SC_BINS && (s = cx->bin[bin])) {
+    if (bin < SC_BINS && (s = cx->bin[free_bin])) {
         UNPOISON(s, sizeof *s);
         UNPOISON(s->data, nbytes);
-        cx->bin[bin] = (sc_storage *)s->obj.next;
+        cx->bin[free_bin] = (sc_storage *)s->obj.next;
         cx->bytes_cached -= s->capacity;
     } else {
         size_t capacity = bin < SC_BINS ? bin_bytes(bin) : nbytes;
@@ -157,6 +158,8 @@ static sc_storage *storage_new(sc_ctx *cx, size_t nbytes) {
     link_live(cx, &s->obj, SC_STORAGE);
     cx->bytes_live += s->capacity;
     if (cx->bytes_live > cx->bytes_peak) cx->bytes_peak = cx->bytes_live;
+    cx->asked_live += nbytes;
+    if (cx->asked_live > cx->asked_peak) cx->asked_peak = cx->asked_live;
     return s;
 }
 
@@ -167,6 +170,7 @@ static void storage_recycle(sc_ctx *cx, sc_storage *s) {
     }
     int bin = bin_of(s->capacity);
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
     if (bin >= SC_BINS) {
         system_free(cx, s, s->capacity + BLOCK_OVERHEAD);
         return;
@@ -217,7 +221,7 @@ void sc_ctx_free(sc_ctx *cx) {
     if (cx->kept_index) system_free(cx, cx->kept_index, (size_t)cx->n_kept * sizeof *cx->kept_index);
     sc_ctx_trim(cx, 0);
     free_recycled(cx, cx->free_tensors, STRUCT_BYTES);
-    free_recycled(cx, cx->free_strs, STR_BYTES);
+    free_recycled(cx, cx->free_strs, SC_STR_BYTES);
     sc_allocator a = cx->alloc;
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
@@ -235,12 +239,8 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         return;
     }
     if (o->kind == SC_STR) {
-        give_to(&cx->free_strs, STR_BYTES, o);
+        give_to(&cx->free_strs, SC_STR_BYTES, o);
         return;
-    }
-    if (o->kind == SC_LIST) {
-        sc_list *l = (sc_list *)o;
-        if (l->items != list_room(l)) system_free(cx, l->items, (size_t)l->cap * sizeof *l->items);
     }
     if (o->kind == SC_DICT) {
         sc_dict *d = (sc_dict *)o;
@@ -409,6 +409,7 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         sc_list *l = (sc_list *)o;
         for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+        sc_release(cx, l->storage);
     }
     if (o->kind == SC_DICT) {
         sc_dict *d = (sc_dict *)o;
@@ -426,6 +427,7 @@ void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
     unlink_live(&s->obj);
     s->obj.prev = s->obj.next = NULL;
     cx->bytes_live -= s->capacity;
+    cx->asked_live -= s->nbytes;
 }
 
 void sc_storage_free_detached(sc_storage *s) {
@@ -574,14 +576,13 @@ bool sc_is_contiguous(const sc_tensor *t) {
 /* ---- strings ---- */
 
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes) {
-    if (nbytes <= s->room) return 0;
+    if (nbytes <= sc_str_room(s)) return 0;
     sc_storage *larger = storage_new(cx, nbytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
     memcpy(larger->data, s->data, (size_t)s->len * s->width);
     sc_release(cx, s->storage);
     s->storage = larger;
     s->data = larger->data;
-    s->room = nbytes;
     return 0;
 }
 
@@ -591,9 +592,9 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
         sc_raise(cx, "MemoryError", "%s", "");
         return NULL;
     }
-    sc_str *s = take_from(cx, &cx->free_strs, STR_BYTES, SC_STR);
+    sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
-    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .room = STR_INSIDE, .data = s + 1};
+    *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
     if (sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
@@ -613,14 +614,16 @@ uint64_t sc_str_hash_of(const sc_str *s) {
 
 /* ---- lists ---- */
 
+/* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     size_t bytes;
-    sc_value *items = NULL, *had = l->items == list_room(l) ? NULL : l->items;
-    if (!__builtin_mul_overflow((size_t)cap, sizeof *items, &bytes) && bytes <= PTRDIFF_MAX)
-        items = system_realloc(cx, had, had ? (size_t)l->cap * sizeof *items : 0, bytes);
-    if (!items) return sc_raise(cx, "MemoryError", "%s", "");
-    if (!had) memcpy(items, l->items, (size_t)l->len * sizeof *items);
-    l->items = items;
+    bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
+    sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
+    if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
+    memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    sc_release(cx, l->storage);
+    l->storage = larger;
+    l->items = larger->data;
     l->cap = cap;
     return 0;
 }
@@ -633,6 +636,7 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
     l->written = false;
     l->owner = NULL;
     l->len = 0;
+    l->storage = NULL;
     l->cap = LIST_ROOM;
     l->items = list_room(l);
     if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {

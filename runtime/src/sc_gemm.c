@@ -1,6 +1,14 @@
 /* sc_gemm.c - matmul and linear. float and double have kernels (sc_gemm_tile.inc); halves go through float and round
  * once at the end; integers go through wrapping 64-bit sums. */
 #include "sc_gemm.h"
+#include "../include/sc_profile.h"
+
+/* Named here, because which files need sc_team.c is read off the .c files, not off templates. */
+static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, void *arg) {
+    sc_parallel(cx, pieces, 1, ns, work, arg);
+}
+
+#include "sc_gemm_half.inc"
 
 #define T float
 #define I int32_t
@@ -23,6 +31,12 @@ typedef struct gemm_operand {
     int64_t row, col;
 } gemm_operand;
 
+/* for profiles */
+static void gemm_note(const sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k) {
+    double items = (double)m * (double)k + (double)k * (double)n + (double)m * (double)n;
+    sc_profile_work(cx, 2.0 * (double)m * (double)n * (double)k, items * (double)sc_dtype_size(dtype));
+}
+
 /* the dtype that products of `dtype` are computed in */
 static int gemm_dtype(int dtype) {
     return dtype == SC_F64 || dtype == SC_F32 ? dtype : dtype == SC_F16 || dtype == SC_BF16 ? SC_F32 : SC_I64;
@@ -44,6 +58,7 @@ static void gemm_product_i64(int64_t m, int64_t n, int64_t k, gemm_operand a, ge
 static int gemm_product(sc_ctx *cx, int dtype, int64_t m, int64_t n, int64_t k, gemm_operand a, gemm_operand b, const void *init,
                         int64_t ldi, void *c) {
     if (m == 0 || n == 0) return 0;
+    gemm_note(cx, dtype, m, n, k);
     if (dtype == SC_F32) return gemm_product_f32(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
     if (dtype == SC_F64) return gemm_product_f64(cx, m, n, k, a.data, a.row, a.col, b.data, b.row, b.col, init, ldi, c, n);
     gemm_product_i64(m, n, k, a, b, init, ldi, c);
@@ -147,8 +162,8 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 
 /* ---- linear ---- */
 
-/* out [..., n] = bias + x w^T; the weight is `packed` panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
-static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool packed, int64_t n, sc_tensor *bias) {
+/* out [..., n] = bias + x w^T; the weight is in panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
+static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, int64_t n, sc_tensor *bias) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
     int rank = x->rank;
     memcpy(size, x->size, sizeof size);
@@ -156,6 +171,7 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool pac
     sc_tensor *out = sc_empty(cx, x->dtype, rank, size), *whole = NULL, *wide = NULL, *full = NULL;
     if (!out) return NULL;
     int status = -1;
+    bool packed = form != GEMM_PLAIN;
     if (!gemm_flatten(x, &rows, &step) || (packed && x->stride[rank - 1] != 1 && k > 1)) {
         if (!(whole = sc_contiguous(cx, x))) goto done;
         x = whole;
@@ -166,11 +182,12 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, bool pac
         bias = full, ldi = n;
     }
     const void *init = bias ? bias->data : NULL;
+    if (packed) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
-        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
     else if (packed && x->dtype == SC_F64)
-        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, true, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
     else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
 done:
     sc_release(cx, whole);
@@ -182,13 +199,13 @@ done:
 }
 
 /* the same for any dtype of x and bias */
-static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, bool packed, int64_t n,
+static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, int64_t n,
                                    const sc_tensor *bias) {
     int dtype = gemm_dtype(x->dtype);
-    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, packed, n, (sc_tensor *)bias);
+    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, n, (sc_tensor *)bias);
     sc_tensor *wide_x = sc_to_dtype(cx, (sc_tensor *)x, dtype), *wide_bias = NULL, *wide = NULL, *out = NULL;
     if (wide_x && (!bias || (wide_bias = sc_to_dtype(cx, (sc_tensor *)bias, dtype))))
-        wide = gemm_linear(cx, wide_x, w, packed, n, wide_bias);
+        wide = gemm_linear(cx, wide_x, w, form, n, wide_bias);
     if (wide) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, wide_x);
     sc_release(cx, wide_bias);
@@ -213,7 +230,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, gemm_dtype(w->dtype));
     if (!wide) return NULL;
     gemm_operand operand = {wide->data, wide->stride[1], wide->stride[0]};
-    sc_tensor *out = gemm_linear_cast(cx, x, operand, false, w->size[0], bias);
+    sc_tensor *out = gemm_linear_cast(cx, x, operand, GEMM_PLAIN, w->size[0], bias);
     sc_release(cx, wide);
     return out;
 }
@@ -222,10 +239,15 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
     sc_obj head = panels->obj;
     sc_storage *storage = panels->storage;
+    uint8_t panels_dtype = panels->dtype;
     head.kind = SC_PACKED;
     sc_packed *packed = (sc_packed *)(void *)panels;
-    *packed = (sc_packed){head, storage, (uint8_t)dtype, n, k};
+    *packed = (sc_packed){head, storage, (uint8_t)dtype, panels_dtype, n, k};
     return packed;
+}
+
+static gemm_form gemm_form_of(const sc_packed *w) {
+    return w->panels == SC_F16 ? GEMM_PANELS_F16 : w->panels == SC_BF16 ? GEMM_PANELS_BF16 : GEMM_PANELS;
 }
 
 static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
@@ -263,10 +285,18 @@ SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int count) 
     return gemm_packed_from(panels, from, n, k);
 }
 
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot) {
+SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int count, int slot, int store) {
     sc_packed *packed = (sc_packed *)(void *)sc_ctx_kept(cx, slot);
     if (packed) return packed;
     packed = sc_pack_linear(cx, w, count);
+    if (packed && store != packed->panels) { /* panels in fewer bits */
+        sc_tensor *narrow = sc_empty(cx, store, 1, (int64_t[]){(int64_t)(packed->storage->nbytes / sc_dtype_size(packed->panels))});
+        if (!narrow) return NULL;
+        sc_convert_row(narrow->data, store, 1, packed->storage->data, packed->panels, 1, narrow->numel);
+        sc_packed *kept = gemm_packed_from(narrow, packed->dtype, packed->n, packed->k);
+        sc_release(cx, packed);
+        packed = kept;
+    }
     if (!packed || sc_ctx_keep(cx, slot, &packed->obj, packed->storage) < 0) return NULL;
     return packed;
 }
@@ -280,8 +310,8 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
-    bool panels = gemm_dtype(w->dtype) != SC_I64;
-    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, panels, w->n, bias);
+    gemm_form form = gemm_dtype(w->dtype) == SC_I64 ? GEMM_PLAIN : gemm_form_of(w);
+    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, w->n, bias);
 }
 
 /* out = addend + bias, row by row */
@@ -311,11 +341,12 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     if (!gemm_flatten(x, &rows, &step) || (x->stride[x->rank - 1] != 1 && k > 1)) return NULL;
     sc_tensor *out = sc_empty(cx, x->dtype, addend->rank, addend->size);
     if (!out || out->numel == 0) return out;
+    gemm_note(cx, x->dtype, rows, n, k);
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
     int status = x->dtype == SC_F32
-                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n)
-                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, true, 0, 0, init, n, out->data, n);
+                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n)
+                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n);
     if (status == 0) return out;
     sc_release(cx, out);
     return NULL;

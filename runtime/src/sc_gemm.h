@@ -2,15 +2,29 @@
 #ifndef SC_GEMM_H
 #define SC_GEMM_H
 #include "../include/sc_vector.h"
+#include "../include/sc_team.h"
 #include "sc_internal.h"
 
 enum {
     GEMM_MR = 6,          /* rows and ... */
     GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
+    GEMM_AHEAD = 2048,    /* bytes of a panel that a product by one row asks for ahead */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
+    GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
+    GEMM_CHUNK = 96,      /* ... in chunks of about so many */
 };
+
+/* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
+typedef enum gemm_form { GEMM_PLAIN, GEMM_PANELS, GEMM_PANELS_F16, GEMM_PANELS_BF16 } gemm_form;
+
+/* About how long one thread takes: products of few rows wait for the memory that b is in. */
+static inline double gemm_ns(int64_t m, int64_t n, int64_t k, size_t item) {
+    double compute = 2.0 * (double)m * (double)n * (double)k * (double)item / (8 * SC_VL); /* 2 SC_VL floats: near the peak at 3 GHz */
+    double memory = (double)n * (double)k * (double)item / SC_CACHED_BYTES_PER_NS;
+    return compute > memory ? compute : memory;
+}
 
 /* Both types: see sc_gemm_tile.inc. */
 SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);

@@ -93,3 +93,14 @@ failed:
     sc_release(cx, other);
     return NULL;
 }
+
+SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
+    sc_tensor *made = sc_empty(cx, member == 'f' ? SC_F64 : member == 'b' ? SC_BOOL : SC_I64, 1, &l->len);
+    if (!made) return NULL;
+    if (member == 'b') {
+        for (int64_t i = 0; i < l->len; i++) ((bool *)made->data)[i] = l->items[i].b;
+    } else {
+        for (int64_t i = 0; i < l->len; i++) ((int64_t *)made->data)[i] = l->items[i].i; /* doubles by their bits */
+    }
+    return made;
+}

@@ -28,7 +28,10 @@ SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b) {
 #define STR_BYTES16(c) STR_BYTES4(c), STR_BYTES4((c) + 4), STR_BYTES4((c) + 8), STR_BYTES4((c) + 12)
 #define STR_BYTES64(c) STR_BYTES16(c), STR_BYTES16((c) + 16), STR_BYTES16((c) + 32), STR_BYTES16((c) + 48)
 static const uint8_t str_bytes[256] = {STR_BYTES64(0), STR_BYTES64(64), STR_BYTES64(128), STR_BYTES64(192)};
-static const sc_str str_chars[256] = {STR_CHARS64(0), STR_CHARS64(64), STR_CHARS64(128), STR_CHARS64(192)};
+#ifdef SC_UNITY
+static
+#endif
+const sc_str sc_latin1[256] = {STR_CHARS64(0), STR_CHARS64(64), STR_CHARS64(128), STR_CHARS64(192)};
 static const sc_str str_empty = SC_STR_CONSTANT(1, 0, SC_STR_HASH_BASIS ^ SC_STR_HASH_BASIS >> 32, str_bytes);
 
 static inline sc_str *str_shared(const sc_str *s) { /* one more reference */
@@ -52,8 +55,7 @@ static uint32_t str_most(const sc_str *s, int64_t start, int64_t n) { /* an uppe
     return most;
 }
 
-SC_KERNEL sc_str *sc_str_chr(sc_ctx *cx, int64_t code) {
-    if (code < 256) return (sc_str *)&str_chars[code];
+SC_KERNEL sc_str *sc_str_wide(sc_ctx *cx, int64_t code) {
     sc_str *s = sc_str_new(cx, sc_str_width((uint32_t)code), 1);
     if (s) sc_str_put(s->data, s->width, 0, (uint32_t)code);
     return s;
@@ -88,14 +90,14 @@ SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t sto
 /* Puts n more code points of b behind a, of which we hold the only reference; a is wide enough. */
 static sc_str *str_append(sc_ctx *cx, sc_str *a, const sc_str *b) {
     size_t nbytes = (size_t)(a->len + b->len) * a->width;
-    if (nbytes > a->room && sc_str_reserve(cx, a, 2 * nbytes)) return NULL;
+    if (nbytes > sc_str_room(a) && sc_str_reserve(cx, a, 2 * nbytes)) return NULL;
     str_put_part(a->data, a->width, a->len, b, 0, b->len);
     a->len += b->len;
     a->hash = 0;
     return str_shared(a);
 }
 
-SC_KERNEL sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) {
+SC_KERNEL sc_str *sc_str_join_two(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) {
     if (b->len == 0) return str_shared(a);
     if (a->len == 0) return str_shared(b);
     if (reuse && a->obj.refs == 1 && a != b && a->width >= b->width) return str_append(cx, a, b);
@@ -108,9 +110,9 @@ SC_KERNEL sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) {
     return made;
 }
 
-SC_KERNEL sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
+SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
     int width = sc_str_width((uint32_t)code);
-    if (reuse && a->obj.refs == 1 && a->width >= width && a->len && (size_t)(a->len + 1) * a->width <= a->room) {
+    if (reuse && a->obj.refs == 1 && a->width >= width && a->len && (size_t)(a->len + 1) * a->width <= sc_str_room(a)) {
         sc_str_put(a->data, a->width, a->len++, (uint32_t)code);
         a->hash = 0;
         return str_shared(a);
@@ -118,7 +120,7 @@ SC_KERNEL sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
     uint32_t data = 0;
     sc_str_put(&data, width, 0, (uint32_t)code);
     sc_str last = {.obj = {.refs = SC_IMMORTAL}, .width = (uint8_t)width, .len = 1, .data = &data};
-    return a->len ? sc_str_concat(cx, a, &last, reuse) : sc_str_chr(cx, code);
+    return a->len ? sc_str_join_two(cx, a, &last, reuse) : sc_str_chr(cx, code);
 }
 
 SC_KERNEL sc_str *sc_str_repeat(sc_ctx *cx, sc_str *s, int64_t times) {

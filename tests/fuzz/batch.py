@@ -110,7 +110,7 @@ def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
     library = build_library(emit_program(whole).source, "fuzz", optimize=optimize, debug=False)
     for seed, (dispatcher, translated) in read.items():
         entry = whole.entries.index(translated.entry.module.entries[0])
-        dispatcher.callable.add_variant(replace(dispatcher._spec(Variant(translated, library)), entry=entry))
+        dispatcher.callable.add_variant(replace(dispatcher.spec(Variant(translated, library)), entry=entry))
         try:
             calls(seed, made[seed][0], dispatcher.call, tally)
         except Exception as e:

@@ -167,6 +167,25 @@ def sieve(n):
     return [i for i in range(2, n) if is_prime[i]]
 
 
+@cases(([1, 2, 3], [0.5, 1.5], True), ([], [2.0], False), ([7], [], True))
+def tensors_of_lists(xs, ys, flag):
+    counts = [x * 2 for x in xs] + [len(ys)]
+    flags = [y > 1 for y in ys] + [flag]
+    rows = [[x, x + 1] for x in counts]
+    found = torch.tensor(counts), torch.tensor(ys, dtype=torch.float64), torch.tensor(flags), torch.tensor(rows)
+    return (*found, torch.tensor(counts, dtype=torch.float32), torch.tensor([torch.tensor(x) for x in counts]))
+
+
+@cases(([1, 2],), ([],), ([300],))
+def tensors_of_lists_that_may_be_empty(xs):
+    return torch.tensor([x for x in xs]), torch.tensor([x for x in xs], dtype=torch.uint8)
+
+
+@cases((torch.arange(4.0), 4), (torch.arange(3.0), 2), (torch.arange(2.0), 0))
+def masks_of_another_size(x, n):
+    return x[torch.arange(n) != 1]
+
+
 @cases(([1, 2], [3.0, 4.0]), ([1], [1.0, 2.0]), ([], []), ([], [1.0]))
 def strict_zips(xs, ys):
     seen = []

@@ -172,17 +172,24 @@ static PyObject *get_peak(PyObject *self, void *Py_UNUSED(closure))
     return PyLong_FromSize_t(((bridge *)self)->peak);
 }
 
+static PyObject *get_asked(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromSize_t(((bridge *)self)->asked);
+}
+
 /* ---- the type ---- */
 
 static PyObject *bridge_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *namespace, *on_miss;
-    if (!PyArg_ParseTuple(args, "OO", &namespace, &on_miss))
+    unsigned long long team;
+    if (!PyArg_ParseTuple(args, "OOK", &namespace, &on_miss, &team))
         return NULL;
     bridge *b = (bridge *)type->tp_alloc(type, 0);
     if (!b)
         return NULL;
     b->on_miss = Py_NewRef(on_miss);
+    b->team = (sc_team *)(uintptr_t)team;
     b->counters = counters_new();
     if (!b->counters)
         PyErr_NoMemory();
@@ -219,6 +226,7 @@ static void bridge_dealloc(PyObject *self)
     PyObject_GC_UnTrack(self);
     bridge_clear(self);
     frames_drop(b);
+    profile_free(b->profile);
     PyMem_Free(b->variants);
     if (b->counters)
         counters_release(b->counters);
@@ -233,10 +241,13 @@ static PyMethodDef methods[] = {
     {"add_variant", bridge_add_variant, METH_O, "Add a lowered variant; it is tried first."},
     {"count_allocations", bridge_count_allocations, METH_O, "Count allocations, and fail the n-th."},
     {"counts", bridge_counts, METH_NOARGS, "What is alive, allocated and handed out."},
+    {"profile_start", bridge_profile_start, METH_VARARGS, "Count in the sites of instrumented code, and note events."},
+    {"profile_stop", bridge_profile_stop, METH_NOARGS, "What was counted: (sites, events, events that found no room)."},
     {NULL, NULL, 0, NULL}};
 static PyGetSetDef getset[] = {
     {"last_call_seconds", get_seconds, NULL, "Time inside the C of the last call.", NULL},
-    {"peak_bytes", get_peak, NULL, "Most bytes of tensors alive at once in the last call.", NULL},
+    {"peak_bytes", get_peak, NULL, "Most bytes of blocks in use at once in the last call.", NULL},
+    {"asked_bytes", get_asked, NULL, "Most bytes that tensors needed at once in the last call.", NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 __extension__ static PyType_Slot slots[] = { /* functions as void *: Python's way */
     {Py_tp_new, bridge_new},           {Py_tp_dealloc, bridge_dealloc}, {Py_tp_traverse, bridge_traverse},
@@ -246,6 +257,8 @@ static PyType_Spec spec = {"scriptc.runtime._bridge.Bridge", sizeof(bridge), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, slots};
 
 /* ---- what cffi exposes ---- */
+
+void *sc_bridge_team(void) { return sc_team_new(); }
 
 void *sc_bridge_type(void)
 {

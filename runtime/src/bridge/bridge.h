@@ -13,6 +13,7 @@
 
 #include "sc.h"
 #include "sc_dlpack.h"
+#include "sc_team.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
 enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
@@ -91,7 +92,7 @@ typedef struct variant {
     PyObject *bind, *grad_call; /* or NULL */
     int random;                 /* whether it draws random numbers */
     PyObject *exceptions;       /* dict: exception name -> class */
-    double seconds;             /* inside the entry, last run */
+    double seconds;             /* inside the entry, last run; before the first, more than any */
 } variant;
 
 /* Shared by a bridge and the tensors that it handed out, which may outlive it and die without the GIL. */
@@ -134,6 +135,7 @@ typedef struct frame {
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
+    uint64_t fp_mode;              /* the caller's floating point mode */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
@@ -159,7 +161,9 @@ typedef struct bridge {
     frame *idle;
     counters *counters;
     double seconds;
-    size_t peak;
+    size_t peak, asked;         /* of the last call: see sc_ctx */
+    sc_team *team;              /* the process's */
+    struct sc_profile *profile; /* what calls are counted in, or NULL (profile.c) */
 } bridge;
 
 /* spec.c */
@@ -206,5 +210,10 @@ void counters_release(counters *c);
 
 /* execute.c */
 PyObject *execute(frame *f, variant *v);
+
+/* profile.c: methods of the type */
+PyObject *bridge_profile_start(PyObject *self, PyObject *args);
+PyObject *bridge_profile_stop(PyObject *self, PyObject *none);
+void profile_free(struct sc_profile *p);
 
 #endif

@@ -1,5 +1,7 @@
 /* execute.c - runs a matched entry: lets go of the GIL when that pays, turns errors into exceptions, hands out results. */
 #include "bridge.h"
+#include "sc_fp.h"
+#include "sc_profile.h"
 
 #include <time.h>
 
@@ -41,6 +43,8 @@ static void tell(frame *f, PyObject *function, const char *format, ...)
     va_list values;
     if (f->raised)
         return;
+    uint64_t mode = sc_fp_mode();
+    sc_fp_set(f->fp_mode);
     if (released)
         PyEval_RestoreThread(f->saved);
     va_start(values, format);
@@ -53,6 +57,7 @@ static void tell(frame *f, PyObject *function, const char *format, ...)
     Py_XDECREF(done);
     if (released)
         f->saved = PyEval_SaveThread();
+    sc_fp_set(mode);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
@@ -83,22 +88,27 @@ static int run_entry(frame *f, variant *v)
     Py_XDECREF(threads);
     PyErr_Clear();
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
-    cx->bytes_peak = cx->bytes_live;
+    cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;
     cx->warn = on_warn, cx->print = on_print, cx->user = f;
     cx->locs = v->program->locs;
+    cx->team = f->owner->team, cx->unhelped = 0;
+    cx->profile = f->owner->profile;
+    f->fp_mode = sc_fp_mode();
     bool release = v->seconds > WORTH_RELEASING && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
     double start = seconds_now();
     int r = v->entry->call(cx, f->args, f->results);
     double seconds = seconds_now() - start;
+    if (cx->profile)
+        sc_profile_at(cx, -1);
     if (release) {
         PyEval_RestoreThread(f->saved);
         f->saved = NULL;
     }
     v->seconds = f->owner->seconds = seconds;
-    f->owner->peak = cx->bytes_peak;
+    f->owner->peak = cx->bytes_peak, f->owner->asked = cx->asked_peak;
     return r;
 }
 

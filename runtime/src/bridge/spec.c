@@ -171,6 +171,7 @@ variant *variant_new(PyObject *source)
     if (!v)
         return (variant *)PyErr_NoMemory();
     v->source = Py_NewRef(source);
+    v->seconds = 1;
     if (variant_init(v, source) == 0)
         return v;
     variant_free(v);

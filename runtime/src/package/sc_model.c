@@ -59,13 +59,15 @@ sc_model *sc_model_load(const sc_package *package, const char *path, char *error
     }
     m->package = package;
     sc_tell(text, "%s", "");
-    if (!fill(m, path, text)) return m;
+    if (!(m->team = sc_team_new())) sc_tell(text, "out of memory");
+    else if (!fill(m, path, text)) return m;
     sc_model_free(m);
     return NULL;
 }
 
 void sc_model_free(sc_model *m) {
     if (!m) return;
+    sc_team_free(m->team);
     sc_weights_close(&m->weights);
     free(m);
 }
@@ -94,6 +96,7 @@ sc_caller *sc_caller_new(const sc_model *model) {
     }
     c->model = model;
     c->cx->user = c;
+    c->cx->team = model->team;
     c->cx->print = on_print;
     c->cx->warn = on_warn;
     sc_caller_seed(c, 67280421310721); /* torch's own */
@@ -124,6 +127,7 @@ void sc_call_begin(sc_caller *c) {
     e->type[0] = e->message[0] = 0;
     e->loc = -1;
     c->cx->bytes_peak = c->cx->bytes_live;
+    c->cx->unhelped = 0;
 }
 
 static int take_weights(sc_caller *c, sc_value *args) {

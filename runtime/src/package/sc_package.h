@@ -4,6 +4,7 @@
 #define SC_PACKAGE_H
 #include "sc.h"
 #include "sc_str.h"
+#include "sc_team.h"
 #include "scriptc_api.h"
 
 typedef struct sc_weight { /* a tensor that the code was compiled for; contiguous */
@@ -48,10 +49,11 @@ typedef struct sc_weights {
     size_t map_bytes;
 } sc_weights;
 
-typedef struct sc_model { /* immutable once loaded: threads share it */
+typedef struct sc_model { /* immutable once loaded, but for the team: threads share it */
     const sc_package *package;
     const sc_program *program;
     sc_weights weights;
+    sc_team *team; /* for contexts that are set to more than one thread */
 } sc_model;
 
 typedef struct sc_state sc_state;

@@ -1,0 +1,60 @@
+"""Threads: the same calls on one thread and on more. Both take turns; frozen weights; processes are not pinned."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+import scriptc
+from benchmarks.harness import Candidate, medians, microseconds, save
+from benchmarks.models import ELMAN, elman
+from scriptc.tables import table
+
+LSTM = ((1, 64, 128, 100), (1, 256, 512, 100), (32, 256, 512, 100))
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1, help="beside one (default: all cores)")
+    parser.add_argument("--samples", type=int, default=51, metavar="N", help="of each (default: 51)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="save the numbers")
+
+
+def run(options: argparse.Namespace) -> None:
+    results = {}
+    with torch.no_grad():
+        for name, call in _cases():
+            candidates = [_on(call, n) for n in (1, options.threads)]
+            results[name] = list(medians(candidates, samples=options.samples, seconds=0.003).values())
+    rows = [[name, *map(microseconds, times), f"{times[0] / times[-1]:.2f}"] for name, times in results.items()]
+    print(table(["call", "one thread, us", f"{options.threads} threads", "faster"], rows, right=(1, 2, 3)))
+    save(options.json, results)
+
+
+def _cases() -> list[tuple[str, Callable[[], object]]]:
+    cases: list[tuple[str, Callable[[], object]]] = []
+    for size in ELMAN:
+        model, inputs = elman(size)
+        cases.append((f"elman {size}", _bound(model, inputs)))
+    for batch, width, hidden, steps in LSTM:
+        x = torch.randn(steps, batch, width)
+        cases.append((f"nn.LSTM batch {batch}, {width} to {hidden}, {steps} steps", _bound(nn.LSTM(width, hidden), x)))
+    perceptron = nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024))
+    return [*cases, *((f"two layers of 1024, batch {n}", _bound(perceptron, torch.randn(n, 1024))) for n in (1, 256))]
+
+
+def _bound(model: nn.Module, *args: object) -> Callable[[], object]:
+    made = scriptc.compile(model, freeze=True)
+    return lambda: made(*args)
+
+
+def _on(call: Callable[[], object], threads: int) -> Candidate:
+    def run_there() -> object:
+        torch.set_num_threads(threads)
+        return call()
+
+    return Candidate(f"{threads} threads", run_there)

@@ -1,0 +1,44 @@
+/* sc_team.h - work shared between threads: a team of helpers, and sc_parallel, through which all kernels and generated
+ * loops use it.
+ *
+ * A team belongs to a process or to a loaded model, and serves one caller at a time; others meanwhile work alone. Helpers
+ * start when they are first worth it, spin for a moment after each piece of work, then sleep. After fork() the child
+ * starts helpers of its own. */
+#ifndef SC_TEAM_H
+#define SC_TEAM_H
+#include "sc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+#pragma GCC visibility push(hidden)
+
+#define SC_TEAM_MAX 64 /* threads, the caller included */
+
+/* Does begin..end of some work. worker, below SC_TEAM_MAX, is no other thread's at that moment. */
+typedef void sc_work(void *arg, int64_t begin, int64_t end, int worker);
+
+typedef struct sc_team sc_team;
+sc_team *sc_team_new(void);       /* without helpers yet; NULL: out of memory */
+void sc_team_free(sc_team *team); /* ends the helpers; NULL is allowed */
+
+/* Does 0..count, cut at multiples of grain, on at most cx->num_threads threads; returns when all is done. The cuts follow
+ * from the arguments alone, and what the work computes must not depend on them, so that results do not depend on the number of
+ * threads. ns: about how long one thread takes; too little is not shared. The work must not use cx. */
+void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg);
+
+/* For such estimates: what one thread reads and writes in a nanosecond, from its own cache and from memory. */
+#define SC_CACHED_BYTES_PER_NS 64.0
+#define SC_BYTES_PER_NS 16.0
+
+/* How many workers sc_parallel may use at most: for scratch memory by worker. */
+static inline int sc_workers(const sc_ctx *cx) {
+    int n = cx->team ? cx->num_threads : 1;
+    return n < SC_TEAM_MAX ? n : SC_TEAM_MAX;
+}
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,92 @@
+"""Arguments and modules as they were: copies for calls that may write, and what was written put back."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+
+def copied(value: Any) -> Any:
+    """A deep copy that keeps who shares memory with whom, and takes tensors that autograd made.
+
+    Modules are not copied: compiled code is specialised on the very object.
+    """
+    leaves = [leaf for _, leaf in leaves_of("", value)]
+    memo: dict[int, Any] = {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.nn.Module)}
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and not leaf.is_leaf and id(leaf) not in memo:
+            memo[id(leaf)] = copy.deepcopy(leaf.detach(), memo)
+    return copy.deepcopy(value, memo)
+
+
+def leaves_of(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """(path, leaf) of lists, tuples and dicts."""
+    if isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from leaves_of(f"{path}[{index}]", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from leaves_of(f"{path}[{key!r}]", item)
+    else:
+        yield path, value
+
+
+def tensors_of(receiver: torch.nn.Module | None) -> Iterator[tuple[str, torch.Tensor]]:
+    if receiver is not None:
+        yield from receiver.named_parameters()
+        yield from receiver.named_buffers()
+
+
+def state_of(receiver: torch.nn.Module | None) -> dict[str, Any]:
+    """Copies of a module's tensors, and of what its attributes hold, by path."""
+    found: dict[str, Any] = {f"self.{name}": tensor.detach().clone() for name, tensor in tensors_of(receiver)}
+    for path, module in () if receiver is None else receiver.named_modules(prefix="self"):
+        for name, value in vars(module).items():
+            for at, leaf in () if name.startswith("_") else leaves_of(f"{path}.{name}", value):
+                if isinstance(leaf, torch.Tensor):
+                    found[at] = leaf.detach().clone()
+                elif isinstance(leaf, (int, float, str, type(None))):
+                    found[at] = leaf
+    return found
+
+
+@contextmanager
+def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
+    """Puts back what a call writes to the module's tensors and attributes."""
+    saved = [(tensor, tensor.detach().clone()) for _, tensor in tensors_of(receiver)]
+    containers: list[tuple[Any, Any]] = []
+    for module in () if receiver is None else receiver.modules():
+        own = vars(module)
+        containers += [(c, copy.copy(c)) for c in (own, own["_buffers"], own["_parameters"])]
+        for name, value in own.items():
+            if not name.startswith("_") and isinstance(value, (list, dict)):
+                containers.append((value, copy.copy(value)))
+            if not name.startswith("_") and isinstance(value, torch.Tensor):
+                saved.append((value, value.detach().clone()))
+    try:
+        yield
+    finally:
+        for container, content in containers:
+            if isinstance(container, list):
+                container[:] = content
+            else:  # but for what compiling has put beside it
+                ours = {k: v for k, v in container.items() if str(k).startswith("__scriptc")}
+                container.clear()
+                container.update(content | ours)
+        for tensor, value in saved:
+            if not identical(tensor, value):
+                tensor.detach().copy_(value)
+
+
+def identical(a: Any, b: Any) -> bool:
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor):
+        if a.shape != b.shape or a.dtype != b.dtype or a.stride() != b.stride():
+            return False
+        return bool(((a == b) | (a != a) & (b != b)).all())
+    if isinstance(a, (int, float, str)):
+        return type(a) is type(b) and (a == b or a != a)
+    return type(a) is type(b)

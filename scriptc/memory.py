@@ -1,0 +1,261 @@
+"""How much memory a call takes at its peak, as a formula of the sizes of its arguments.
+
+The plan of a call (which buffers are made, reused and given up when) is code, in generated C and kernels. So the formula is
+found by carrying the plan out: in a fresh context, with arguments of other sizes, where the runtime's accounts give the
+peak. Through these points goes a polynomial; a call at sizes between them says whether it holds. Where it does not, the
+peak may be at one place of the program for small sizes and at another for large ones: then it is the larger of two
+polynomials, or one that holds for larger sizes alone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from scriptc.copies import copied, kept
+from scriptc.runtime import bridge
+from scriptc.target import Target
+from scriptc.variations import Place, Variations
+
+if TYPE_CHECKING:
+    from scriptc.dispatch import Dispatcher
+
+SECONDS = 60.0  # that trying sizes may take
+QUADRATIC = 3  # so many sizes at most are taken to their squares, ...
+VARIED = 6  # ... and so many are varied at all
+TOLERANCE = 0.01  # of one polynomial at the sizes that check it, ...
+PIECES_TOLERANCE = 0.08  # ... and of the larger of two
+FAR = (4, 12)  # how much larger sizes are where the second one is found, or the only one
+Powers = tuple[int, ...]
+Terms = dict[Powers, Fraction]  # coefficients by the powers of the symbols
+
+
+class _OtherVariant(Exception):
+    """Another specialisation would be needed: these sizes are none of this one's."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes at the peak of a call: results, temporaries, and weights as the kernels want them. Arguments, and the weights
+    themselves, belong to the caller.
+
+    `predicted` is the formula at the sizes of the call, `measured` what the blocks of that call took. Where the peak does not
+    follow from the sizes alone, there is no formula (`pieces` is empty); else it is the largest of the pieces.
+    """
+
+    name: str
+    symbols: dict[str, str]  # what each symbol of the formula stands for
+    sizes: dict[str, int]  # of the call that was asked about
+    pieces: tuple[Terms, ...]
+    least: dict[str, int]  # the sizes from which on the formula holds
+    predicted: int
+    measured: int
+
+    @property
+    def formula(self) -> str:
+        """Python text over the symbols."""
+        texts = [self._text(terms) for terms in self.pieces]
+        return f"max({', '.join(texts)})" if len(texts) > 1 else "".join(texts)
+
+    def _text(self, terms: Terms) -> str:
+        parts = []
+        for powers, factor in sorted(terms.items(), key=lambda term: (-sum(term[0]), term[0])):
+            names = [s for s, power in zip(self.symbols, powers, strict=True) for _ in range(power)]
+            number = [] if factor == 1 and names else [str(factor) if factor.denominator == 1 else f"{float(factor):g}"]
+            parts.append("*".join([*number, *names]))
+        return " + ".join(parts).replace("+ -", "- ") or "0"
+
+    def at(self, **sizes: int) -> int:
+        """The formula at other sizes; those that are not named are the call's."""
+        unknown = sizes.keys() - self.symbols.keys()
+        if unknown or not self.pieces:
+            raise ValueError(f"the formula has no {', '.join(sorted(unknown))}" if unknown else "there is no formula")
+        return round(_largest(self.pieces, [(self.sizes | sizes)[name] for name in self.symbols]))
+
+    def __str__(self) -> str:
+        head = [
+            f"{self.name}: peak memory of a call, in bytes",
+            f"  {self.formula or 'does not follow from the sizes alone'}",
+        ]
+        if self.least:
+            head[-1] += f"  from {', '.join(f'{name}={value}' for name, value in self.least.items())} on"
+        head += [f"  {name} = {meaning}" for name, meaning in self.symbols.items()]
+        at = ", ".join(f"{name}={self.sizes[name]}" for name in self.symbols)
+        return "\n".join([*head, f"at {at or 'these arguments'}: {self.predicted}; measured {self.measured}"])
+
+
+def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:
+    """Finds the formula from calls with copies of the arguments and with random ones in other sizes.
+
+    What calls write to the module is put back. Exceptions are those of the call.
+    """
+    receiver = dispatcher.target.receiver
+    with torch.no_grad(), kept(receiver if isinstance(receiver, torch.nn.Module) else None):
+        return _Finder(dispatcher, args, kwargs).run()
+
+
+class _Finder:
+    def __init__(self, dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]):
+        from scriptc.dispatch import Dispatcher
+
+        own = Dispatcher(dispatcher.obj, dispatcher.options)
+        example, named = copied((args, kwargs))
+        own.call(*example, **named)
+        self.target: Target = own.target
+        variant = own.variants[-1]
+        self.callable = bridge.Callable(_refuse)
+        self.callable.add_variant(own.spec(variant))
+        self.example = self.target.bind(args, kwargs)
+        self.variations = Variations(variant.translated.entry, self.example, self.works)
+        self.deadline = time.monotonic() + SECONDS
+
+    def run(self) -> Memory:
+        asked = self.peak(copied(self.example))
+        measured = self.callable.peak_bytes
+        groups = [places for places, choices in self.variations.groups(_others) if len(choices) == 2][:VARIED]
+        sizes = [self.size(places[0]) for places in groups]
+        pieces, scale = self.fitted(groups, sizes)
+        symbols = {_symbol(places[0], self.example): _meaning(places, self.example) for places in groups}
+        predicted = round(_largest(pieces, sizes)) if pieces and scale == 1 else asked
+        at = dict(zip(symbols, sizes, strict=True))
+        least = {name: scale * value for name, value in at.items()} if scale > 1 else {}
+        return Memory(self.target.name, symbols, at, pieces, least, predicted, measured)
+
+    def size(self, place: Place) -> int:
+        return next(value for p, value in self.variations.sizes() if p == place)
+
+    def fitted(self, groups: Sequence[list[Place]], sizes: Sequence[int]) -> tuple[tuple[Terms, ...], int]:
+        """One polynomial or two, where they hold, and from how many times the sizes on."""
+        whole = self.through(groups, self.grid(sizes))
+        if whole is not None and self.holds((whole,), groups, sizes, TOLERANCE):
+            return (whole,), 1
+        near = self.through(groups, [[v, v + max(1, v // 4)] for v in sizes])
+        for scale in FAR:
+            large = [scale * v for v in sizes]
+            far = self.through(groups, self.grid(large))
+            if near is None or far is None:
+                break
+            if all(self.holds((near, far), groups, [k * v for v in sizes], PIECES_TOLERANCE) for k in (1, 2)):
+                return (near, far), 1
+            if self.holds((far,), groups, large, TOLERANCE):
+                return (far,), scale
+        return (), 1
+
+    def grid(self, sizes: Sequence[int]) -> list[list[int]]:
+        few = len(sizes) <= QUADRATIC
+        return [[v, *_others(v)] if few else [v, _others(v)[1]] for v in sizes]
+
+    def through(self, groups: Sequence[list[Place]], points: Sequence[Sequence[int]]) -> Terms | None:
+        """The polynomial through the peaks at a grid of sizes."""
+        values = {}
+        for at in itertools.product(*points):
+            peak = self.peak_at(groups, at)
+            if peak is None:
+                return None
+            values[at] = Fraction(peak)
+        return {powers: factor for powers, factor in _through(points, values).items() if factor}
+
+    def holds(
+        self, pieces: Sequence[Terms], groups: Sequence[list[Place]], sizes: Sequence[int], tolerance: float
+    ) -> bool:
+        """At sizes that the polynomials were not made from, between those that they were made from and beyond."""
+        between = [v + max(1, v // 3) if v > 3 else v + 3 for v in sizes]
+        for check in between, [3 * v + 1 for v in sizes], [*sizes[:1], *(3 * v for v in sizes[1:])]:
+            peak = self.peak_at(groups, check)
+            if peak is None or abs(_largest(pieces, check) - peak) > tolerance * peak:
+                return False
+        return True
+
+    def peak_at(self, groups: Sequence[list[Place]], sizes: Sequence[int]) -> int | None:
+        if time.monotonic() > self.deadline:
+            return None
+        chosen = {place: n for places, n in zip(groups, sizes, strict=True) for place in places}
+        try:
+            return self.peak(self.variations.make(chosen))
+        except Exception:  # sizes that the function refuses together
+            return None
+
+    def works(self, arguments: dict[str, Any]) -> bool:
+        if time.monotonic() > self.deadline:
+            return False
+        try:
+            self.peak(arguments)
+        except Exception:  # whatever the function raises for sizes that do not fit
+            return False
+        return True
+
+    def peak(self, arguments: dict[str, Any]) -> int:
+        """Bytes asked for at the peak of a call in a fresh context."""
+        bound = self.target.signature.bind_partial()
+        bound.arguments.update(arguments)
+        self.callable.count_allocations()
+        self.callable.call(*bound.args, **bound.kwargs)
+        return self.callable.asked_bytes
+
+
+def _refuse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    raise _OtherVariant
+
+
+def _others(value: int) -> list[int]:
+    """Two sizes beside the example's, near it: what a kernel does may change at other scales."""
+    return [value + max(1, value // 2), 2 * value + (value == 1)]
+
+
+def _through(points: Sequence[Sequence[int]], values: dict[tuple[int, ...], Fraction]) -> Terms:
+    """The polynomial through values on a grid: in each variable of a degree one less than it has points."""
+    terms: Terms = {}
+    bases = [[_lagrange(axis, i) for i in range(len(axis))] for axis in points]
+    for at in itertools.product(*(range(len(axis)) for axis in points)):
+        value = values[tuple(axis[i] for axis, i in zip(points, at, strict=True))]
+        factors = [basis[i] for basis, i in zip(bases, at, strict=True)]
+        for powers in itertools.product(*(range(len(factor)) for factor in factors)):
+            part = prod((f[p] for f, p in zip(factors, powers, strict=True)), start=value)
+            terms[powers] = terms.get(powers, Fraction(0)) + part
+    return terms
+
+
+def _lagrange(points: Sequence[int], i: int) -> list[Fraction]:
+    """Coefficients of the polynomial that is 1 at points[i] and 0 at the others, from the constant on."""
+    result = [Fraction(1)]
+    for j, x in enumerate(points):
+        if j != i:
+            scale = Fraction(1, points[i] - x)
+            shifted, kept_ = [Fraction(0), *result], [*result, Fraction(0)]
+            result = [(s - x * k) * scale for s, k in zip(shifted, kept_, strict=True)]
+    return result
+
+
+def _largest(pieces: Sequence[Terms], sizes: Sequence[int]) -> Fraction:
+    return max(
+        sum((factor * prod(map(pow, sizes, powers)) for powers, factor in terms.items()), Fraction(0))
+        for terms in pieces
+    )
+
+
+def _symbol(place: Place, example: dict[str, Any]) -> str:
+    path, dim = place
+    name = re.sub(r"\W+", "_", path).strip("_")
+    if dim >= 0:
+        return f"{name}_{dim}"
+    return name if _is_number(path, example) else f"len_{name}"
+
+
+def _meaning(places: Sequence[Place], example: dict[str, Any]) -> str:
+    texts = []
+    for path, dim in places:
+        item = path.replace("[]", "[0]")
+        texts.append(f"{item}.size({dim})" if dim >= 0 else item if _is_number(path, example) else f"len({item})")
+    return " = ".join(texts)
+
+
+def _is_number(path: str, example: dict[str, Any]) -> bool:
+    return isinstance(example.get(path), int)

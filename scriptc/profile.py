@@ -1,0 +1,169 @@
+"""Where the time of a compiled call goes: by line of the user's source, and by kernel, beside the machine's peaks."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from scriptc.backend_c.instrument import Site
+from scriptc.backend_c.peaks import Peaks, measured
+from scriptc.copies import copied, kept
+from scriptc.ir.loc import Loc
+from scriptc.tables import table
+
+if TYPE_CHECKING:
+    from scriptc.dispatch import Dispatcher
+
+SECONDS = 0.3  # how long calls are repeated for
+CALLS = 1000  # at most
+EVENTS = 200_000  # kept for the trace
+_TORCH = Path(torch.__file__).parent
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line, or one kernel that it calls. Averages of a call; flops and bytes as kernels report them."""
+
+    file: str
+    line: int
+    source: str
+    kernel: str  # "" for the line's code outside of kernels
+    visits: float
+    seconds: float
+    flops: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Profile:
+    """`rows` in order of time. str() gives a table of lines and kernels."""
+
+    name: str
+    calls: int
+    seconds: float  # of a call, in instrumented C
+    rows: tuple[Row, ...]
+    peaks: Peaks
+    events: tuple[tuple[int, int, int], ...]  # (row, begin, end) in nanoseconds
+    missed: int  # events for which there was no room
+
+    def __str__(self) -> str:
+        head = (
+            f"{self.name}: {_time(self.seconds)} a call in C, mean of {self.calls}, counting included\n"
+            f"peaks of {self.peaks.threads} thread{'s' * (self.peaks.threads > 1)}: {self.peaks.flops / 1e9:.0f} GFLOP/s, "
+            f"{self.peaks.bytes / 1e9:.1f} GB/s from memory (caches are faster)"
+        )
+        shown = [self._cells(row) for row in self.rows]
+        columns = ("line", "source", "kernel", "visits", "time", "%", "GFLOP/s", "GB/s")
+        return f"{head}\n\n{table(columns, shown, right=(3, 4, 5, 6, 7))}"
+
+    def _cells(self, row: Row) -> list[str]:
+        def rate(amount: float) -> str:
+            return f"{amount / row.seconds / 1e9:.1f}" if amount and row.seconds else ""
+
+        source = row.source if len(row.source) <= 48 else row.source[:45] + "..."
+        share = 100 * row.seconds / self.seconds if self.seconds else 0.0
+        place = f"{os.path.basename(row.file)}:{row.line}"
+        return [
+            place,
+            source,
+            row.kernel,
+            f"{row.visits:g}",
+            _time(row.seconds),
+            f"{share:.1f}",
+            rate(row.flops),
+            rate(row.bytes),
+        ]
+
+    def trace(self) -> dict[str, Any]:
+        """In the Trace Event format, for Perfetto (ui.perfetto.dev) and chrome://tracing."""
+        start = self.events[0][1] if self.events else 0
+        events: list[dict[str, Any]] = [
+            {"ph": "M", "pid": 1, "tid": 1, "name": "process_name", "args": {"name": f"scriptc {self.name}"}},
+            {"ph": "M", "pid": 1, "tid": 1, "name": "thread_name", "args": {"name": "calls"}},
+        ]
+        for index, begin, end in self.events:
+            row = self.rows[index]
+            place = f"{row.file}:{row.line}"
+            events.append(
+                {
+                    "ph": "X", "pid": 1, "tid": 1, "name": row.kernel or row.source, "cat": "kernel" if row.kernel else "line",
+                    "ts": (begin - start) / 1000, "dur": (end - begin) / 1000, "args": {"line": place, "source": row.source},
+                }
+            )  # fmt: skip
+        other = {
+            "peak GFLOP/s": self.peaks.flops / 1e9,
+            "peak GB/s": self.peaks.bytes / 1e9,
+            "events left out": self.missed,
+        }
+        return {"traceEvents": events, "displayTimeUnit": "ns", "otherData": other}
+
+    def save_trace(self, path: str | os.PathLike[str]) -> None:
+        """Writes the trace as JSON."""
+        Path(path).write_text(json.dumps(self.trace()))
+
+
+def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
+    """Calls an instrumented build of the dispatcher's target again and again, on copies of the arguments.
+
+    Gradients are not recorded; what calls write to the module is put back. Exceptions are those of the call.
+    """
+    from scriptc.dispatch import Dispatcher
+
+    instrumented = Dispatcher(dispatcher.obj, replace(dispatcher.options, profile=True))
+    receiver = dispatcher.target.receiver
+    module = receiver if isinstance(receiver, torch.nn.Module) else None
+    with torch.no_grad(), kept(module):
+        _call(instrumented.call, args, kwargs)  # compiles
+        _call(instrumented.call, args, kwargs)
+        sites = instrumented.variants[-1].translated.program.sites
+        instrumented.callable.profile_start(len(sites), EVENTS)
+        seconds, calls, until = 0.0, 0, time.perf_counter() + SECONDS
+        while calls < CALLS and (calls == 0 or time.perf_counter() < until):
+            _call(instrumented.call, args, kwargs)
+            seconds += instrumented.callable.last_call_seconds
+            calls += 1
+    counts, events, missed = instrumented.callable.profile_stop()
+    rows, order = _rows(sites, counts, calls)
+    placed = tuple((order[site], begin, end) for site, begin, end in events)
+    peaks = measured(torch.get_num_threads())
+    return Profile(instrumented.target.name, calls, seconds / calls, rows, peaks, placed, missed)
+
+
+def _call(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    own, named = copied((args, kwargs))
+    call(*own, **named)
+
+
+def _rows(
+    sites: Sequence[Site], counts: Sequence[tuple[int, int, float, float]], calls: int
+) -> tuple[tuple[Row, ...], dict[int, int]]:
+    """Rows by time, and where each site went."""
+    found = []
+    for site, (visits, *amounts) in zip(sites, counts, strict=True):
+        ns, flops, moved = (amount / calls for amount in amounts)
+        loc = _own_line(site.loc)
+        found.append(Row(loc.file, loc.line, loc.text.strip(), site.kernel, visits / calls, ns * 1e-9, flops, moved))
+    order = sorted(range(len(found)), key=lambda i: -found[i].seconds)
+    return tuple(found[i] for i in order if found[i].visits), {site: at for at, site in enumerate(order)}
+
+
+def _own_line(loc: Loc) -> Loc:
+    """Not torch's line, where the code is torch's own, but the one that called it."""
+    at: Loc | None = loc
+    while at is not None and Path(at.file).is_relative_to(_TORCH):
+        at = at.inlined_at
+    return at or loc
+
+
+def _time(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.2f} {unit}"
+    return f"{seconds * 1e9:.0f} ns"

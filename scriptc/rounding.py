@@ -1,0 +1,55 @@
+"""What `weights="bfloat16"` means, in eager: the weights of linears that compiled code keeps in fewer bits, rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import CellType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.entry import Entry
+from scriptc.ir.core import Value
+from scriptc.ir.dtypes import TORCH_NAMES
+
+Rounded = Sequence[tuple[torch.Tensor, torch.dtype]]
+
+
+def rounded_weights(entry: Entry) -> Rounded:
+    """The tensors that the code of an entry keeps rounded, and to which type."""
+    stores = {
+        _param(weight): op.attrs["store"]
+        for op in entry.module.walk()
+        if op.name == "pack_linear.kept" and op.attrs["store"]
+        for weight in op.operands
+    }
+    found = []
+    for live in entry.live:
+        if live.name in stores:
+            container: Any = live.container
+            tensor = container.cell_contents if isinstance(container, CellType) else container[live.key]
+            found.append((tensor, getattr(torch, TORCH_NAMES[stores[live.name]])))
+    return found
+
+
+def _param(weight: Value) -> str:
+    """The name of what a kept weight is, or is a view of."""
+    made = weight.op
+    while made is not None and made.name != "param":
+        made = made.operands[0].op
+    assert made is not None
+    return str(made.attrs["name"])
+
+
+@contextmanager
+def rounded(weights: Rounded) -> Iterator[None]:
+    """The tensors hold rounded values meanwhile."""
+    exact = [tensor.detach().clone() for tensor, _ in weights]
+    try:
+        for tensor, dtype in weights:
+            tensor.detach().copy_(tensor.detach().to(dtype))
+        yield
+    finally:
+        for (tensor, _), value in zip(weights, exact, strict=True):
+            tensor.detach().copy_(value)

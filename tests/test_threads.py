@@ -1,0 +1,189 @@
+"""Threads: results do not depend on their number, several callers share helpers, and the pool is free of races."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from settings import without_asan
+from torch import nn
+
+import scriptc
+from scriptc import runtime
+from scriptc.backend_c.toolchain import find_compiler
+
+SOURCE = Path(__file__).parent / "runtime" / "test_team.c"
+WARNINGS = ("-std=gnu11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1", "-g", "-pthread")
+
+
+@pytest.fixture(autouse=True)
+def _threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("flags", "arguments"),
+    [(["-fsanitize=thread"], []), (["-fsanitize=address,undefined", "-fno-sanitize-recover=all"], ["fork"])],
+    ids=["tsan", "asan-fork"],
+)
+@without_asan
+def test_the_pool_under_sanitizers(flags: list[str], arguments: list[str], tmp_path: Path) -> None:
+    program = tmp_path / "team_test"
+    sources = [SOURCE, runtime.SOURCE_DIR / "sc_team.c"]
+    command = [*find_compiler().command, *WARNINGS, *flags, f"-I{runtime.INCLUDE_DIR}", *sources, "-o", program]
+    built = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    fixed_addresses = ["setarch", "-R"] if shutil.which("setarch") else []  # TSan wants its usual address space
+    done = subprocess.run([*fixed_addresses, str(program), *arguments], capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
+
+
+class Layers(nn.Module):
+    """Contractions of every kind, long loops over elements, and reductions by rows."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide, self.narrow = nn.Linear(300, 700), nn.Linear(700, 70)
+        self.conv = nn.Conv2d(3, 24, 3)
+
+    def forward(self, x: torch.Tensor, image: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        h = torch.tanh(self.wide(x)) * 0.5 + x.sum(1, keepdim=True)
+        y = torch.softmax(self.narrow(h), 1)
+        gram = h.t() @ h / 1000
+        batches = torch.bmm(h.view(5, -1, 700), gram.expand(5, 700, 700))
+        return y, gram, batches.sum(2), self.conv(image), h.amax(0), torch.sigmoid(image).mean((2, 3))
+
+
+torch.manual_seed(0)
+CASES = {  # fmt: skip
+    "layers": (Layers(), (torch.randn(500, 300), torch.randn(4, 3, 40, 50))),
+    "convolutions": (
+        nn.Sequential(
+            nn.Conv2d(3, 20, 3, padding=1),
+            nn.GroupNorm(4, 20),
+            nn.Conv2d(20, 30, 1),
+            nn.ConvTranspose2d(30, 8, 3, stride=2),
+            nn.Conv2d(8, 8, 5, stride=2, groups=2),
+            nn.LogSoftmax(1),
+        ),
+        (torch.randn(5, 3, 60, 50),),
+    ),
+    "norms": (nn.Sequential(nn.LayerNorm(300), nn.Softmax(0), nn.LayerNorm([64, 300])), (torch.randn(40, 64, 300),)),
+    "one row": (nn.Linear(900, 1100), (torch.randn(1, 900),)),
+    "lstm": (nn.LSTM(64, 200), (torch.randn(30, 16, 64),)),
+}
+
+
+def _flat(value: object) -> list[torch.Tensor]:
+    return [value] if isinstance(value, torch.Tensor) else [t for item in value for t in _flat(item)]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("freeze", [False, True])
+@torch.no_grad()
+def test_bits_do_not_depend_on_the_number_of_threads(name: str, freeze: bool) -> None:
+    model, args = CASES[name]
+    made = scriptc.compile(model, freeze=freeze)
+    torch.set_num_threads(1)
+    alone = _flat(made(*args))
+    for threads in (2, 3, 5):
+        torch.set_num_threads(threads)
+        for _ in range(20):
+            for mine, other in zip(alone, _flat(made(*args)), strict=True):
+                assert torch.equal(mine, other)
+    for mine, eager in zip(alone, _flat(model(*args)), strict=True):
+        torch.testing.assert_close(mine, eager, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
+def test_calls_from_several_python_threads() -> None:
+    model, args = CASES["layers"]
+    made = scriptc.compile(model)
+    torch.set_num_threads(3)
+    expected = _flat(made(*args))
+    wrong: list[str] = []
+
+    @torch.no_grad()
+    def work() -> None:
+        for _ in range(30):
+            if not all(map(torch.equal, _flat(made(*args)), expected)):
+                wrong.append("differs")
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def long_loop(x: torch.Tensor, n: int) -> torch.Tensor:
+    for _ in range(n):
+        x = torch.tanh(x)
+    return x
+
+
+@torch.no_grad()
+def test_python_runs_meanwhile() -> None:
+    """The first call of a specialisation, and later ones that are long, let go of the GIL."""
+    made = scriptc.compile(long_loop)
+    made(torch.ones(4), 1)
+    made(torch.ones(64), 100_000)
+    for _ in range(2):
+        ticks = 0
+        done = threading.Event()
+
+        def call(done: threading.Event = done) -> None:
+            made(torch.ones(64), 1_000_000)
+            done.set()
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        while not done.is_set():
+            time.sleep(0.001)
+            ticks += 1
+        thread.join()
+        assert ticks > 5
+
+
+_FORKS = """
+import os, torch, scriptc
+from torch import nn
+torch.manual_seed(0)
+torch.set_num_threads(3)
+model, x = nn.Linear(600, 800), torch.randn(300, 600)
+with torch.no_grad():
+    made = scriptc.compile(model)
+    expected = made(x)
+    child = os.fork()
+    same = all(torch.equal(made(x), expected) for _ in range(50))
+    if child == 0:
+        os._exit(0 if same else 1)
+    assert same and os.waitpid(child, 0)[1] == 0
+print("ok")
+"""
+
+
+@without_asan
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_has_helpers_of_its_own() -> None:
+    done = subprocess.run([sys.executable, "-c", _FORKS], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "ok\n", done.stderr
+
+
+@torch.no_grad()
+def test_packages_use_as_many_threads_as_they_are_told(tmp_path: Path) -> None:
+    model, x = nn.Sequential(nn.Linear(400, 900), nn.Tanh(), nn.Linear(900, 300)), torch.randn(300, 400)
+    folder = scriptc.build(model, x, out=tmp_path / "net", march="native")
+    alone, shared = scriptc.load(folder), scriptc.load(folder, threads=3)
+    for _ in range(20):
+        assert (alone(x.numpy()) == shared(x.numpy())).all()
