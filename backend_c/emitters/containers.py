@@ -110,7 +110,7 @@ def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def list_tensor(low: Lowerer, op: Op) -> Sequence[Shape]:
-    member = list_member(_elem(low, op, op.operands[0]))
+    member = list_member(_elem(op.operands[0]))
     return low.call(op, "sc_list_tensor", Args("cx", *low.operands(op), f"'{member}'"), op.result.type)
 
 
