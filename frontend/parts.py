@@ -111,6 +111,9 @@ class Parts:
     def change_outside(self, obj: Any) -> None:
         raise NotImplementedError
 
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
@@ -255,7 +258,4 @@ class Parts:
         raise NotImplementedError
 
     def character(self, text: Value, index: Value) -> AV:
-        raise NotImplementedError
-
-    def is_plain_attribute(self, owner: AV, name: str) -> bool:
         raise NotImplementedError

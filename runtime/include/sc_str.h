@@ -9,6 +9,10 @@
 
 #define SC_STRING static inline __attribute__((unused))
 
+/* FNV-1a over code points: a constant's hash is computed by the compiler (backend_c/literals.py). */
+#define SC_STR_HASH_BASIS UINT64_C(0xcbf29ce484222325)
+#define SC_STR_HASH_PRIME UINT64_C(0x100000001b3)
+
 /* A constant: data is an array of `len` elements of `width` bytes, hash what sc_str_hash gives. */
 #define SC_STR_CONSTANT(width, len, hash, data) {{NULL, NULL, SC_IMMORTAL, SC_STR}, width, len, hash, NULL, (void *)(data)}
 
