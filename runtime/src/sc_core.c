@@ -271,7 +271,64 @@ void sc_ctx_unwind(sc_ctx *cx) {
     cx->n_set = 0;
 }
 
-#include "sc_core_state.inc"
+int64_t sc_ctx_count_live(const sc_ctx *cx) {
+    int64_t n = 0;
+    for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) n++;
+    return n;
+}
+
+/* ---- errors ---- */
+
+int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    snprintf(cx->error.type, sizeof cx->error.type, "%s", type);
+    vsnprintf(cx->error.message, sizeof cx->error.message, format, args);
+    va_end(args);
+    cx->error.loc = -1;
+    return -1;
+}
+
+int sc_fail_at(sc_ctx *cx, int loc) {
+    if (cx->error.loc < 0) cx->error.loc = loc;
+    return -1;
+}
+
+size_t sc_stack_room(void) {
+    struct rlimit limit;
+    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
+    return whole / 4 * 3; /* callers have taken some */
+}
+
+sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
+    cx->depth = depth;
+    sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
+    if (!e) {
+        sc_raise(cx, "MemoryError", "%s", "");
+        return NULL;
+    }
+    link_live(cx, &e->obj, SC_EXC);
+    e->error = cx->error;
+    cx->error.type[0] = cx->error.message[0] = 0;
+    cx->error.loc = -1;
+    return e;
+}
+
+int sc_reraise(sc_ctx *cx, const sc_exc *e) {
+    cx->error = e->error;
+    return -1;
+}
+
+bool sc_exc_is(const sc_exc *e, const char *types) {
+    for (; *types; types += strlen(types) + 1)
+        if (!strcmp(e->error.type, types)) return true;
+    return false;
+}
+
+void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
+    if (cx->warn) cx->warn(cx->user, category, message, loc >= 0 && cx->locs ? &cx->locs[loc] : NULL);
+}
 
 /* ---- counts ---- */
 

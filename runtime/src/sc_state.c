@@ -1,6 +1,5 @@
-/* sc_core_state.inc - the part of sc_core.c that holds what a call leaves behind: state, objects that are kept, errors. */
-
-/* ---- state ---- */
+/* sc_state.c - what outlives a call: values that the caller stores for the program, and prepared weights. */
+#include "../include/sc.h"
 
 static sc_target *target_at(sc_ctx *cx, int target) {
     if (target >= cx->n_targets) {
@@ -47,7 +46,8 @@ sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
 }
 
 static void move_to_kept(sc_ctx *cx, sc_obj *o) {
-    unlink_live(o);
+    o->prev->next = o->next;
+    o->next->prev = o->prev;
     o->next = &cx->kept;
     o->prev = cx->kept.prev;
     cx->kept.prev->next = o;
@@ -56,8 +56,8 @@ static void move_to_kept(sc_ctx *cx, sc_obj *o) {
 
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
     size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
-    struct sc_kept *index = system_realloc(cx, cx->kept_index, old, old + row);
-    if (!index) return sc_raise(cx, "MemoryError", "%s", "");
+    struct sc_kept *index = sc_memory(cx, cx->kept_index, old, old + row);
+    if (!index) return -1;
     index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
     cx->kept_index = index;
     cx->n_kept++;
@@ -65,63 +65,4 @@ int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
     move_to_kept(cx, &storage->obj);
     object->refs++;
     return 0;
-}
-
-int64_t sc_ctx_count_live(const sc_ctx *cx) {
-    int64_t n = 0;
-    for (const sc_obj *o = cx->live.next; o != &cx->live; o = o->next) n++;
-    return n;
-}
-
-/* ---- errors ---- */
-
-int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    snprintf(cx->error.type, sizeof cx->error.type, "%s", type);
-    vsnprintf(cx->error.message, sizeof cx->error.message, format, args);
-    va_end(args);
-    cx->error.loc = -1;
-    return -1;
-}
-
-int sc_fail_at(sc_ctx *cx, int loc) {
-    if (cx->error.loc < 0) cx->error.loc = loc;
-    return -1;
-}
-
-size_t sc_stack_room(void) {
-    struct rlimit limit;
-    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
-    return whole / 4 * 3; /* callers have taken some */
-}
-
-sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
-    cx->depth = depth;
-    sc_exc *e = system_realloc(cx, NULL, 0, sizeof *e);
-    if (!e) {
-        sc_raise(cx, "MemoryError", "%s", "");
-        return NULL;
-    }
-    link_live(cx, &e->obj, SC_EXC);
-    e->error = cx->error;
-    cx->error.type[0] = cx->error.message[0] = 0;
-    cx->error.loc = -1;
-    return e;
-}
-
-int sc_reraise(sc_ctx *cx, const sc_exc *e) {
-    cx->error = e->error;
-    return -1;
-}
-
-bool sc_exc_is(const sc_exc *e, const char *types) {
-    for (; *types; types += strlen(types) + 1)
-        if (!strcmp(e->error.type, types)) return true;
-    return false;
-}
-
-void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
-    if (cx->warn) cx->warn(cx->user, category, message, loc >= 0 && cx->locs ? &cx->locs[loc] : NULL);
 }
