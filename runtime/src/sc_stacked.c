@@ -4,13 +4,13 @@
 #include "sc_internal.h"
 
 /* The object is a list of the result and of the list that stands in for it; behind its end stands how many were put. */
-enum { RESULT, ITEMS, HELD, COUNT = HELD, SLOTS };
+enum { RESULT, ITEMS, STACKED_HELD, COUNT = STACKED_HELD, STACKED_SLOTS };
 
 SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx) {
-    sc_list *s = sc_list_new(cx, true, SLOTS);
+    sc_list *s = sc_list_new(cx, true, STACKED_SLOTS);
     if (!s) return NULL;
     s->items[RESULT].t = NULL, s->items[ITEMS].l = NULL, s->items[COUNT].i = 0;
-    s->len = HELD;
+    s->len = STACKED_HELD;
     return s;
 }
 
