@@ -64,8 +64,20 @@ class Layers(nn.Module):
 
 
 torch.manual_seed(0)
-CASES = {
+CASES = {  # fmt: skip
     "layers": (Layers(), (torch.randn(500, 300), torch.randn(4, 3, 40, 50))),
+    "convolutions": (
+        nn.Sequential(
+            nn.Conv2d(3, 20, 3, padding=1),
+            nn.GroupNorm(4, 20),
+            nn.Conv2d(20, 30, 1),
+            nn.ConvTranspose2d(30, 8, 3, stride=2),
+            nn.Conv2d(8, 8, 5, stride=2, groups=2),
+            nn.LogSoftmax(1),
+        ),
+        (torch.randn(5, 3, 60, 50),),
+    ),
+    "norms": (nn.Sequential(nn.LayerNorm(300), nn.Softmax(0), nn.LayerNorm([64, 300])), (torch.randn(40, 64, 300),)),
     "one row": (nn.Linear(900, 1100), (torch.randn(1, 900),)),
     "lstm": (nn.LSTM(64, 200), (torch.randn(30, 16, 64),)),
 }

@@ -190,7 +190,8 @@ class _Lowering:
 
     def new(self, result: Value) -> Value:
         """The tensor for a result, which may take over an operand that is read only at the places that are written."""
-        sizes, operands = [], []
+        sizes: list[str] = []
+        operands: list[Value] = []
         for d in range(tensor(result).rank):
             size = self.size(d)
             sizes.append(str(size) if isinstance(size, int) else f"{{{len(operands)}}}")
@@ -206,6 +207,9 @@ class _Lowering:
         ).result  # fmt: skip
 
     def is_same_place(self, operand: Operand, result: Value) -> bool:
+        made = operand.value.op
+        if made is not None and made.name == "linear_rows":  # part of a window, which others have
+            return False
         whole = operand.at.root is operand.value and not operand.straight
         return whole and not any(operand.spread) and tensor(operand.value).dtype == tensor(result).dtype
 

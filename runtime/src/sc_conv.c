@@ -155,7 +155,8 @@ static int conv_check_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w,
 
 /* ---- plans ---- */
 
-enum { CONV_WIDTH_BYTES = GEMM_NV * SC_VL }; /* of the pixels that are worked on at once */
+enum { CONV_WIDTH_BYTES = GEMM_NV * SC_VL, /* of the pixels that are worked on at once */
+       CONV_SHARED_VIEWS = 16 };          /* up to so many views of a plan are copied for each worker */
 
 /* How a convolution is cut into chunks and products. */
 typedef struct conv_plan {
@@ -164,6 +165,8 @@ typedef struct conv_plan {
     int64_t n_views, rows, halo, batch, groups, chunk_images; /* rows: of results, in a chunk; halo: what their planes have more */
     int dtype;
     void *memory, *scratch;
+    char *more;    /* planes and scratch of the second worker, and so on, `apart` bytes each */
+    int64_t apart, result_rows;
 } conv_plan;
 
 static int64_t conv_common_divisor(int64_t a, int64_t b) {
@@ -183,6 +186,7 @@ static void conv_cut(conv_plan *plan, int64_t result_rows) {
     conv_planes *p = &plan->planes;
     int64_t item = (int64_t)sc_dtype_size(plan->dtype), row = p->channels * p->phases[0] * p->phases[1] * p->width * item;
     int64_t most = CONV_PLANES / (row > 0 ? row : 1) - plan->halo, least = 4 * plan->halo + 4;
+    plan->result_rows = result_rows;
     plan->rows = most > least ? most : least;
     if (plan->rows >= result_rows) plan->rows = result_rows;
     else plan->rows = conv_divide_up(result_rows, conv_divide_up(result_rows, plan->rows)); /* chunks of about the same size */
@@ -195,15 +199,24 @@ static void conv_cut(conv_plan *plan, int64_t result_rows) {
     p->plane = (conv_divide_up(end, line) | 1) * line;
 }
 
-/* Memory for planes, a panel, results of a panel, offsets and rearranged weights. */
+/* Chunks of images, and of rows of each. */
+static int64_t conv_count_chunks(const conv_plan *plan) {
+    return conv_divide_up(plan->batch, plan->chunk_images) * conv_divide_up(plan->result_rows, plan->rows);
+}
+
+/* Memory for planes, a panel, results of a panel, offsets and rearranged weights; the first three for each worker. */
 static int conv_allocate(sc_ctx *cx, conv_plan *plan, int64_t filters, int64_t offsets, int64_t weights, sc_tensor **memory) {
     const conv_planes *p = &plan->planes;
     int64_t item = (int64_t)sc_dtype_size(plan->dtype), planes = p->channels * p->phases[0] * p->phases[1] * p->plane * item;
     int64_t scratch = (CONV_KC + filters) * CONV_WIDTH_BYTES, lists = conv_divide_up(offsets * 8, SC_ALIGN) * SC_ALIGN;
-    int64_t bytes = planes + scratch + lists + weights * item;
+    int64_t shared = conv_divide_up(lists + weights * item, SC_ALIGN) * SC_ALIGN, workers = sc_workers(cx), chunks = conv_count_chunks(plan);
+    if (workers > chunks) workers = chunks;
+    plan->apart = conv_divide_up(planes + scratch, SC_ALIGN) * SC_ALIGN;
+    int64_t bytes = planes + scratch + shared + SC_ALIGN + (workers - 1) * plan->apart;
     if (!(*memory = sc_empty(cx, SC_U8, 1, &bytes))) return -1;
     plan->memory = (*memory)->data;
     plan->scratch = (char *)plan->memory + planes;
+    plan->more = (char *)plan->memory + conv_divide_up(planes + scratch + shared, SC_ALIGN) * SC_ALIGN;
     return 0;
 }
 
@@ -227,13 +240,34 @@ static void conv_chunk(conv_plan *plan, const void *x, const void *bias, void *o
         }
 }
 
-static void conv_chunks(conv_plan *plan, int64_t result_rows, const sc_tensor *x, const sc_tensor *bias, sc_tensor *out) {
-    conv_planes *p = &plan->planes;
-    for (p->first_image = 0; p->first_image < plan->batch; p->first_image += plan->chunk_images) {
-        p->images = plan->batch - p->first_image < plan->chunk_images ? plan->batch - p->first_image : plan->chunk_images;
-        for (p->first_row = 0; p->first_row < result_rows; p->first_row += plan->rows)
-            conv_chunk(plan, x->data, bias ? bias->data : NULL, out->data);
+typedef struct conv_job { const conv_plan *plan; const void *x, *bias; void *out; } conv_job;
+
+/* Chunks begin..end - 1, in the worker's own planes. */
+static void conv_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const conv_job *job = arg;
+    conv_plan plan = *job->plan;
+    conv_view views[CONV_SHARED_VIEWS];
+    int64_t of_image = conv_divide_up(plan.result_rows, plan.rows);
+    if (plan.n_views <= CONV_SHARED_VIEWS) plan.views = memcpy(views, plan.views, (size_t)plan.n_views * sizeof *views);
+    if (worker) {
+        int64_t scratch = (char *)plan.scratch - (char *)plan.memory;
+        plan.memory = plan.more + (worker - 1) * plan.apart;
+        plan.scratch = (char *)plan.memory + scratch;
     }
+    for (int64_t i = begin; i < end; i++) {
+        conv_planes *p = &plan.planes;
+        p->first_image = i / of_image * plan.chunk_images, p->first_row = i % of_image * plan.rows;
+        p->images = plan.batch - p->first_image < plan.chunk_images ? plan.batch - p->first_image : plan.chunk_images;
+        conv_chunk(&plan, job->x, job->bias, job->out);
+    }
+}
+
+static void conv_chunks(sc_ctx *cx, conv_plan *plan, const sc_tensor *x, const sc_tensor *bias, sc_tensor *out) {
+    int64_t terms = 0, chunks = conv_count_chunks(plan);
+    for (int64_t i = 0; i < plan->n_views; i++) terms += plan->views[i].terms;
+    double ns = gemm_ns(out->numel, terms / plan->n_views, 1, sc_dtype_size(plan->dtype));
+    conv_job job = {plan, x->data, bias ? bias->data : NULL, out->data};
+    sc_parallel(cx, chunks, plan->n_views <= CONV_SHARED_VIEWS ? 1 : chunks, ns, conv_part, &job);
 }
 
 static conv_plan conv_new_plan(const conv_shape *s, int dtype, int64_t batch, int64_t groups) {
@@ -250,7 +284,7 @@ static int conv_pointwise(sc_ctx *cx, const conv_shape *s, int dtype, int64_t gr
     conv_planes *p = &plan.planes;
     p->phases[0] = p->phases[1] = 0;
     p->rows = 1, p->width = p->plane = pixels;
-    plan.rows = plan.chunk_images = 1;
+    plan.rows = plan.chunk_images = plan.result_rows = 1;
     conv_view view = {.terms = s->channels, .filters = s->filters, .size = {1, pixels}, .step = {1, 1}, .filters_apart = pixels,
                       .images_apart = groups * s->filters, .out_width = pixels, .weight = w->data};
     sc_tensor *memory;
@@ -258,7 +292,7 @@ static int conv_pointwise(sc_ctx *cx, const conv_shape *s, int dtype, int64_t gr
     plan.views = &view;
     view.offset = (int64_t *)(void *)((char *)plan.scratch + (CONV_KC + s->filters) * CONV_WIDTH_BYTES);
     for (int64_t c = 0; c < s->channels; c++) view.offset[c] = c * pixels;
-    conv_chunks(&plan, 1, x, bias, out);
+    conv_chunks(cx, &plan, x, bias, out);
     sc_release(cx, memory);
     return 0;
 }
@@ -289,7 +323,7 @@ static int conv_forward(sc_ctx *cx, const conv_shape *s, int dtype, int64_t grou
             for (int64_t z = 0; z < s->kernel[1]; z++)
                 *to++ = ((c * p->phases[0] + y % period[0]) * p->phases[1] + z % period[1]) * p->plane +
                         y * s->dilation[0] / s->stride[0] * p->width + z * s->dilation[1] / s->stride[1];
-    conv_chunks(&plan, s->out[0], x, bias, out);
+    conv_chunks(cx, &plan, x, bias, out);
     sc_release(cx, memory);
     return 0;
 }
@@ -352,7 +386,7 @@ static int conv_transposed(sc_ctx *cx, const conv_shape *s, int dtype, int64_t g
             else conv_transposed_weight_f64(s, from, tap, taps, (double *)(void *)weight);
         }
     }
-    conv_chunks(&plan, most[0], x, bias, out);
+    conv_chunks(cx, &plan, x, bias, out);
     sc_release(cx, memory);
     sc_release(cx, views);
     return 0;

@@ -3,10 +3,17 @@
 #include <math.h>
 
 #include "../include/sc_math.h"
+#include "../include/sc_team.h"
 #include "../include/sc_vector.h"
 #include "sc_image.h"
 
-enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128 };
+enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128,
+       NORM_GRAIN = 4096 /* elements of whole rows that one thread takes at a time, at least */ };
+
+/* Shares `rows` rows of n elements; ns: what an element takes, about. */
+static void norm_share(sc_ctx *cx, int64_t rows, int64_t n, double ns, sc_work *work, void *arg) {
+    sc_parallel(cx, rows, n < NORM_GRAIN ? NORM_GRAIN / n : 1, ns * (double)rows * (double)n, work, arg);
+}
 
 #define T float
 #define N(name) norm_##name##_f32
@@ -43,6 +50,14 @@ static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor
         }
 }
 
+typedef struct softmax_job { softmax_shape shape; const sc_tensor *x; sc_tensor *out; } softmax_job;
+
+static void softmax_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const softmax_job *job = arg;
+    (void)worker;
+    softmax_slices(&job->shape, job->x, job->out, begin, end);
+}
+
 static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype, bool log) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
@@ -57,7 +72,8 @@ static sc_tensor *softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype
     if (wide && wide->numel) {
         softmax_shape s = {x->rank ? x->size[d] : 1, 1, log};
         for (int k = d + 1; k < x->rank; k++) s.inner *= x->size[k];
-        softmax_slices(&s, in, wide, 0, x->numel / (s.n * s.inner));
+        softmax_job job = {s, in, wide};
+        norm_share(cx, x->numel / (s.n * s.inner), s.n * s.inner, 0.5, softmax_part, &job);
     }
     if (wide) out = sc_to_dtype(cx, wide, dtype);
     sc_release(cx, first);
@@ -101,6 +117,14 @@ static void normalise_rows(const norm_rows *r, sc_tensor *out, int64_t first, in
     }
 }
 
+typedef struct norm_job { const norm_rows *rows; sc_tensor *out; } norm_job;
+
+static void norm_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const norm_job *job = arg;
+    (void)worker;
+    normalise_rows(job->rows, job->out, begin, end);
+}
+
 /* Parameters are of x's dtype, or float where that is a half type. */
 static int check_parameter(sc_ctx *cx, const sc_tensor *x, const sc_tensor *t) {
     if (!t || t->dtype == x->dtype || ((x->dtype == SC_F16 || x->dtype == SC_BF16) && t->dtype == SC_F32)) return 0;
@@ -117,7 +141,8 @@ static sc_tensor *normalise(sc_ctx *cx, norm_rows *r, const sc_tensor *x, const 
     sc_tensor *wide = ready ? sc_empty(cx, dtype, x->rank, x->size) : NULL;
     if (wide) {
         r->x = in, r->weight = w, r->bias = b;
-        if (wide->numel) normalise_rows(r, wide, 0, wide->numel / r->n);
+        norm_job job = {r, wide};
+        if (wide->numel) norm_share(cx, wide->numel / r->n, r->n, 0.25, norm_part, &job);
         out = sc_to_dtype(cx, wide, x->dtype);
     }
     sc_release(cx, in);

@@ -6,9 +6,11 @@
  * of those, and so on: the error of a sum grows with the logarithm of its length, not with the length. */
 #include <math.h>
 
+#include "../include/sc_team.h"
 #include "sc_internal.h"
 
-enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4 };
+enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4,
+       REDUCE_GRAIN = 4096 /* elements that one thread takes at a time, at least */ };
 
 typedef struct reduction { /* strides in elements of x and of the result */
     int kept, folded;
@@ -252,6 +254,31 @@ static void reduce_elements(const reduce_kernel *k, const reduction *r, const ch
     } while (walk_next(&kept));
 }
 
+typedef struct reduce_job { const reduce_kernel *kernel; const reduction *r; const char *x; char *out; } reduce_job;
+
+/* Places begin..end - 1 of the last kept dimension. */
+static void reduce_part(void *arg, int64_t begin, int64_t end, int worker) {
+    const reduce_job *job = arg;
+    reduction r = *job->r;
+    int d = r.kept - 1;
+    (void)worker;
+    r.kept_size[d] = end - begin;
+    reduce_elements(job->kernel, &r, job->x + begin * r.kept_x[d] * job->kernel->bytes,
+                    job->out + begin * r.kept_out[d] * job->kernel->bytes);
+}
+
+/* Results are shared between threads, the sum of one result is not: it would come out in another order. */
+static void reduce_shared(sc_ctx *cx, const reduce_kernel *k, const reduction *r, const sc_tensor *x, sc_tensor *out) {
+    if (r->kept == 0) {
+        reduce_elements(k, r, x->data, out->data);
+        return;
+    }
+    reduce_job job = {k, r, x->data, out->data};
+    int64_t last = r->kept_size[r->kept - 1], each = x->numel / last, grain = each && each < REDUCE_GRAIN ? REDUCE_GRAIN / each : 1;
+    if (r->kept == 1 && is_by_columns(r)) grain = (grain + REDUCE_LANES - 1) / REDUCE_LANES * REDUCE_LANES;
+    sc_parallel(cx, last, grain, (double)(x->numel * k->bytes) / SC_BYTES_PER_NS, reduce_part, &job);
+}
+
 /* ---- set-up ---- */
 
 /* Appends a dimension, keeping strides sorted, and leaves out the trivial ones. */
@@ -353,7 +380,23 @@ static void divide_elements(const sc_tensor *t, double by) {
         for (int64_t i = 0; i < t->numel; i++) ((double *)t->data)[i] /= by;
 }
 
+/* Rows of a contiguous tensor, in the dtype that it has and is computed in: nothing to plan. */
+static sc_tensor *reduce_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepdim) {
+    int last = x->rank - 1;
+    sc_tensor *out = new_reduced(cx, x, UINT32_C(1) << last, keepdim, x->dtype);
+    if (!out) return NULL;
+    int64_t n = x->size[last];
+    reduction r = {.kept = 1, .kept_size = {out->numel}, .kept_x = {n}, .kept_out = {1},
+                   .folded = 1, .folded_size = {n}, .folded_x = {1}};
+    reduce_elements(kernel_for(op, x->dtype), &r, x->data, out->data);
+    if (op == SC_MEAN) divide_elements(out, (double)n);
+    return out;
+}
+
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype) {
+    bool floats = x->dtype == dtype && (dtype == SC_F32 || dtype == SC_F64);
+    if (floats && n == 1 && op <= SC_AMIN && x->numel && x->rank && dims[0] == x->rank - 1 && sc_is_contiguous(x))
+        return reduce_rows(cx, x, op, keepdim);
     int64_t mask = dim_mask(cx, x, dims, n);
     if (mask < 0) return NULL;
     if ((op == SC_AMAX || op == SC_AMIN) && x->numel == 0 && check_extreme(cx, x, op, dims, n)) return NULL;
@@ -370,7 +413,7 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
     if (wide) {
         reduction r;
         plan_reduction(&r, in, (uint32_t)mask);
-        if (wide->numel) reduce_elements(kernel_for(op, then), &r, in->data, wide->data);
+        if (wide->numel) reduce_shared(cx, kernel_for(op, then), &r, in, wide);
         if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
         out = sc_to_dtype(cx, wide, dtype);
     }

@@ -4,12 +4,12 @@
 #include "sc_internal.h"
 
 /* The object is a list of the result and of the list that stands in for it; behind its end stands how many were put. */
-enum { RESULT, ITEMS, STACKED_HELD, COUNT = STACKED_HELD, STACKED_SLOTS };
+enum { STACKED_RESULT, STACKED_ITEMS, STACKED_HELD, STACKED_COUNT = STACKED_HELD, STACKED_SLOTS };
 
 SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx) {
     sc_list *s = sc_list_new(cx, true, STACKED_SLOTS);
     if (!s) return NULL;
-    s->items[RESULT].t = NULL, s->items[ITEMS].l = NULL, s->items[COUNT].i = 0;
+    s->items[STACKED_RESULT].t = NULL, s->items[STACKED_ITEMS].l = NULL, s->items[STACKED_COUNT].i = 0;
     s->len = STACKED_HELD;
     return s;
 }
@@ -47,43 +47,43 @@ static void put_part(const sc_tensor *x, const sc_tensor *out, int64_t at, int64
 
 /* Makes the list of what was put so far. */
 static int fall_back(sc_ctx *cx, sc_list *s, int64_t total, int64_t dim, bool stack) {
-    sc_tensor *out = s->items[RESULT].t;
-    sc_list *items = s->items[ITEMS].l = sc_list_new(cx, true, 0);
+    sc_tensor *out = s->items[STACKED_RESULT].t;
+    sc_list *items = s->items[STACKED_ITEMS].l = sc_list_new(cx, true, 0);
     if (!items) return -1;
     int64_t each = out && !stack ? out->size[dim] / total : 0;
-    for (int64_t i = 0; out && i < s->items[COUNT].i; i++) {
+    for (int64_t i = 0; out && i < s->items[STACKED_COUNT].i; i++) {
         sc_tensor *part = stack ? sc_select(cx, out, dim, i) : sc_narrow(cx, out, dim, i * each, each);
         if (!part || sc_list_append(cx, items, (sc_value){.t = part}) < 0) return -1;
         sc_release(cx, part);
     }
     sc_release(cx, out);
-    s->items[RESULT].t = NULL;
+    s->items[STACKED_RESULT].t = NULL;
     return 0;
 }
 
 SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack) {
-    sc_tensor *out = s->items[RESULT].t;
-    int64_t at = s->items[COUNT].i++;
-    if (!s->items[ITEMS].l && (out ? is_alike(x, out, total, dim, stack) : joins_plainly(x, dim, stack))) {
+    sc_tensor *out = s->items[STACKED_RESULT].t;
+    int64_t at = s->items[STACKED_COUNT].i++;
+    if (!s->items[STACKED_ITEMS].l && (out ? is_alike(x, out, total, dim, stack) : joins_plainly(x, dim, stack))) {
         if (!out) {
             int64_t size[SC_MAX_RANK + 1];
             int rank = joined_sizes(x, total, dim, stack, size);
-            if (!(out = s->items[RESULT].t = sc_empty(cx, x->dtype, rank, size))) return -1;
+            if (!(out = s->items[STACKED_RESULT].t = sc_empty(cx, x->dtype, rank, size))) return -1;
         }
         put_part(x, out, at, total, dim);
         return 0;
     }
-    s->items[COUNT].i = at;
-    if (!s->items[ITEMS].l && fall_back(cx, s, total, dim, stack) < 0) return -1;
-    return sc_list_append(cx, s->items[ITEMS].l, (sc_value){.t = x});
+    s->items[STACKED_COUNT].i = at;
+    if (!s->items[STACKED_ITEMS].l && fall_back(cx, s, total, dim, stack) < 0) return -1;
+    return sc_list_append(cx, s->items[STACKED_ITEMS].l, (sc_value){.t = x});
 }
 
 SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype) {
-    sc_tensor *out = s->items[RESULT].t;
+    sc_tensor *out = s->items[STACKED_RESULT].t;
     if (out) {
         sc_retain(out);
         return out;
     }
-    if (!s->items[ITEMS].l && fall_back(cx, s, 0, dim, stack) < 0) return NULL;
-    return stack ? sc_stack(cx, s->items[ITEMS].l, dim, dtype) : sc_cat(cx, s->items[ITEMS].l, dim, dtype);
+    if (!s->items[STACKED_ITEMS].l && fall_back(cx, s, 0, dim, stack) < 0) return NULL;
+    return stack ? sc_stack(cx, s->items[STACKED_ITEMS].l, dim, dtype) : sc_cat(cx, s->items[STACKED_ITEMS].l, dim, dtype);
 }
