@@ -13,10 +13,12 @@ from scriptc.ir.types import (
     PACKED,
     ROWS,
     STR,
+    DictType,
     ElemType,
     ListType,
     OptionalType,
     PtrType,
+    SetType,
     TensorType,
     Type,
 )
@@ -36,6 +38,8 @@ def c_type(t: Type) -> str:
         return "sc_tensor *"
     if isinstance(t, ListType):
         return "sc_list *"
+    if isinstance(t, (DictType, SetType)):
+        return "sc_dict *"
     if isinstance(t, ElemType):
         return C_TYPES[t.dtype]
     if isinstance(t, PtrType):
@@ -58,6 +62,8 @@ def list_member(t: Type) -> str:
         return "t"
     if isinstance(t, ListType):
         return "l"
+    if isinstance(t, (DictType, SetType)):
+        return "d"
     if t not in _MEMBERS:
         raise InternalError(f"lists of {t} have no C form yet")
     return _MEMBERS[t]

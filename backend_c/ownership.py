@@ -30,7 +30,7 @@ from scriptc.ir.types import is_counted
 
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
 _QUIET = frozenset({"c.expr", "c.read", "c.load", "const"})  # ops that change nothing and keep nothing
-_QUIET_CALLS = frozenset({"sc_list_index"})
+_QUIET_CALLS = frozenset({"sc_list_index", "sc_dict_find"})
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 

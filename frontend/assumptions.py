@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from scriptc.frontend.specs import Guard, Live, LiveValue
+from scriptc.frontend.values import AV
 from scriptc.ir.core import Param
 from scriptc.ir.types import Type
 
@@ -19,6 +20,13 @@ class Place:
     is_item: bool = False
 
 
+class TableSite(NamedTuple):
+    """Where the keys, or items, of a run-time dict or set get their type; the items of an argument list as well."""
+
+    table: Any  # the site that makes it
+    part: str
+
+
 @dataclass
 class Assumptions:
     """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
@@ -26,7 +34,11 @@ class Assumptions:
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
     mutated: set[Any] = field(default_factory=set)  # sites whose lists are changed after they are made
-    known_length: set[Any] = field(default_factory=set)  # sites whose lists hold items of several kinds, and are changed
+    known_length: set[Any] = field(
+        default_factory=set
+    )  # sites whose lists hold items of several kinds, and are changed
+    tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
+    untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
     varied: set[int] = field(default_factory=set)  # places of strings that had many values
@@ -46,5 +58,7 @@ class Outside:
     live: list[Live] = field(default_factory=list)
     values: list[LiveValue] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
+    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
+    objects: list[AV] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

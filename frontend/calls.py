@@ -25,6 +25,7 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Known,
+    KnownSet,
     ManagerV,
     Native,
     ObjectV,
@@ -135,7 +136,13 @@ class Calls(Objects, Lookup):
         if func.func is not None:
             return self.call_known(func.func, [func.owner, *args], kwargs)
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
-        if isinstance(func.owner, Known) and func.name in _CHANGES.get(type(func.owner.obj), ()):
+        if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
+            kind = "dict"
+        if (
+            isinstance(func.owner, Known)
+            and not isinstance(func.owner, KnownSet)
+            and func.name in _CHANGES.get(type(func.owner.obj), ())
+        ):
             self.change_outside(func.owner.obj)
             return Known(None)
         if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):

@@ -9,8 +9,10 @@ from scriptc.frontend.context import Terminated, Walk
 from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, DictV, GeneratorV, Known, Tup, Unbound
+from scriptc.frontend.values import AV, GeneratorV, Known, Native, RangeV, Tup, Unbound
 from scriptc.ir.core import Block
+
+_SHORT = 64  # items of a range that a dict or set comprehension is written out over
 
 Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
@@ -18,28 +20,47 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 class Comprehensions(Flow, Iteration):
     """Mixin: comprehensions."""
 
-    def set_of(self, items: list[AV]) -> AV:
-        """A set; one whose items are not all known can only be asked what it contains."""
-        known = [i.obj for i in items if isinstance(i, Known)]
-        return self.evaluate(set, known) if len(known) == len(items) else Tup(items, set)
-
     def e_SetComp(self, node: ast.SetComp) -> AV:
-        return self.set_of(self.known_comprehension(node, node.elt, "a set comprehension"))
+        site = (self.loc, "set comp")
+        sequence = self.eval(node.generators[0].iter)
+        items = self.known_comprehension(node, node.elt, sequence, site)
+        if items is not None:
+            return self.new_set(items, site)
+        target = self.new_set([], site)
+        return self.comprehended(node, [node.elt], target, self.attribute(target, "add"), sequence)
 
     def e_DictComp(self, node: ast.DictComp) -> AV:
+        site = (self.loc, "dict comp")
         pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
-        items: dict[Any, AV] = {}
-        for item in self.known_comprehension(node, pair, "a dict comprehension"):
-            key, value = self.iterate(item)
-            items[self.known(key, "the key of a dict")] = value
-        return DictV(items)
+        sequence = self.eval(node.generators[0].iter)
+        items = self.known_comprehension(node, pair, sequence, site)
+        if items is not None:
+            pairs = [self.iterate(item) for item in items]
+            return self.new_dict([(key, value) for key, value in pairs], site)
+        target = self.new_dict([], site)
 
-    def known_comprehension(self, node: Comprehension, elt: ast.expr, what: str) -> list[AV]:
-        sequence = self.unrolled_ranges(self.eval(node.generators[0].iter))
-        items = self.known_items_of(node.generators, elt, sequence)
+        def store(key: AV, value: AV) -> AV:
+            self.store_item(target, key, value)
+            return Known(None)
+
+        return self.comprehended(node, [node.key, node.value], target, Native(store), sequence)
+
+    def known_comprehension(self, node: Comprehension, elt: ast.expr, sequence: AV, site: Any) -> list[AV] | None:
+        """The items of a dict or set comprehension; None where it becomes a run-time one."""
+        if site in self.assume.tables:
+            return None
+        items = self.known_items_of(node.generators, elt, self.written_out(sequence))
         if items is None:
-            self.fail(f"{what} over a sequence of unknown length is not supported", "append to a list in a loop")
+            self.may_table(site)
         return items
+
+    def written_out(self, sequence: AV) -> AV:
+        """The numbers of a short range written out."""
+        if isinstance(sequence, RangeV):
+            bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if isinstance(b, Known)]
+            if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
+                return sequence
+        return self.unrolled_ranges(sequence)
 
     def e_ListComp(self, node: ast.ListComp) -> AV:
         return self.comprehension(node, node.elt, (self.loc, "comp"))
@@ -56,9 +77,15 @@ class Comprehensions(Flow, Iteration):
         items = self.known_items_of(node.generators, elt, sequence)
         if items is not None:
             return self.new_list(items, site)
+        target = self.new_list([], site)
+        return self.comprehended(node, [elt], target, self.attribute(target, "append"), sequence)
+
+    def comprehended(self, node: Comprehension, elts: list[ast.expr], target: AV, add: AV, sequence: AV) -> AV:
+        """The loop that calls `add` with what a comprehension gives for each item."""
+        first = node.generators[0]
         result = "·result"
-        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), [elt], []))
-        body: ast.stmt = ast.copy_location(append, elt)
+        append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), elts, []))
+        body: ast.stmt = ast.copy_location(append, elts[0])
         for generator in reversed(node.generators):
             for test in reversed(generator.ifs):
                 body = ast.copy_location(ast.If(test, [body], []), test)
@@ -68,9 +95,8 @@ class Comprehensions(Flow, Iteration):
         ast.fix_missing_locations(body)
         frame = self.frame
         saved = dict(frame.locals)
-        target = self.new_list([], site)
         frame.locals[result] = target
-        frame.locals["·append"] = self.attribute(target, "append")
+        frame.locals["·append"] = add
         frame.locals["·iter"] = sequence
         self.statement_of_comprehension(body)
         names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
@@ -173,7 +199,7 @@ class Comprehensions(Flow, Iteration):
         item = walk.item
         assert item is not None
         inner = lambda i: inside(lambda: self.with_target(target, item(i), element))  # noqa: E731
-        return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists)
+        return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import FunctionType
 from typing import Any, NoReturn
 
-from scriptc.frontend.assumptions import Assumptions, Outside
+from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
+from scriptc.frontend.cells import fresh, is_storable, unite
 from scriptc.frontend.frame import Frame, Site, Watch
+from scriptc.frontend.parts import Parts
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.specs import Guard, ScalarSpec
+from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
     Content,
     DictV,
     Dyn,
-    GeneratorV,
     Ident,
     Kinds,
     Known,
     KnownLengthListV,
+    KnownSet,
     ListV,
     Maybe,
     Moved,
@@ -29,11 +30,12 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
-    SuperV,
     Tup,
     Unbound,
+    ViewV,
     describe,
     is_text,
+    python_of,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
@@ -46,14 +48,16 @@ from scriptc.ir.types import (
     FLOAT,
     INT,
     NEVER,
-    STR,
+    NONE,
+    DictType,
     Elem,
     JoinError,
     ListType,
+    OptionalType,
+    SetType,
     TensorType,
-    TupleType,
     Type,
-    join,
+    cells,
 )
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
@@ -100,9 +104,10 @@ class Walk:
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
+    finish: Callable[[], None] | None = None  # what is asked when the sequence has ended
 
 
-class Context:
+class Context(Parts):
     """State of one reading of an entry. The parts of the reader are mixins over it."""
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
@@ -131,226 +136,18 @@ class Context:
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
         self.handling: list[AV] = []  # exceptions whose handlers are being read
 
-    # ---- supplied by the parts ----
-    def eval(self, node: ast.expr) -> AV:
-        raise NotImplementedError
-
-    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        raise NotImplementedError
-
-    def attribute(self, owner: AV, name: str) -> AV:
-        raise NotImplementedError
-
-    def binary(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def truth(self, av: AV) -> AV:
-        raise NotImplementedError
-
-    def test(self, node: ast.expr) -> AV:
-        raise NotImplementedError
-
-    def iterate(self, av: AV) -> list[AV]:
-        raise NotImplementedError
-
     @property
     def default_dtype(self) -> str:
         """torch.get_default_dtype(); what is built from it is guarded."""
         self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
         return self._default_dtype
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
-        raise NotImplementedError
-
-    def inline(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
-        raise NotImplementedError
-
-    def write(self, dst: AV, src: AV) -> AV:
-        raise NotImplementedError
-
-    def check_that(self, condition: AV, type: str, message: str) -> None:
-        raise NotImplementedError
-
-    def wrap(self, value: Value) -> AV:
-        raise NotImplementedError
-
-    def size_av(self, tensor: AV, dim: int) -> AV:
-        raise NotImplementedError
-
-    def known_items(self, obj: Any) -> list[AV]:
-        raise NotImplementedError
-
-    def iteration(self, av: AV, site: Any) -> Walk:
-        raise NotImplementedError
-
-    def inplace(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def load(self, name: str) -> AV:
-        raise NotImplementedError
-
-    def subscript(self, owner: AV, index: AV) -> AV:
-        raise NotImplementedError
-
-    def item_at(self, owner: AV, index: int) -> AV:
-        raise NotImplementedError
-
-    def size(self, tensor: AV, dim: int) -> Value:
-        raise NotImplementedError
-
-    def store_item(self, owner: AV, index: AV, value: AV) -> None:
-        raise NotImplementedError
-
-    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def delete_item(self, owner: AV, index: AV) -> None:
-        raise NotImplementedError
-
-    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
-        raise NotImplementedError
-
-    def store_outside(self, obj: Any, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def delete_attribute(self, obj: Any, name: str) -> None:
-        raise NotImplementedError
-
-    def change_outside(self, obj: Any) -> None:
-        raise NotImplementedError
-
-    def is_plain_attribute(self, owner: AV, name: str) -> bool:
-        raise NotImplementedError
-
-    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
-        raise NotImplementedError
-
-    def super_value(self, owner: SuperV, name: str) -> AV:
-        raise NotImplementedError
-
-    def object_attribute(self, owner: ObjectV, name: str) -> AV:
-        raise NotImplementedError
-
-    def assign(self, target: ast.expr, value: AV) -> None:
-        raise NotImplementedError
-
-    def run(self, stmts: Sequence[ast.stmt]) -> bool:
-        raise NotImplementedError
-
-    def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
-        raise NotImplementedError
-
-    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        raise NotImplementedError
-
-    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
-        raise NotImplementedError
-
-    def branch(
-        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
-    ) -> bool:
-        raise NotImplementedError
-
-    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
-        raise NotImplementedError
-
-    def present(self, av: AV, type: str, message: str) -> AV:
-        raise NotImplementedError
-
-    def negate(self, av: AV) -> AV:
-        raise NotImplementedError
-
-    def compare(self, op: str, a: AV, b: AV) -> AV:
-        raise NotImplementedError
-
-    def raise_with(self, type: str, message: AV) -> NoReturn:
-        raise NotImplementedError
-
-    def is_known(self, av: AV) -> bool:
-        raise NotImplementedError
-
-    def known(self, av: AV, what: str) -> Any:
-        raise NotImplementedError
-
-    def make_known(self, value: Value) -> bool:
-        raise NotImplementedError
-
-    def prefer_known(self, av: AV, other: AV) -> None:
-        raise NotImplementedError
-
-    def is_slice(self, index: AV) -> bool:
-        raise NotImplementedError
-
-    def slice_bounds(self, index: AV) -> list[Any]:
-        raise NotImplementedError
-
-    def text_of(self, value: AV) -> AV:
-        raise NotImplementedError
-
-    def text_item(self, text: AV, index: AV) -> AV:
-        raise NotImplementedError
-
-    def character(self, text: Value, index: Value) -> AV:
-        raise NotImplementedError
-
-    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        raise NotImplementedError
-
-    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
-        raise NotImplementedError
-
-    def joined(self, parts: list[AV]) -> AV:
-        raise NotImplementedError
-
-    def message_parts(self, made: ObjectV) -> list[AV]:
-        raise NotImplementedError
-
-    def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
-        raise NotImplementedError
-
-    def calls_itself(self, frame: Frame) -> bool:
-        raise NotImplementedError
-
-    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
-        raise NotImplementedError
-
-    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
-        raise NotImplementedError
-
-    def return_value(self, av: AV) -> None:
-        raise NotImplementedError
-
-    def leave_loop(self, way: str) -> None:
-        raise NotImplementedError
-
-    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
-        raise NotImplementedError
-
-    def tuple_method(self, owner: Tup, name: str) -> AV | None:
-        raise NotImplementedError
-
-    def tuple_of(self, items: list[AV]) -> AV:
-        raise NotImplementedError
-
-    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
-        raise NotImplementedError
-
-    def to_float(self, v: Value) -> Value:
-        raise NotImplementedError
-
-    def bind_name(self, name: str, value: AV) -> None:
-        raise NotImplementedError
-
-    def python_class(self, av: AV) -> type:
-        raise NotImplementedError
-
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
         content = self.heap.get(av.ident)
+        if isinstance(content, (OneOf, Moved)):
+            self.promote(av)
         if isinstance(content, OneOf):
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
         if isinstance(content, Moved):
@@ -358,9 +155,14 @@ class Context:
         made = av.first if isinstance(av, KnownLengthListV) else av.items
         return content.items if isinstance(content, Content) else made
 
+    def promote(self, av: AV) -> None:
+        """From the next reading on, a dict or set made in compiled code has run-time keys; returns where it cannot."""
+        sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
+        if sites and not sites & self.assume.untabled.keys():
+            self.assume.tables |= sites
+            raise Restart
+
     def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
-        if isinstance(av, DictV) and av.is_argument:
-            self.fail("a dict that is an argument cannot be changed in compiled code", "make a new dict: dict(d)")
         old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
         self.items_changed(av, old, items)
@@ -464,6 +266,8 @@ class Context:
                 return self.const(int(obj))
             case Tup(items):
                 return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
+            case DictV() | KnownSet():
+                self.promote(av)
             case ListV(value):
                 if value is None:
                     self.fail("a list whose items have no common type cannot be used here", "use a tuple")
@@ -481,7 +285,9 @@ class Context:
         self.fail(f"{describe(av)} cannot be used as a value in compiled code")
 
     def list_item(self, av: AV) -> Value:
-        """The SSA value of something that goes into a list."""
+        """The SSA value of something that goes into a container."""
+        if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
+            return self.optional(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
@@ -490,6 +296,18 @@ class Context:
                 f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
             )
         return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+
+    def optional(self, av: OneOf) -> Value:
+        """None or a value of one type, as one value."""
+        (held,) = (a for tag, a in av.alternatives.items() if tag != Kinds.NONE)
+        is_none = self.build("int.eq", [av.tag, self.const(Kinds.NONE)])
+        with self.builder.at(Block()) as absent:
+            self.effect("yield", [self.const(None)])
+        with self.builder.at(Block()) as present:
+            value = self.list_item(held)
+            self.effect("yield", [value])
+        types = [OptionalType(value.type)]
+        return self.builder.op("if", [is_none], self.loc, regions=[absent, present], types=types).result
 
     def stored(self, target: ListV, item: AV) -> Value:
         """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
@@ -530,13 +348,17 @@ class Context:
             case Known(obj):
                 return type(obj).__name__
             case Dyn():
+                if isinstance(av.type, (DictType, SetType)):
+                    return python_of(av.type).__name__
                 return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
             case ListV():
                 return "list"
             case DictV():
-                return "dict"
+                return av.made.cls.__name__
+            case ViewV():
+                return f"dict_{av.part}"
             case RangeV():
                 return "range"
             case ObjectV():
@@ -564,23 +386,19 @@ class Context:
         """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
         cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
         sites = {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
-        sites -= {None, *self.assume.known_length}
-        if not sites or (cell is not None and cell.fixed):
-            self.fail(reason, "use one type of items in a list, or one list for each")
-        self.assume.known_length |= sites
-        raise Restart
+        self.keep_sites(sites, cell, reason, "use one type of items in a list, or one list for each")
 
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
         if site in self.assume.known_length:
             return KnownLengthListV(dict(enumerate(items)), self)
-        elem: Type = self.assume.elements.get(site, NEVER)
+        elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:
             values = [self.list_item(i) for i in items]
             for v in values:
-                elem = join(elem, v.type)
-            if not _is_storable(elem):
+                elem = unite(elem, v.type)
+            if not is_storable(elem):
                 self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
@@ -592,50 +410,62 @@ class Context:
                 raise
         return ListV(value, None if site in self.assume.mutated else list(items), site)
 
-    def widen(self, target: ListV, item: Type) -> None:
-        """A value of a type goes into a list; its element type grows if need be."""
-        if target.value is None:
-            self.keep_length(target, "a list whose items have no common type cannot be changed here")
-        assert isinstance(target.value.type, ListType)
-        cell = target.value.type.cell.find()
+    def widen(self, container: Type, part: int, item: Type) -> None:
+        """A value of a type goes into a container: among its keys or items, by their place in `cells`."""
+        cell = cells(container)[part].find()
+        name = str(container).partition("<")[0]
+        what = f"a {name} of {cell.type}" if isinstance(container, ListType) else f"a {container}"
+        if not is_storable(item):
+            self.refuse(cell, f"a {name} of {item} cannot grow in compiled code", f"keep one {name} for each part")
         try:
-            joined = join(cell.type, item)
+            joined = unite(cell.type, item)
         except JoinError:
-            self.keep_length(target, f"a list of {cell.type} cannot hold {item} as well")
-        if not _is_storable(item):
-            self.keep_length(target, f"a list of {item} cannot grow here")
+            self.refuse(cell, f"{what} cannot hold {item} as well", f"use one type of items in a {name}")
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and cell.type == NEVER and sites and not _has_tuples(item):  # an empty list of the caller
-            self.assume.elements[sites[0]] = item
+        if cell.fixed and sites and (cell.type == NEVER or joined == OptionalType(cell.type) or cell.type == NONE):
+            self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
-            self.fail(f"an argument list of {cell.type} cannot hold {item}")
+            self.fail(f"an argument {name} of {cell.type} cannot hold {item}")
         if isinstance(joined, TensorType) and joined.dims is None:
-            self.keep_length(target, "a list that grows here cannot hold tensors of different ranks")
+            self.refuse(cell, f"a {name} cannot hold tensors of different ranks yet", f"use one {name} per rank")
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
         if cell.observed:
             raise Restart
 
+    def refuse(self, cell: Elem, message: str, hint: str) -> NoReturn:
+        """A container cannot hold something: a list may do as one of known length, a dict as one with known keys."""
+        sites = {site for site, made in self.cells if made.find() is cell}
+        for site in sites:
+            if isinstance(site, TableSite) and site.table in self.assume.tables:
+                self.assume.tables.discard(site.table)
+                self.assume.untabled[site.table] = message
+                raise Restart
+        self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, message, hint)
+
+    def keep_sites(self, sites: set[Any], cell: Elem | None, message: str, hint: str) -> NoReturn:
+        sites -= {None, *self.assume.known_length}
+        if not sites or (cell is not None and cell.fixed):
+            self.fail(message, hint)
+        self.assume.known_length |= sites
+        raise Restart
+
+    def settle_cells(self) -> None:
+        """Reads again if ops were typed by what containers held before they were united with others."""
+        stale = [(site, cell.find()) for site, cell in self.cells if cell.find().stale]
+        for site, cell in stale:
+            self.assume.elements[site] = cell.type
+        if stale:
+            raise Restart
+
     # ---- the world outside ----
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
-
-
-def _is_storable(elem: Type) -> bool:
-    """Whether lists of such elements exist at run time."""
-    if isinstance(elem, TupleType):
-        return bool(elem.items) and all(t != NEVER and _is_storable(t) for t in elem.items)
-    return elem in (INT, FLOAT, BOOL, STR, NEVER) or isinstance(elem, (TensorType, ListType))
-
-
-def _has_tuples(t: Type) -> bool:
-    """Whether a type has tuples in lists, which callers cannot pass."""
-    return isinstance(t, TupleType) or isinstance(t, ListType) and _has_tuples(t.elem)
 
 
 Handler = Callable[..., AV]

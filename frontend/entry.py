@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend import library
+from scriptc.frontend.arguments import Arguments
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
@@ -22,30 +23,26 @@ from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
-from scriptc.frontend.results import result_of, spec_of_type
-from scriptc.frontend.signature import Signature, has_place
+from scriptc.frontend.results import result_of
+from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
     ArgSpec,
-    DictSpec,
     Guard,
     Kept,
     KnownSpec,
-    ListSpec,
     Live,
     LiveValue,
     ScalarSpec,
     Spec,
     Store,
-    TensorSpec,
-    TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Home, Known, ListV, Tup, describe
+from scriptc.frontend.values import AV, DictV, Dyn, Known, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, ListType, TensorType, Type, join, list_of
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, join
 
 _MAX_READINGS = 100
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
@@ -68,39 +65,10 @@ class Entry:
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
 
 
-class EntryReader(Calls, Recursion, Reader):
+class EntryReader(Arguments, Calls, Recursion, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
-
-    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
-        """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
-        parameters."""
-        match spec:
-            case KnownSpec(obj):
-                self.places += has_place(obj)
-                if home is not None and isinstance(obj, (list, dict)):
-                    self.found[id(obj)] = home.owner, home.path[-1]
-                return Known(obj)
-            case ScalarSpec(kind):
-                value = self.parameter(_SCALARS[kind], name)
-                return Dyn(value if kept or kind == "bool" else self.placed(value))
-            case TensorSpec(dtype, sizes):
-                dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
-                return Dyn(self.parameter(TensorType(dtype, dims), name))
-            case ListSpec():
-                value = self.parameter(_list_type(spec), name)
-                assert isinstance(value.type, ListType)
-                self.cells.append((("argument", name), value.type.cell))
-                return ListV(self.placed(value) if value.type.elem == STR else value)
-            case TupleSpec(items, cls):
-                return Tup([self.argument(s, f"{name}_{i}", kept=kept) for i, s in enumerate(items)], cls)
-            case DictSpec(keys, items):
-                inner = [None if home is None else Home(home.owner, (*home.path, k)) for k in keys]
-                pairs = enumerate(zip(items, inner, strict=True))
-                held = [self.argument(s, f"{name}_{i}", h, kept=kept) for i, (s, h) in pairs]
-                return DictV(dict(zip(keys, held, strict=True)), is_argument=home is None and not kept, home=home)
-        raise AssertionError(spec)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         at = (id(container), key)
@@ -112,29 +80,15 @@ class EntryReader(Calls, Recursion, Reader):
         self.outside.values.append(LiveValue(container, key, spec))
         return Dyn(value)
 
-    places = 0
-
-    def placed(self, value: Value) -> Value:
-        """A parameter that another reading can know; counted as `Signature` does."""
-        self.arg_places[value] = self.places
-        self.places += 1
-        return value
-
-    def parameter(self, type: Type, name: str) -> Value:
-        value = Value(type, self.body, re.sub(r"\W", "_", name))
-        self.body.args.append(value)
-        return value
-
-
-def _list_type(spec: Spec | None) -> Type:
-    match spec:
-        case ListSpec(elem):
-            return list_of(NEVER if elem is None else _list_type(elem))
-        case TensorSpec(dtype, sizes):
-            return TensorType(dtype, (None,) * len(sizes))
-        case ScalarSpec(kind):
-            return _SCALARS[kind]
-    raise AssertionError(spec)
+    def at_entry(self, make: Callable[[], AV]) -> AV:
+        """Builds in front of all else."""
+        saved = self.builder
+        if self.body.ops:
+            self.builder = Builder.before(self.body.ops[0])
+        try:
+            return make()
+        finally:
+            self.builder = saved
 
 
 def read(
@@ -207,14 +161,14 @@ def _read_once(
         first = source.node.args.posonlyargs + source.node.args.args
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
-        found = reader.assume.elements.get(("argument", arg.name))
-        if found is not None:  # an empty list that is appended to
-            specs[i] = arg = ArgSpec(arg.name, ListSpec(spec_of_type(found)))
+        specs[i] = arg = ArgSpec(arg.name, reader.filled(arg.spec, arg.name))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
     if wrapper:
         given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
         positional, named = _as_given(reader, inspect.signature(func), receiver, given)
-        reader.bind(frame, source.node.args, positional, named, [], [None] * len(source.node.args.kwonlyargs), func.__name__)
+        reader.bind(
+            frame, source.node.args, positional, named, [], [None] * len(source.node.args.kwonlyargs), func.__name__
+        )
     elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
     frame.signature = reader.signature([*frame.locals.values()])
@@ -225,11 +179,12 @@ def _read_once(
             reader.guard_hooks(receiver)
         _run(reader, frame)
         if not reader.errors and not reader.stale:
-            result, types = _finish(reader, frame.returns)
+            found, types = _finish(reader, frame.returns)
     except UserError as e:
         reader.report(e)
     if reader.stale:
         raise Restart
+    reader.settle_cells()
     if reader.errors:
         raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     if reader.poisoned:
@@ -243,7 +198,7 @@ def _read_once(
     guards, kept = list(outside.guards.values()), reader.kept_places()
     texts = signature.texts
     return Entry(
-        reader.module, specs, result, outside.live, guards, outside.values, texts, stores, outside.exceptions, kept
+        reader.module, specs, found, outside.live, guards, outside.values, texts, stores, outside.exceptions, kept
     )
 
 

@@ -17,6 +17,7 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
+from scriptc.frontend.tables import is_dict_like
 from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
@@ -33,6 +34,7 @@ from scriptc.frontend.values import (
     Tup,
     Unbound,
     describe,
+    is_dict,
     is_empty_list,
     is_run_time_text,
     is_tensor,
@@ -40,7 +42,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import INT, NEVER, ListType, TupleType
+from scriptc.ir.types import INT, NEVER, NONE, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 
@@ -184,16 +186,24 @@ class Expressions(Comprehensions, Operators, Lookup):
         return items
 
     def e_Dict(self, node: ast.Dict) -> AV:
-        result: dict[Any, AV] = {}
+        site = (self.loc, "dict")
+        pairs: list[tuple[AV, AV]] = []
+        updates: list[tuple[AV | None, AV]] = []
         for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                inner = self.eval(value)
-                if not isinstance(inner, DictV):
-                    self.fail("** of anything but a dict display is not supported yet")
-                result |= self.items_of(inner)
+            updates.append((None if key is None else self.eval(key), self.eval(value)))
+        while updates and updates[0][0] is not None:
+            first, item = updates.pop(0)
+            assert first is not None
+            pairs.append((first, item))
+        made = self.new_dict(pairs, site)
+        for key_av, item in updates:
+            if key_av is None:
+                if not is_dict_like(item):
+                    self.raises_at_run_time("TypeError", f"'{self.type_name(item)}' object is not a mapping")
+                self.call(self.attribute(made, "update"), [item], {})
             else:
-                result[self.known(self.eval(key), "the key of a dict")] = self.eval(value)
-        return DictV(result)
+                self.store_item(made, key_av, item)
+        return made
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> AV:
         value = self.eval(node.value)
@@ -201,7 +211,10 @@ class Expressions(Comprehensions, Operators, Lookup):
         return value
 
     def e_Set(self, node: ast.Set) -> AV:
-        return self.set_of(self.elements(node.elts))
+        items = self.elements(node.elts)
+        if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
+            items = self.iterate(self.evaluate(frozenset, [i.obj for i in items if isinstance(i, Known)]))
+        return self.new_set(items, (self.loc, "set"))
 
     def is_known(self, av: AV) -> bool:
         if isinstance(av, Tup):
@@ -234,13 +247,14 @@ class Expressions(Comprehensions, Operators, Lookup):
         if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
             return self.text_item(owner, index)
         if isinstance(owner, Known):
+            table = self.outside_table(owner, index)
+            if isinstance(table, Dyn):
+                return self.table_get(table, index)
             return self.known_item(owner, self.known(index, "an index into a known object"))
+        if isinstance(owner, Dyn) and is_dict(owner):
+            return self.table_get(owner, index)
         if isinstance(owner, DictV):
-            key = self.known(index, "the key of a dict")
-            items = self.items_of(owner)
-            if key not in items:
-                self.raises_at_run_time("KeyError", repr(key))
-            return items[key]
+            return self.known_get(owner, index)
         if isinstance(owner, RangeV):
             self.fail("subscripts of a range are not supported yet")
         if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
@@ -275,6 +289,11 @@ class Expressions(Comprehensions, Operators, Lookup):
     def wrap(self, value: Any) -> AV:
         if isinstance(value.type, TupleType):
             return Tup([self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))])
+        if isinstance(value.type, OptionalType):
+            present = Dyn(self.build("optional.present", [value]))
+            return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
+        if value.type == NONE:
+            return Known(None)
         return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
@@ -338,8 +357,11 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.split_all([owner, index], store)
             return
         if isinstance(owner, DictV):
-            key = self.known(index, "the key of a dict")
+            key = self.key_of(owner, index)
             self.set_items(owner, {**self.items_of(owner), key: value})
+            return
+        if isinstance(owner, Dyn) and is_dict(owner):
+            self.table_set(owner, index, value)
             return
         if is_tensor(owner):
             view, picked = self.indexed(owner, index)
@@ -363,8 +385,9 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
             item = self.stored(owner, value)
-            self.widen(owner, item.type)
-            self.effect("list.set", [self.mutate(owner), self.integer(index), item])
+            target = self.mutate(owner)
+            self.widen(target.type, 0, item.type)
+            self.effect("list.set", [target, self.integer(index), item])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
         elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
@@ -384,17 +407,19 @@ class Expressions(Comprehensions, Operators, Lookup):
         other = value if isinstance(value, ListV) else self.call(Known(list), [value], {})
         added = self.value(other)
         assert isinstance(added.type, ListType)
-        self.widen(owner, added.type.elem)
-        self.effect("list.splice", [self.mutate(owner), start, stop, added])
+        target = self.mutate(owner)
+        self.widen(target.type, 0, added.type.elem)
+        self.effect("list.splice", [target, start, stop, added])
 
     def delete_item(self, owner: AV, index: AV) -> None:
         if isinstance(owner, DictV):
-            items = dict(self.items_of(owner))
-            key = self.known(index, "the key of a dict")
+            key, items = self.key_of(owner, index), dict(self.items_of(owner))
             if key not in items:
                 self.raises_at_run_time("KeyError", repr(key))
             del items[key]
             self.set_items(owner, items)
+        elif is_dict(owner):
+            self.table_delete(owner, index)
         elif isinstance(owner, KnownLengthListV):
             place = self.known_index(index)
             self.edit(owner, lambda items: items.__delitem__(place))

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     Unbound,
+    home_of,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
@@ -142,6 +143,8 @@ class Flow(Context):
         def swap(part: AV) -> AV:
             if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
                 return part
+            if part.home is not None and part.home.place is not None:
+                return part  # arguments may hold one another; each is joined by itself
             content = env.get(part.ident)
             if isinstance(content, Moved):
                 return part
@@ -149,10 +152,10 @@ class Flow(Context):
             items = content.items if isinstance(content, Content) else made
             held = {k: self.settled(v, env) for k, v in items.items()}
             if isinstance(part, DictV):
-                return DictV(held, part.ident, part.is_argument, part.home)
+                return DictV(held, part.ident, part.home, part.sites, part.made)
             if isinstance(part, KnownLengthListV):
-                return KnownLengthListV(held, part.reader, part.ident)
-            return ObjectV(part.cls, held, part.ident)
+                return KnownLengthListV(held, part.reader, part.ident, part.home)
+            return ObjectV(part.cls, held, part.ident, part.home)
 
         return replaced(av, swap)
 
@@ -284,6 +287,10 @@ def _order(key: Hashable) -> tuple[int, str]:
 
 
 def identities(av: AV) -> Iterator[Ident]:
+    """The objects that a value is or holds, arguments aside."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return
     ident = identity_of(av)
     if ident is not None:
         yield ident

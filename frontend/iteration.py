@@ -21,10 +21,13 @@ from scriptc.frontend.values import (
     RangeV,
     ReversedV,
     Tup,
+    ViewV,
     ZipV,
     describe,
+    is_dict,
     is_empty_list,
     is_run_time_text,
+    is_set,
     is_tensor,
     tensor_type,
 )
@@ -51,8 +54,8 @@ class Iteration(Context):
         match av:
             case RangeV(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
                 return Tup(self.known_range(av))
-            case ZipV(parts, offset):
-                return ZipV([self.unrolled_ranges(p) for p in parts], offset)
+            case ZipV(parts, offset, strict):
+                return ZipV([self.unrolled_ranges(p) for p in parts], offset, strict)
             case ReversedV(part):
                 return ReversedV(self.unrolled_ranges(part))
             case GeneratorV(node, frame, sequence):
@@ -76,6 +79,10 @@ class Iteration(Context):
                 return self.iteration(found, site)
             case DictV():
                 return Walk(items=[Known(k) for k in self.items_of(av)])
+            case ViewV():
+                return self.walk_table(av)
+            case Dyn() if is_dict(av) or is_set(av):
+                return self.walk_table(av)
             case KnownLengthListV():
                 return Walk(items=self.current_items(av))
             case ListV(items=list() as items):
@@ -162,12 +169,14 @@ class Iteration(Context):
     def walk_zip(self, av: ZipV, site: Any) -> Walk:
         walks = [self.iteration(p, None if isinstance(p, RangeV) else site) for p in av.parts]
         if any(w.items is None and w.count is None for w in walks):
-            return Walk()
+            if not av.strict:
+                return Walk()
+            walks = [Walk(items=[]) if w.items is None and w.count is None else w for w in walks]
         if all(w.items is not None for w in walks):
             columns = [list(w.items or []) for w in walks]
             rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
             if av.offset is None:
-                return Walk(items=[Tup(r) for r in rows])
+                return Walk(items=self.known_rows(rows, [len(c) for c in columns] if av.strict else []))
             return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
         walks = [self.counted(w, p) for w, p in zip(walks, av.parts, strict=True)]
         if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
@@ -189,7 +198,19 @@ class Iteration(Context):
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
         changing = [v for w in walks for v in w.lists]
-        return Walk(count=(Known(0), least(counts), Known(1)), item=item, length=length, lists=changing)
+        finish = (lambda: self.check_equal(counts)) if av.strict else None
+        return Walk(count=(Known(0), least(counts), Known(1)), item=item, length=length, lists=changing, finish=finish)
+
+    def known_rows(self, rows: list[Sequence[AV]], lengths: list[int]) -> Iterator[AV]:
+        """The items of a zip of known sequences, and behind the last what a strict one raises."""
+        yield from (Tup(r) for r in rows)
+        self.check_equal([Known(n) for n in lengths])
+
+    def check_equal(self, lengths: Sequence[AV]) -> None:
+        """What zip(strict=True) asks when one of its sequences has ended."""
+        for i, length in enumerate(lengths[1:]):
+            equal = self.compare("Eq", lengths[0], length)
+            self.check_that(equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
 
     def counted(self, walk: Walk, av: AV) -> Walk:
         """A walk by an index that starts at zero."""

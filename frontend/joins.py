@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
+from scriptc.frontend.cells import unite
 from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
@@ -21,11 +22,13 @@ from scriptc.frontend.values import (
     Poison,
     Unbound,
     describe,
+    home_of,
     is_run_time_text,
     is_text,
+    made_of,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, STR, JoinError, ListType, ScalarType, TensorType, Type, join
+from scriptc.ir.types import BOOL, INT, STR, DictType, JoinError, ListType, ScalarType, SetType, TensorType, Type
 
 _MOST = 8  # alternatives of one value
 _TEXT = str(STR)  # the kind of strings made at run time
@@ -216,7 +219,9 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     ):
         return Same(first)
     ident = identity_of(first)
-    if ident is not None and ident.serial < mark and all(identity_of(a) is ident for a in avs):
+    home = home_of(first)
+    before = home is not None and home.place is not None or ident is not None and ident.serial < mark
+    if before and all(identity_of(a) is ident for a in avs):
         return Same(first)  # one object that was there before; its content is joined by itself
     shapes = [shape_of(a) for a in avs]
     if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
@@ -268,6 +273,8 @@ def kind_of(av: AV) -> Hashable:
             return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
         case Dyn(value) if isinstance(value.type, TensorType):
             return ("tensor", value.type.dtype, value.type.rank)
+        case Dyn(value) if isinstance(value.type, (DictType, SetType)):
+            return (type(value.type), made_of(value.type))
         case Dyn(value):
             return str(value.type)
         case ListV(value) if value is not None:
@@ -295,21 +302,7 @@ def _join_types(avs: Sequence[AV]) -> Type:
         result = _type_of(avs[0])
         for av in avs[1:]:
             t = _type_of(av)
-            joined = join(result, t)
-            if isinstance(result, ListType) and isinstance(t, ListType):
-                joined = unite(result, t)
-            result = joined
+            result = unite(result, t)
     except (Conflict, JoinError) as e:
         raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
     return result
-
-
-def unite(a: ListType, b: ListType) -> ListType:
-    """Two lists that may be one: their element types are found together from here on."""
-    left, right = a.cell.find(), b.cell.find()
-    if left is not right:
-        left.type = join(left.type, right.type)
-        left.fixed |= right.fixed
-        left.observed |= right.observed
-        right.link = left
-    return a

@@ -19,7 +19,9 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Dyn,
+    Home,
     Known,
+    KnownSet,
     ObjectV,
     OneOf,
     SuperV,
@@ -116,6 +118,8 @@ class Lookup(KeptState):
         match owner:
             case Known(torch.nn.Module() as module):
                 return self.module_attribute(module, name)
+            case KnownSet():
+                return Bound(owner, name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
@@ -205,7 +209,7 @@ class Lookup(KeptState):
         if (slot := self.attribute_slot(module, name)) is not None:
             return self.slot_value(slot)
         if name in ("_parameters", "_buffers", "_modules"):
-            return DictV({k: self.module_attribute(module, k) for k in own[name]}, is_argument=True)
+            return DictV({k: self.module_attribute(module, k) for k in own[name]}, home=Home(None))
         found = getattr(type(module), name, _ABSENT)
         is_data = hasattr(type(found), "__set__")
         if name in own and not is_data:

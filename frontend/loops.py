@@ -66,7 +66,8 @@ class Loops(Flow):
             return self.run(node.orelse)
 
         if site in self.assume.growing:
-            return self.with_else(node, names, lambda breaks: self.growing_loop(node, names, plan, breaks))
+            grows = lambda breaks: self.growing_loop(node, names, plan, breaks)  # noqa: E731
+            return self.with_else(node, names, grows, plan.finish)
 
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
@@ -81,7 +82,7 @@ class Loops(Flow):
                 raise Restart
             return falls
 
-        return self.with_else(node, names, loop)
+        return self.with_else(node, names, loop, plan.finish)
 
     def growing_loop(self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None) -> bool:
         """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
@@ -99,15 +100,22 @@ class Loops(Flow):
         return self.dynamic_loop(node, names | {at}, None, body, breaks)
 
     def with_else(
-        self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool]
-    ) -> bool:
-        """A loop and its `else`: a break then leaves both."""
-        if not node.orelse or not has_leave(node.body, ast.Break):
-            return loop(None) and self.run(node.orelse)
+        self, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool],
+        finish: Callable[[], None] | None = None,
+    ) -> bool:  # fmt: skip
+        """A loop, what it asks when it ends by itself, and its `else`: a break leaves all of them."""
+
+        def end() -> bool:
+            if finish is not None:
+                finish()
+            return self.run(node.orelse)
+
+        if not (node.orelse or finish) or not has_leave(node.body, ast.Break):
+            return loop(None) and end()
         names |= assigned(node.orelse) & self.frame.live.after[node]
 
         def both(label: str, exits: list[Exit]) -> bool:
-            return loop(LoopTarget(label, label, breaks=exits)) and self.run(node.orelse)
+            return loop(LoopTarget(label, label, breaks=exits)) and end()
 
         return self.scoped(names, both)
 
@@ -237,11 +245,14 @@ class Loops(Flow):
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
 
 
-_LENGTHS = ("list.append", "list.insert", "list.delete", "list.splice")
+_LENGTHS = frozenset(
+    """list.append list.insert list.delete list.splice dict.set dict.remove dict.clear set.add set.pop set.merge set.keep
+set.drop set.flip""".split()
+)
 
 
 def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
-    """Whether an op, or one inside it, may change the length of one of the lists."""
+    """Whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
     if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
         return True
     return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)

@@ -36,7 +36,7 @@ class Objects(Alternatives):
             if issubclass(cls, evaluated) or cls.__module__ in ("builtins", "torch"):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
-        if not _is_plain(cls):
+        if not is_plain(cls):
             self.fail(f"making a {cls.__name__} is not supported in compiled code", "make it outside and pass it in")
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
@@ -178,8 +178,8 @@ class Objects(Alternatives):
         return self.call(self.object_attribute(owner, name), args, {})
 
 
-def _is_plain(cls: type) -> bool:
-    """Whether instances have nothing but attributes and Python methods."""
+def is_plain(cls: type) -> bool:
+    """Whether instances of a class have nothing but attributes and Python methods."""
     if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):

@@ -15,6 +15,7 @@ from scriptc.frontend.decompositions import lists
 from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
+from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -25,13 +26,17 @@ from scriptc.frontend.values import (
     Kinds,
     Known,
     KnownLengthListV,
+    KnownSet,
     ListV,
     ObjectV,
     OneOf,
     RangeV,
     Tup,
+    ViewV,
+    is_dict,
     is_empty_list,
     is_run_time_text,
+    is_set,
     is_tensor,
     is_text,
     tensor_type,
@@ -89,7 +94,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge):
+class Operators(Alternatives, Strings, Knowledge, Tables):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -106,7 +111,12 @@ class Operators(Alternatives, Strings, Knowledge):
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
-            return self.evaluate(function, a.obj, b.obj)
+            found = self.evaluate(function, a.obj, b.obj)
+            sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
+            return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
+        if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            made = self.table_operator(op, a, b)
+            return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
                 self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
@@ -281,6 +291,8 @@ class Operators(Alternatives, Strings, Knowledge):
             return self.elementwise(name, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.compare_objects(op, a, b)
+        if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+            return self.compare_tables(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
@@ -335,9 +347,21 @@ class Operators(Alternatives, Strings, Knowledge):
             return Known(op == "NotEq")
         result: AV = Known(True)
         for x, y in zip(*parts, strict=True):
-            equal = self.truth(self.compare("Eq", x, y))
-            result = self.both(result, equal)
+            result = self.both(result, self.same(x, y))
         return self.negate(result) if op == "NotEq" else result
+
+    def same(self, a: AV, b: AV) -> AV:
+        """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
+        if is_tensor(a) and is_tensor(b):
+            return self.choose(self.identity(a, b, negate=False), lambda: Known(True), lambda: self.equal_truth(a, b))
+        equal = self.equal_truth(a, b)
+        if FLOAT == self.type_of(a) == self.type_of(b) and not isinstance(equal, Known):
+            both_nan = self.both(self.truth(self.compare("NotEq", a, a)), self.truth(self.compare("NotEq", b, b)))
+            return Dyn(self.build("bool.or_", [self.value(equal), self.value(both_nan)]))
+        return equal
+
+    def equal_truth(self, a: AV, b: AV) -> AV:
+        return self.truth(self.compare("Eq", a, b))
 
     def order(self, op: str, left: list[AV], right: list[AV]) -> AV:
         """Sequences are ordered by the first items that differ, else by length."""
@@ -412,13 +436,18 @@ class Operators(Alternatives, Strings, Knowledge):
             result = self.call(Known(lists.contains), [container, item], {})
         elif isinstance(container, RangeV):
             result = self.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
-        elif isinstance(container, DictV) and isinstance(item, Known):
-            result = Known(item.obj in self.items_of(container))
+        elif is_dict(container) or is_set(container):
+            result = self.has(container, item)
+        elif isinstance(container, ViewV) and container.part == "keys":
+            result = self.has(container.table, item)
+        elif isinstance(container, ViewV):
+            result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, DictV):
+            result = Known(self.key_of(container, item) in self.items_of(container))
         else:
             result = Known(False)
             for x in self.iterate(container):
-                equal = self.truth(self.compare("Eq", item, x))
-                result = self.negate(self.both(self.negate(result), self.negate(equal)))
+                result = self.negate(self.both(self.negate(result), self.negate(self.same(item, x))))
         return self.negate(result) if negate else result
 
     def truth(self, av: AV) -> AV:
@@ -430,6 +459,10 @@ class Operators(Alternatives, Strings, Knowledge):
                 return Known(bool(items))
             case DictV():
                 return Known(bool(self.items_of(av)))
+            case ViewV(table):
+                return self.truth(table)
+            case Dyn(value) if is_dict(av) or is_set(av):
+                return Dyn(self.build("int.to_bool", [self.build("dict.len", [value])]))
             case OneOf():
                 return self.split(av, self.truth)
             case ObjectV():
@@ -486,11 +519,15 @@ class Operators(Alternatives, Strings, Knowledge):
         """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
         if isinstance(a, OneOf):
             return self.split(self.both_present(op, a, b)[0], lambda av: self.inplace(op, av, b))
+        if isinstance(a, KnownSet):
+            self.promote(a)
         if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
             self.change_outside(a.obj)
             return a
         if is_tensor(a):
             return self.write(a, self.binary(op, a, b))
+        if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
+            return made
         if isinstance(a, ListV) and op == "Add":
             self.call(self.attribute(a, "extend"), [b], {})
             return a
@@ -503,8 +540,9 @@ class Operators(Alternatives, Strings, Knowledge):
             self.edit(target, lambda items: items.append(item))
             return
         value = self.stored(target, item)
-        self.widen(target, value.type)
-        self.effect("list.append", [self.mutate(target), value])
+        list_value = self.mutate(target)
+        self.widen(list_value.type, 0, value.type)
+        self.effect("list.append", [list_value, value])
 
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""

@@ -2,13 +2,51 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from scriptc.frontend.joins import Conflict
-from scriptc.frontend.specs import DictSpec, KnownSpec, ListSpec, ScalarSpec, Spec, TensorSpec, TupleSpec
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe
-from scriptc.ir.types import EXC, NEVER, ListType, TensorType, TupleType, Type
+from scriptc.frontend.specs import (
+    DictSpec,
+    KnownSpec,
+    ListSpec,
+    MapSpec,
+    OptionalSpec,
+    PlaceSpec,
+    ScalarSpec,
+    SetSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Home,
+    Known,
+    KnownLengthListV,
+    ListV,
+    Made,
+    ObjectV,
+    OneOf,
+    Tup,
+    describe,
+    made_of,
+)
+from scriptc.ir.types import (
+    EXC,
+    NEVER,
+    NONE,
+    DictType,
+    ListType,
+    OptionalType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+)
 
 
 class Maker:
@@ -30,6 +68,29 @@ class Maker:
 
     def __hash__(self) -> int:
         return hash((self.cls, self.names))
+
+
+class DictMaker:
+    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
+
+    def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
+        self.cls = cls
+        self.factory = factory
+        self.keys = keys
+        self.__name__ = cls.__name__
+
+    def __call__(self, items: Any) -> Any:
+        found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
+        return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.keys))
+
+    def _form(self) -> tuple[Any, ...]:
+        return self.cls, self.factory, self.keys
 
 
 class Chooser:
@@ -56,19 +117,26 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
     match av:
         case Known(obj):
             return KnownSpec(obj), []
+        case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
+        case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
         case Dyn() if av.type != EXC:
             if isinstance(av.type, TensorType):
                 assert av.type.dims is not None
                 return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
-            return ScalarSpec(str(av.type)), [av]
+            return spec_of_type(av.type), [av]
         case ListV(value=value) if value is not None and isinstance(value.type, ListType):
             return spec_of_type(value.type), [av]
         case ListV(items=list() as items):
             return _tree([*items], lambda specs: TupleSpec(specs, list))
         case Tup(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictV(items, home=None):
+        case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+        case DictV(items, home=None | Home(owner=None), made=made):
+            make = DictMaker(made.cls, _factory(made), tuple(items))
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
@@ -82,12 +150,28 @@ def _tree(items: Sequence[AV], make: Callable[[tuple[Spec, ...]], Spec]) -> tupl
     return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
 
 
+def _factory(made: Made) -> Any:
+    if made.factory is None or isinstance(made.factory, Known):
+        return getattr(made.factory, "obj", None)
+    raise Conflict("a defaultdict with a function that is defined in compiled code")
+
+
 def spec_of_type(t: Type) -> Spec:
-    """The spec of values of a type that lists may hold."""
-    if isinstance(t, ListType):
-        return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
-    if isinstance(t, TensorType):
-        return TensorSpec(t.dtype, (None,) * t.rank)
-    if isinstance(t, TupleType):
-        return TupleSpec(tuple(map(spec_of_type, t.items)))
-    return ScalarSpec(str(t))
+    """The spec of values in a container."""
+    match t:
+        case ListType():
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
+        case DictType():
+            made = made_of(t)
+            make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
+            key, item = (None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem))
+            return MapSpec(key, item, make)
+        case SetType():
+            return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
+        case TensorType():
+            return TensorSpec(t.dtype, (None,) * t.rank)
+        case TupleType(items):
+            return TupleSpec(tuple(map(spec_of_type, items)))
+        case OptionalType(item):
+            return OptionalSpec(spec_of_type(item))
+    return KnownSpec(None) if t == NONE else ScalarSpec(str(t))

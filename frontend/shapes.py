@@ -12,6 +12,7 @@ from scriptc.frontend.values import (
     ClassOf,
     Content,
     DictV,
+    Home,
     Ident,
     Known,
     KnownLengthListV,
@@ -22,6 +23,7 @@ from scriptc.frontend.values import (
     RangeV,
     ReversedV,
     Tup,
+    ViewV,
     ZipV,
 )
 
@@ -42,13 +44,16 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
-        case DictV(items, is_argument=is_argument, home=home):
-            key = ("dict", is_argument, home and (id(home.owner), home.path))
-            return _keyed(key, items, lambda held: DictV(held, is_argument=is_argument, home=home))
-        case KnownLengthListV(first=items, reader=reader):
-            return _keyed(("list",), items, lambda held: KnownLengthListV(held, reader))
-        case ObjectV(cls, items):
-            return _keyed(("object", cls), items, lambda held: ObjectV(cls, held))
+        case DictV(items, home=home, sites=sites, made=made):
+            return _keyed(
+                ("dict", _living(home), made), items, lambda held: DictV(held, home=home, sites=sites, made=made)
+            )  # fmt: skip
+        case ViewV(table, kind):
+            return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
+        case KnownLengthListV(first=items, reader=reader, home=home):
+            return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
+        case ObjectV(cls, items, home=home):
+            return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first):
             return _keyed(("content",), items, lambda held: Content(held, first))
         case Bound(owner, name, func):
@@ -65,13 +70,18 @@ def shape_of(av: AV) -> Shape | None:
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):
             return Shape("reversed", [part], lambda parts: ReversedV(parts[0]))
-        case ZipV(parts, offset):
+        case ZipV(parts, offset, strict):
             held = [*parts, *([] if offset is None else [offset])]
             return Shape(
-                ("zip", len(held), offset is None), held,
-                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1]),
+                ("zip", len(held), offset is None, strict), held,
+                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1], strict),
             )  # fmt: skip
     return None
+
+
+def _living(home: Home | None) -> Hashable:
+    """Equal for values that live at one place."""
+    return None if home is None else (id(home.owner), home.path)
 
 
 def _tuple(cls: type, items: Sequence[AV]) -> Shape:

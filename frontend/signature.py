@@ -8,17 +8,23 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.objects import is_plain
 from scriptc.frontend.outside import dtype_name, refuse_tensor
 from scriptc.frontend.specs import (
     ArgSpec,
     DictSpec,
+    ItemsSpec,
     KnownSpec,
     ListSpec,
+    MapSpec,
+    ObjectSpec,
+    OptionalSpec,
+    PlaceSpec,
     ScalarSpec,
+    SetSpec,
     Spec,
     TensorSpec,
     TupleSpec,
-    describe,
 )
 
 _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
@@ -29,6 +35,9 @@ def has_place(value: Any) -> bool:
     if type(value) is list:
         return bool(value) and all(type(v) is str for v in value)
     return type(value) in (int, float, str)
+
+
+_MANY = 64  # keys of a dict of strings from which it is taken for a table, not for a structure
 
 
 class Signature:
@@ -44,6 +53,7 @@ class Signature:
         self.dynamic = dynamic
         self.places = 0
         self.texts: dict[int, str] = {}
+        self.objects: dict[int, int] = {}  # places of the objects met so far, by id
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
         """One spec per parameter; TypeError where a value cannot be passed to compiled code."""
@@ -52,23 +62,79 @@ class Signature:
     def spec(self, value: Any, name: str) -> Spec:
         if isinstance(value, torch.Tensor):
             return self.tensor(value, name, dynamic=self.dynamic)
+        if type(value) is list and has_place(value) and self.place()[1]:
+            return KnownSpec(value)
         if type(value) is not list and has_place(value):
             place, is_known = self.place()
             if is_known and type(value) is str:
                 self.texts[place] = value
             return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
-        if type(value) is list:
-            return KnownSpec(value) if has_place(value) and self.place()[1] else self.list(value, name)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
-        if type(value) is dict and all(type(k) in (str, int) for k in value):
-            return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
+        if (found := self.container(value, name)) is not None:
+            return found
+        if type(value) is list or type(value) is dict and all(map(_is_constant, value)):
+            return self.structure(value, name)
+        if is_plain(type(value)) and hasattr(value, "__dict__"):
+            return self.structure(value, name)
         return KnownSpec(value)
 
     def place(self) -> tuple[int, bool]:
         """The place of the next value that may have to be known, and whether it does."""
         self.places += 1
         return self.places - 1, self.places - 1 in self.known
+
+    def structure(self, value: Any, name: str) -> Spec:
+        """A list, dict or object by its parts."""
+        if id(value) in self.objects:
+            return PlaceSpec(self.objects[id(value)])
+        self.objects[id(value)] = len(self.objects)
+        if type(value) is list:
+            return ItemsSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)))
+        if type(value) is dict:
+            return DictSpec(tuple(value), tuple(self.spec(v, f"{name}[{k!r}]") for k, v in value.items()))
+        attributes = vars(value)
+        return ObjectSpec(
+            type(value), tuple(attributes), tuple(self.spec(v, f"{name}.{k}") for k, v in attributes.items())
+        )
+
+    # ---- lists, dicts and sets of any length ----
+    def container(self, value: Any, name: str) -> Spec | None:
+        """The spec of a list, dict or set whose items are of one type, or may be None; None for all else."""
+        if type(value) is list:
+            found, elem = self.common(value, name)
+            return ListSpec(elem) if found else None
+        if type(value) is dict and value and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
+            hashable, key = self.common(list(value), name, keys=True)
+            found, item = self.common(list(value.values()), name)
+            return MapSpec(key, item) if hashable and found else None
+        if type(value) in (set, frozenset):
+            hashable, key = self.common(list(value), name, keys=True)
+            return SetSpec(key, type(value)) if hashable else None
+        return None
+
+    def common(self, values: list[Any], name: str, *, keys: bool = False) -> tuple[bool, Spec | None]:
+        """Whether values are of one type, and that type; None where there are no values."""
+        result: Spec | None = None
+        for i, value in enumerate(values):
+            elem = self.item(value, f"{name}[{i}]", keys)
+            result = elem if result is None else _merged(result, elem) if elem is not None else None
+            if result is None:
+                return False, None
+        return True, result
+
+    def item(self, value: Any, name: str, key: bool) -> Spec | None:
+        """The type of an item, or key; None for what run-time containers do not hold."""
+        if type(value) in _SCALARS:
+            return ScalarSpec(_SCALARS[type(value)])
+        if type(value) is tuple and value:
+            parts = [self.item(v, f"{name}[{i}]", key) for i, v in enumerate(value)]
+            return None if None in parts else TupleSpec(tuple(p for p in parts if p is not None))
+        if key:
+            return None
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value, name, dynamic=True)
+        return KnownSpec(None) if value is None else self.container(value, name)
 
     def tensor(self, value: torch.Tensor, name: str, *, dynamic: bool) -> TensorSpec:
         if reason := refuse_tensor(value):
@@ -79,26 +145,32 @@ class Signature:
         assert dtype is not None
         return TensorSpec(dtype, (None,) * value.dim() if dynamic else tuple(value.shape))
 
-    def list(self, value: list[Any], name: str) -> Spec:
-        """A list of any length if its items are of one type; a list of objects is part of the signature."""
-        elems: list[Spec] = []
-        for i, item in enumerate(value):
-            if isinstance(item, torch.Tensor):
-                elem: Spec = self.tensor(item, f"{name}[{i}]", dynamic=True)
-            elif type(item) in _SCALARS:
-                elem = ScalarSpec(_SCALARS[type(item)])
-            elif type(item) is list:
-                elem = self.list(item, f"{name}[{i}]")
-            else:
-                elem = KnownSpec(item)
-            if elem not in elems:
-                elems.append(elem)
-        if not elems:
-            return ListSpec(None)
-        filled = [e for e in elems if not (isinstance(e, ListSpec) and e.elem is None)] or elems
-        if any(isinstance(e, KnownSpec) for e in elems):
-            return KnownSpec(value)
-        if len(filled) > 1:
-            kinds = ", ".join(map(describe, filled[:3]))
-            raise TypeError(f"the list '{name}' holds values of different types ({kinds}); pass a tuple instead")
-        return ListSpec(filled[0])
+
+def _is_constant(key: Any) -> bool:
+    if type(key) is tuple:
+        return all(map(_is_constant, key))
+    return isinstance(key, (bool, int, float, str, enum.Enum, type(None)))
+
+
+def _merged(a: Spec, b: Spec) -> Spec | None:
+    """The spec of values of both; None where there is none."""
+    if a == b:
+        return a
+    match a, b:
+        case (KnownSpec(None), other) | (other, KnownSpec(None)):
+            return other if isinstance(other, OptionalSpec) else OptionalSpec(other)
+        case (OptionalSpec(item), other) | (other, OptionalSpec(item)):
+            found = _merged(item, other.item if isinstance(other, OptionalSpec) else other)
+            return None if found is None else OptionalSpec(found)
+        case ListSpec(x), ListSpec(y):
+            return ListSpec(y if x is None else x) if x is None or y is None else _of(ListSpec, _merged(x, y))
+        case TupleSpec(xs), TupleSpec(ys) if len(xs) == len(ys):
+            items = [_merged(x, y) for x, y in zip(xs, ys, strict=True)]
+            return None if None in items else TupleSpec(tuple(i for i in items if i is not None))
+        case SetSpec(x, cls), SetSpec(y, other) if cls is other and (x is None or y is None):
+            return SetSpec(y if x is None else x, cls)
+    return None
+
+
+def _of(make: type[ListSpec], elem: Spec | None) -> Spec | None:
+    return None if elem is None else make(elem)

@@ -51,6 +51,31 @@ class ListSpec(Spec):
 
 
 @dataclass(frozen=True)
+class MapSpec(Spec):
+    """A dict of any length, whose keys are known only at run time. `make`: makes another class of dict of a plain one.
+    `key` and `item` are None for one that is empty."""
+
+    key: Spec | None
+    item: Spec | None
+    make: Any = None
+
+
+@dataclass(frozen=True)
+class SetSpec(Spec):
+    """A set of any length; `key` is None for one that is empty."""
+
+    key: Spec | None
+    cls: type = set
+
+
+@dataclass(frozen=True)
+class OptionalSpec(Spec):
+    """In a list or dict: a value, or None."""
+
+    item: Spec
+
+
+@dataclass(frozen=True)
 class TupleSpec(Spec):
     """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence."""
 
@@ -60,8 +85,34 @@ class TupleSpec(Spec):
 
 @dataclass(frozen=True)
 class DictSpec(Spec):
+    """A dict with known keys. As an argument it has a place, as the two below: places count these in the order of the
+    arguments, containers before what they hold."""
+
     keys: tuple[Any, ...]
     items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class ObjectSpec(Spec):
+    """An argument: an instance of a user's class, by its attributes."""
+
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class ItemsSpec(Spec):
+    """An argument: a list with just these items."""
+
+    items: tuple[Spec, ...]
+
+
+@dataclass(frozen=True)
+class PlaceSpec(Spec):
+    """The very object that has a place."""
+
+    number: int
 
 
 def same_known(a: Any, b: Any) -> bool:
@@ -88,32 +139,65 @@ def describe(spec: Spec) -> str:
             return f"{getattr(cls, '__name__', 'tuple')}[{', '.join(map(describe, items))}]"
         case DictSpec(keys, items):
             return "dict[" + ", ".join(f"{k!r}: {describe(i)}" for k, i in zip(keys, items, strict=True)) + "]"
+        case MapSpec(key, item):
+            return f"dict[{', '.join(describe(s) for s in (key, item) if s is not None)}]"
+        case SetSpec(key):
+            return f"set[{describe(key) if key is not None else ''}]"
+        case OptionalSpec(item):
+            return f"{describe(item)} | None"
+        case ObjectSpec(cls, names, items):
+            return f"{cls.__name__}({', '.join(f'{n}: {describe(i)}' for n, i in zip(names, items, strict=True))})"
+        case ItemsSpec(items):
+            return f"list[{', '.join(map(describe, items))}]"
+        case PlaceSpec():
+            return "the same object"
         case KnownSpec(obj):
             return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
     raise AssertionError(spec)
 
 
+LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec)
+
+
+def is_leaf(spec: Spec) -> bool:
+    """Whether values of a spec are one parameter, or result, of the entry function."""
+    return isinstance(spec, LEAVES)
+
+
+def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
+    """What a value that is no leaf consists of, each part with its spec."""
+    match spec:
+        case TupleSpec(items) | ItemsSpec(items):
+            yield from zip(items, value, strict=True)
+        case DictSpec(keys, items):
+            yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))
+        case ObjectSpec(_, names, items):
+            yield from ((item, value.__dict__[name]) for name, item in zip(names, items, strict=True))
+
+
 def leaves(spec: Spec) -> Iterator[Spec]:
     """The dynamic leaves in order."""
-    match spec:
-        case TensorSpec() | ScalarSpec() | ListSpec():
-            yield spec
-        case TupleSpec(items) | DictSpec(_, items):
-            for item in items:
-                yield from leaves(item)
+    if is_leaf(spec):
+        yield spec
+    for item in getattr(spec, "items", ()) if not is_leaf(spec) else ():
+        yield from leaves(item)
+
+
+def placed(spec: Spec, value: Any) -> Iterator[Any]:
+    """The objects with a place that an argument is or holds, in order."""
+    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
+        yield value
+    for item, part in parts(spec, value):
+        yield from placed(item, part)
 
 
 def values_of(spec: Spec, value: Any) -> Iterator[Any]:
     """The values of the dynamic leaves in order."""
-    match spec:
-        case TensorSpec() | ScalarSpec() | ListSpec():
-            yield value
-        case TupleSpec(items):
-            for item, v in zip(items, value, strict=True):
-                yield from values_of(item, v)
-        case DictSpec(keys, items):
-            for key, item in zip(keys, items, strict=True):
-                yield from values_of(item, value[key])
+    if is_leaf(spec):
+        yield value
+    else:
+        for item, part in parts(spec, value):
+            yield from values_of(item, part)
 
 
 @dataclass(frozen=True)
@@ -146,8 +230,9 @@ class LiveValue:
 @dataclass(frozen=True)
 class Store:
     """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
-    path of keys leads to from it. A `state.set` says by number which of the forms a value has. `direct` is the dict that
-    held the attribute at entry, into which values may go without asking the owner's class."""
+    path of keys leads to from it. An owner that is a PlaceSpec is an argument. A `state.set` says by number which of the
+    forms a value has. `direct` is the dict that held the attribute at entry, into which values may go without asking the
+    owner's class."""
 
     name: str
     owner: Any

@@ -22,18 +22,14 @@ from scriptc.frontend.assumptions import Assumptions, Place
 from scriptc.frontend.context import Context, Poisoned
 from scriptc.frontend.flow import identities
 from scriptc.frontend.joins import Conflict, Plan
-from scriptc.frontend.results import result_of, spec_of_type
+from scriptc.frontend.objects import is_plain
+from scriptc.frontend.results import result_of
 from scriptc.frontend.shapes import shape_of
 from scriptc.frontend.signature import Signature
-from scriptc.frontend.specs import (
-    KnownSpec,
-    ListSpec,
-    LiveValue,
-    Spec,
-    Store,
-)
+from scriptc.frontend.specs import KnownSpec, LiveValue, PlaceSpec, Spec, Store
 from scriptc.frontend.values import (
     AV,
+    Content,
     DictV,
     Dyn,
     Home,
@@ -47,6 +43,7 @@ from scriptc.frontend.values import (
     Tup,
     Unbound,
     describe,
+    home_of,
     is_tensor,
 )
 from scriptc.ir.core import Block, Module, Value
@@ -111,6 +108,9 @@ class State(Context):
     def parameter(self, type: Type, name: str) -> Value:
         raise NotImplementedError
 
+    def filled(self, spec: Spec, name: str) -> Spec:
+        raise NotImplementedError
+
     def path(self, module: torch.nn.Module, name: str) -> str:
         raise NotImplementedError
 
@@ -151,11 +151,7 @@ class State(Context):
         if isinstance(obj, torch.Tensor) and container is getattr(slot.place.owner, "_parameters", None):
             return self.live_tensor(obj, container, key, slot.name)
         spec = self.slot_spec(obj, slot.name, signature)
-        if (
-            spec == ListSpec(None)
-            and (found := self.assume.elements.get(("argument", f"state.{slot.name}"))) is not None
-        ):
-            spec = ListSpec(spec_of_type(found))  # an empty list that is appended to
+        spec = self.filled(spec, f"state.{slot.name}")
         self.outside.values.append(LiveValue(container, key, spec))
         self.open_items(obj, spec)
         return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
@@ -168,12 +164,11 @@ class State(Context):
                 self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
 
     def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
-        try:
-            return signature.spec(obj, name)
-        except TypeError:
-            if isinstance(obj, list):  # of different kinds, which are told apart item by item
-                return KnownSpec(obj)
-            raise
+        if isinstance(obj, list):  # of different kinds are told apart item by item
+            return signature.container(obj, name) or KnownSpec(obj)
+        if is_plain(type(obj)) and hasattr(obj, "__dict__"):
+            return KnownSpec(obj)
+        return signature.spec(obj, name)
 
     def absent(self, slot: Slot) -> AV:
         """What an attribute is that the object itself does not have: that of its class, or nothing."""
@@ -329,11 +324,25 @@ class State(Context):
 
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
         """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
-        if isinstance(av, DictV) and av.home is not None:
+        if av.home is not None:
+            if av.home.owner is None:
+                self.fail("this dict cannot be changed in compiled code", "make a new dict: dict(d)")
+            if isinstance(av, KnownLengthListV) and len(old) != len(new):
+                self.fail("a list of the caller whose items differ in kind keeps its length", "pass one type of items")
+            path = None if isinstance(av, ObjectV) else av.home.path
             gone = [(key, Unbound()) for key in old if key not in new]
             for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
-                self.set_target(self.target(av.home.owner, key, av.home.path, str(key)), value)
+                self.check_alone(value, self.owner_name(av, key))
+                self.set_target(self.target(av.home.owner, key, path, str(key)), value)
             return
+        for holder in self.outside.objects:
+            if not isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+                continue
+            for key, value in self.items_of(holder).items():
+                if av.ident in identities(self.settled(value, self.heap)):
+                    assert holder.home is not None
+                    path = None if isinstance(holder, ObjectV) else holder.home.path
+                    self.set_target(self.target(holder.home.owner, key, path, str(key)), value)
         for slot in self.slots.values():
             if av.ident in identities(self.settled(self.heap[slot.ident], self.heap)):
                 self.set_slot(slot, self.heap[slot.ident])
@@ -354,7 +363,7 @@ class State(Context):
     # ---- targets ----
     def set_slot(self, slot: Slot, value: AV) -> None:
         place = slot.place
-        self.check_alone(slot, value)
+        self.check_alone(value, slot.name)
         if isinstance(value, Poison):
             raise Poisoned
         if self.ahead:
@@ -367,19 +376,32 @@ class State(Context):
         self.heap[slot.ident] = value
         self.note_change(slot.ident)
 
-    def check_alone(self, slot: Slot, value: AV) -> None:
+    def kept(self, heap: dict[Ident, AV]) -> Iterator[tuple[str, AV]]:
+        """What lives on after the call: names of places, and what they hold."""
+        for slot in self.slots.values():
+            yield slot.name, heap[slot.ident]
+        for holder in self.outside.objects:
+            if isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+                content = heap.get(holder.ident)
+                items = content.items if isinstance(content, Content) else {}
+                yield from ((self.owner_name(holder, key), value) for key, value in items.items())
+
+    def owner_name(self, av: DictV | KnownLengthListV | ObjectV, key: Any) -> str:
+        return f"{describe(av)}.{key}" if isinstance(av, ObjectV) else f"{describe(av)}[{key!r}]"
+
+    def check_alone(self, value: AV, name: str) -> None:
         """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""
         mine = set(identities(self.settled(value, self.heap)))
-        for other in self.slots.values():
-            if other is not slot and mine & set(identities(self.settled(self.heap[other.ident], self.heap))):
-                self.fail(f"one object is kept in '{other.name}' and in '{slot.name}'", "keep it in one place")
+        for other, held in self.kept(self.heap) if mine else ():
+            if other != name and mine & set(identities(self.settled(held, self.heap))):
+                self.fail(f"one object is kept in '{other}' and in '{name}'", "keep it in one place")
 
     def check_returned(self, value: AV, heap: dict[Ident, AV]) -> None:
         """The same of what is returned; `heap` is that of the return."""
         mine = set(identities(self.settled(value, heap)))
-        for slot in self.slots.values():
-            if mine & set(identities(self.settled(heap[slot.ident], heap))):
-                self.fail(f"what '{slot.name}' holds is returned as well", "return its items, or a copy: dict(d)")
+        for name, held in self.kept(heap) if mine else ():
+            if mine & set(identities(self.settled(held, heap))):
+                self.fail(f"what '{name}' holds is returned as well", "return its items, or a copy: dict(d)")
 
     def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
         return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
@@ -389,7 +411,7 @@ class State(Context):
             self.effect("state.set", (), name=target.name, target=target.number, form=-1)
             return
         held = frozen(self.settled(value, self.heap))
-        if any(isinstance(part, ObjectV) for part in _parts(held)):
+        if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
             self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
         try:
             _, leaves = result_of(held)
@@ -417,11 +439,16 @@ def _holder(place: Place) -> Any:
 
 def frozen(av: AV) -> AV:
     """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return av
     match av:
         case KnownLengthListV(first=items):
-            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident)
+            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
         case DictV(items):
-            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.is_argument, av.home)
+            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case ObjectV(cls, items):
+            return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
         case Tup(items, cls):
             return Tup([frozen(i) for i in items], cls)
         case OneOf(tag, alternatives):

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, STR, ListType, NeverType, TensorType, Type
+from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -35,8 +36,15 @@ class Known(AV):
 
 
 @dataclass(eq=False, slots=True)
+class KnownSet(Known):
+    """A set of known items made in compiled code, as long as it does not change."""
+
+    sites: tuple[Any, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
 class Dyn(AV):
-    """A value that the compiled code computes: a tensor or a number."""
+    """A value that the compiled code computes: a tensor, a number, or a dict or set with run-time keys."""
 
     value: Value
 
@@ -89,12 +97,35 @@ class Moved(AV):
     """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
 
 
+@dataclass(frozen=True)
+class Made:
+    """What class of dict or set something is. `factory` makes the items that a defaultdict lacks: Known or Closure."""
+
+    cls: type
+    factory: AV | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and (self.cls, self._maker()) == (other.cls, other._maker())
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+    def _maker(self) -> Any:
+        """What is one object for factories that are the same."""
+        return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
+
+
 @dataclass(frozen=True, slots=True)
 class Home:
-    """Where a dict of the caller lives: keys that lead to it from a dict or list outside."""
+    """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
+    itself, of which `owner` is the place. Nothing changes what has no owner."""
 
     owner: Any
-    path: tuple[Any, ...]
+    path: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> PlaceSpec | None:
+        return self.owner if isinstance(self.owner, PlaceSpec) else None
 
 
 @dataclass(eq=False, slots=True)
@@ -103,17 +134,27 @@ class DictV(AV):
 
     items: dict[Any, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    is_argument: bool = False  # the caller would see changes
-    home: Home | None = None  # one that lives outside, whose changes are state
+    home: Home | None = None  # of the caller: changes are written back to it
+    sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
+    made: Made = Made(dict)
+
+
+@dataclass(eq=False, slots=True)
+class ViewV(AV):
+    """d.keys(), d.values() or d.items() of a dict with run-time keys."""
+
+    table: AV
+    part: str
 
 
 @dataclass(eq=False, slots=True)
 class ObjectV(AV):
-    """An instance of a user's class, made in compiled code. `items` are the attributes it was made with."""
+    """An instance of a user's class, made in compiled code or an argument. `items` are the attributes it began with."""
 
     cls: type
     items: dict[str, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
+    home: Home | None = None  # of the caller: changes are written back to it
 
 
 @dataclass(eq=False, slots=True)
@@ -129,11 +170,13 @@ class KnownLengthListV(ListV):
     like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
     (`reader` is None for one that will not change any more)."""
 
-    __slots__ = ("first", "ident", "reader")
+    __slots__ = ("first", "home", "ident", "reader")
 
-    def __init__(self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None):
+    def __init__(
+        self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None, home: Home | None = None
+    ):
         self.value, self.site, self.observed = None, None, False
-        self.first, self.reader, self.ident = first, reader, ident or Ident()
+        self.first, self.reader, self.ident, self.home = first, reader, ident or Ident(), home
 
     @property
     def items(self) -> list[AV]:  # type: ignore[override]
@@ -181,6 +224,7 @@ class ZipV(AV):
 
     parts: Sequence[AV]
     offset: AV | None = None
+    strict: bool = False  # ValueError where one is shorter than another
 
 
 @dataclass(eq=False, slots=True)
@@ -268,6 +312,31 @@ def tensor_type(av: AV) -> TensorType:
     return av.type
 
 
+def home_of(av: AV) -> Home | None:
+    return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+
+
+def is_dict(av: AV) -> bool:
+    """Whether it is a dict with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, DictType)
+
+
+def is_set(av: AV) -> bool:
+    """Whether it is a set with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, SetType)
+
+
+def made_of(t: Type) -> Made:
+    """The class of a run-time dict or set, and its factory."""
+    assert isinstance(t, (DictType, SetType))
+    found: Made | None = t.key_cell.find().python
+    return found or Made(dict if isinstance(t, DictType) else set)
+
+
+def python_of(t: Type) -> type:
+    return made_of(t).cls
+
+
 def is_text(av: AV) -> bool:
     """Whether a value is a string: a known one, one made at run time, or one of several."""
     if isinstance(av, OneOf):
@@ -300,7 +369,7 @@ def describe(av: AV) -> str:
         case ListV():
             return "a list"
         case DictV():
-            return "a dict"
+            return f"a {av.made.cls.__name__}"
         case ObjectV():
             return f"a {av.cls.__name__}"
         case OneOf():

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, get_args
 
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import CellType, ListType, OptionalType, TensorType, TupleType, Type
+from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type, cells
 
-_CLASS = {"tensor": TensorType, "list": ListType}  # the classes of memory that belong to values
+# The classes of memory that belong to values; "list" is that of all containers with identity.
+_CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 
 def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
-    if isinstance(t, ListType):
-        return memory == "list" or holds(t.elem, memory)
+    if isinstance(t, Container):
+        return memory == "list" or any(holds(cell.find().type, memory) for cell in cells(t))
     if isinstance(t, (OptionalType, CellType)):
         return holds(t.item, memory)
     if isinstance(t, TupleType):
@@ -156,14 +158,19 @@ def _passes_on(op: Op) -> bool:
 
 
 def _keeps(op: Op, index: int) -> bool:
-    """Whether an operand may be found again through a list, a cell or another function."""
-    made = op.has("ALLOCATES") and any(isinstance(r.type, (ListType, CellType)) for r in op.results)
-    return calls(op) or made or "state" in op.defn.writes or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
+    """Whether an operand may be found again through a container, a cell or another function."""
+    made = op.has("ALLOCATES") and any(isinstance(r.type, (*get_args(Container), CellType)) for r in op.results)
+    return (
+        calls(op)
+        or made
+        or "state" in op.defn.writes
+        or (not op.defn.writes.isdisjoint(("list", "cell")) and index > 0)
+    )
 
 
 def captured(value: Value) -> bool:
     """Whether the object may be reached by other ways than through values derived from it."""
-    held = (TupleType, ListType, CellType)
+    held = (TupleType, *get_args(Container), CellType)
     return any(
         _keeps(op, i) or (not op.regions and any(isinstance(r.type, held) and is_reference(r.type) for r in op.results))
         for op, i in references(value, through_regions=True)

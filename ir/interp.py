@@ -15,6 +15,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
+from scriptc.ir.types import TensorType
 
 Env = dict[Value, Any]
 
@@ -32,12 +33,13 @@ class _Leave(BaseException):
 
 @cache
 def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; `Tensor.x`, `list.x` and `str.x` are methods called with the object first."""
+    """The callable that a dotted name stands for; those of `Tensor`, `list`, `set` and `str` are methods called with the object
+    first."""
     import torch
 
     head, _, rest = name.partition(".")
-    if head in ("Tensor", "list", "str"):
-        return getattr({"Tensor": torch.Tensor, "list": list, "str": str}[head], rest)
+    if head in ("Tensor", "list", "set", "str"):
+        return getattr({"Tensor": torch.Tensor, "list": list, "set": set, "str": str}[head], rest)
     module, _, attr = name.rpartition(".")
     return getattr(importlib.import_module(module), attr)
 
@@ -410,6 +412,7 @@ class Interpreter:
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
     def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        assert isinstance(op.result.type, TensorType)
         return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
 
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
@@ -425,6 +428,48 @@ class Interpreter:
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
+
+    # A place in a dict or set is an index into its keys.
+    def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ({},)
+
+    def do_set_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (set(),)
+
+    def do_dict_find(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, key = operands
+        return (list(table).index(key) if key in table else -1,)
+
+    def do_dict_key(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0])[operands[1]],)
+
+    def do_dict_at(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (list(operands[0].values())[operands[1]],)
+
+    def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place, value = operands
+        table[list(table)[place]] = value
+        return ()
+
+    def do_dict_remove(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, place = operands
+        key = list(table)[place]
+        table.remove(key) if isinstance(table, set) else table.pop(key)
+        return ()
+
+    def do_dict_clear(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].clear()
+        return ()
+
+    def do_dict_walk(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (len(operands[0]),)
+
+    def do_dict_unchanged(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        table, length = operands
+        if len(table) != length:
+            what = "Set" if isinstance(table, set) else "dictionary"
+            raise RuntimeError(f"{what} changed size during iteration")
+        return ()
 
     def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0] is not None,)

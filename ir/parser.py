@@ -30,7 +30,9 @@ from scriptc.ir.types import (
     TensorType,
     TupleType,
     Type,
+    dict_of,
     list_of,
+    set_of,
 )
 
 _NAMED_TYPES: dict[str, Type] = {
@@ -242,6 +244,10 @@ class _Reader:
                     return TupleType(tuple(self.type(a) for a in args))
                 if name == "list" and len(args) == 1:
                     return list_of(self.type(args[0]))
+                if name == "set" and len(args) == 1:
+                    return set_of(self.type(args[0]))
+                if name == "dict" and len(args) == 2:
+                    return dict_of(*map(self.type, args))
                 if name in ("optional", "cell") and len(args) == 1:
                     return {"optional": OptionalType, "cell": CellType}[str(name)](self.type(args[0]))
                 if name in ("elem", "ptr") and len(args) == 1:

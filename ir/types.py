@@ -1,13 +1,14 @@
 """Types of IR values.
 
 A dim is an int (known), a str (a symbol: the same symbol in one function is the same size) or None (printed `?`).
-Types are immutable but for the element of a list made in the function, which is found as the function is read:
-such a `ListType` holds an `Elem` cell shared by all values of that list.
+Types are immutable but for what a list, dict or set made in the function holds, which is found as the function is read:
+such a type has `Elem` cells shared by all values of that container.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 Dim = int | str | None
 
@@ -63,11 +64,13 @@ NEVER = NeverType()
 
 @dataclass(eq=False, slots=True)
 class Elem:
-    """The element type of a list while it is being found; cells of lists that meet at a join are united."""
+    """The type of what a container holds while it is being found; cells of containers that meet at a join are united."""
 
     type: Type
     observed: bool = False  # some op was typed by it, so that widening it needs another reading of the function
+    stale: bool = False  # it was observed, and is wider now
     fixed: bool = False  # given by the signature
+    python: Any = None  # the front end's: what class of dict or set it is, where that is not the plain one
     link: Elem | None = None
 
     def find(self) -> Elem:
@@ -100,6 +103,74 @@ class ListType(Type):
 def list_of(elem: Type) -> ListType:
     """A list type whose element type is settled."""
     return ListType(Elem(elem, fixed=True))
+
+
+@dataclass(eq=False, slots=True)
+class DictType(Type):
+    """A reference to a Python dict whose keys are of one type, and so are its values."""
+
+    key_cell: Elem
+    cell: Elem
+
+    @property
+    def key(self) -> Type:
+        return self.key_cell.find().type
+
+    @property
+    def elem(self) -> Type:
+        return self.cell.find().type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictType) and self.key == other.key and self.elem == other.elem
+
+    def __hash__(self) -> int:
+        return hash(DictType)
+
+    def __str__(self) -> str:
+        return f"dict<{self.key}, {self.elem}>"
+
+
+@dataclass(eq=False, slots=True)
+class SetType(Type):
+    """A reference to a Python set with keys of one type."""
+
+    key_cell: Elem
+
+    @property
+    def key(self) -> Type:
+        return self.key_cell.find().type
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SetType) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(SetType)
+
+    def __str__(self) -> str:
+        return f"set<{self.key}>"
+
+
+Container = ListType | DictType | SetType
+
+
+def dict_of(key: Type, elem: Type) -> DictType:
+    return DictType(Elem(key, fixed=True), Elem(elem, fixed=True))
+
+
+def set_of(key: Type) -> SetType:
+    return SetType(Elem(key, fixed=True))
+
+
+def cells(t: Type) -> list[Elem]:
+    """The cells of a container: of its keys, then of its items."""
+    match t:
+        case ListType(cell):
+            return [cell]
+        case DictType(key, cell):
+            return [key, cell]
+        case SetType(key):
+            return [key]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +245,7 @@ def is_counted(t: Type) -> bool:
     """Whether values of this type are reference-counted objects in C."""
     if isinstance(t, OptionalType):
         return is_counted(t.item)
-    return isinstance(t, (TensorType, ListType)) or t in (STR, PACKED, ROWS, EXC)
+    return isinstance(t, (TensorType, Container)) or t in (STR, PACKED, ROWS, EXC)
 
 
 def join_dim(a: Dim, b: Dim) -> Dim:
@@ -201,6 +272,10 @@ def join(a: Type, b: Type) -> Type:
         return TupleType(tuple(map(join, a.items, b.items)))
     if isinstance(a, ListType) and isinstance(b, ListType):
         return list_of(join(a.elem, b.elem))
+    if isinstance(a, DictType) and isinstance(b, DictType):
+        return dict_of(join(a.key, b.key), join(a.elem, b.elem))
+    if isinstance(a, SetType) and isinstance(b, SetType):
+        return set_of(join(a.key, b.key))
     if NONE in (a, b):
         other = b if a == NONE else a
         return other if isinstance(other, OptionalType) else OptionalType(other)

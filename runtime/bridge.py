@@ -23,6 +23,7 @@ from scriptc.runtime._bridge import ffi, lib
 
 class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
     TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
+    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE = range(12, 18)
 
 
 # ---- specs: arguments and results ----
@@ -65,7 +66,29 @@ class Known:
 
 @dataclass(frozen=True)
 class List:
-    element: "Spec"  # Tensor, Int, Float, Bool, Str or List
+    element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
+
+
+@dataclass(frozen=True)
+class Map:
+    """A dict of any length with keys and items of one type each. `make` makes a result of another class from a dict."""
+
+    key: "Spec"  # Int, Float, Bool, Str or Tuple
+    item: "Spec"
+    make: Function[[dict], object] | None = None
+
+
+@dataclass(frozen=True)
+class Set:
+    key: "Spec"
+    cls: type = set
+
+
+@dataclass(frozen=True)
+class Optional:
+    """In a list, dict or tuple in one: a value, or None."""
+
+    item: "Spec"
 
 
 @dataclass(frozen=True)
@@ -83,7 +106,32 @@ class NamedTuple_:
 
 @dataclass(frozen=True)
 class Dict:
-    items: tuple[tuple[str, "Spec"], ...]  # in the order of the dict
+    """A dict with known keys. Such an argument, an Object and Items have a place each, numbered in the order of arguments,
+    containers before what they hold."""
+
+    items: tuple[tuple[object, "Spec"], ...]  # in the order of the dict
+
+
+@dataclass(frozen=True)
+class Object:
+    """An argument: an object with just these attributes of its own, in this order."""
+
+    cls: type
+    items: tuple[tuple[str, "Spec"], ...]
+
+
+@dataclass(frozen=True)
+class Items:
+    """An argument: a list of so many items, each of its own type."""
+
+    items: tuple["Spec", ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The argument, or part of one, that has a place. As an argument: it is the same object as an earlier one."""
+
+    number: int
 
 
 @dataclass(frozen=True)
@@ -98,7 +146,10 @@ class Arg:
     path: tuple[int | str, ...]
 
 
-Spec = Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
+Spec = (
+    Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
+    | Map | Set | Optional | Object | Items | Place
+)  # fmt: skip
 
 
 # ---- specs: a variant ----
@@ -136,7 +187,8 @@ class Live(NamedTuple):
 
 class Store(NamedTuple):
     """A place that the entry may set: the attribute `key` of `owner`, or with a path the item `key` of what the path of
-    keys leads to from it. `direct`: the __dict__ that held the attribute at entry, if new values may go straight there."""
+    keys leads to from it. An owner that is a Place is an argument. `direct`: the __dict__ that held the attribute at entry,
+    if new values may go straight there."""
 
     owner: Any
     key: Any
@@ -178,7 +230,7 @@ class VariantSpec:
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple)  # tuples in results only
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known)
 
 
 def _lower(spec: Spec) -> _Lowered:
@@ -209,6 +261,36 @@ def _lower(spec: Spec) -> _Lowered:
             return _Kind.IGNORED, None, ()
         case Arg(path):
             return _Kind.ARG, path, ()
+        case Map(key, item, make):
+            return _Kind.MAP, (_key_kind(key), make), (_lower(key), _lower(item))
+        case Set(key, cls):
+            return _Kind.SET, (_key_kind(key), cls), (_lower(key),)
+        case Optional(item):
+            return _Kind.OPTIONAL, None, (_lower(item),)
+        case Object(cls, pairs):
+            return _Kind.OBJECT, (cls, tuple(sys.intern(n) for n, _ in pairs)), tuple(_lower(item) for _, item in pairs)
+        case Items(items):
+            return _Kind.ITEMS, None, tuple(map(_lower, items))
+        case Place(number):
+            return _Kind.PLACE, number, ()
+
+
+def _key_kind(key: Spec) -> bytes:
+    """The form of keys, as sc_dict has it."""
+    match key:
+        case Int():
+            return b"i"
+        case Float():
+            return b"f"
+        case Bool():
+            return b"b"
+        case Str():
+            return b"s"
+        case Tuple(items):
+            return b"(" + b"".join(map(_key_kind, items)) + b")"
+        case Tensor():  # of an empty dict
+            return b""
+    raise ValueError(f"keys cannot be {key}")
 
 
 def _interned(key: object) -> object:
@@ -241,7 +323,8 @@ def _lower_live(live: Live) -> tuple:
 
 
 def _lower_store(store: Store) -> tuple:
-    return store.owner, _interned(store.key), store.path, store.direct, tuple(map(_lower, store.forms))
+    place = store.owner.number if isinstance(store.owner, Place) else -1
+    return place, store.owner, _interned(store.key), store.path, store.direct, tuple(map(_lower, store.forms))
 
 
 @cache

@@ -18,10 +18,12 @@ ffibuilder.set_source(
     "scriptc.runtime._bridge",
     _DECLARATIONS,
     sources=[os.path.join(_HERE, "src", "bridge", f"{name}.c") for name in _SOURCES]
-    + [os.path.join(_HERE, "src", name) for name in ("sc_core.c", "sc_team.c")],
+    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "team")],
     include_dirs=[os.path.join(_HERE, "include")],
-    depends=[os.path.join(_HERE, "src", "bridge", "bridge.h")]
-    + [os.path.join(_HERE, "include", name) for name in ("sc.h", "sc_fp.h", "sc_profile.h", "sc_team.h")],
+    depends=[
+        os.path.join(_HERE, "src", "bridge", "bridge.h"),
+        *(os.path.join(_HERE, "include", f"sc{name}.h") for name in ("", "_fp", "_ops", "_profile", "_team")),
+    ],
     extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden", "-pthread"],
     extra_link_args=["-pthread"],
     define_macros=[("_CFFI_NO_LIMITED_API", None), ("SC_SHARES_CONTEXTS", None)],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import DictSpec, ListSpec, ScalarSpec, Spec, Store, TensorSpec, TupleSpec, values_of
+from scriptc.frontend.specs import PlaceSpec, Spec, Store, is_leaf, parts, placed, values_of
 from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
@@ -37,6 +38,13 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple, dict)):
         for v in value.values() if isinstance(value, dict) else value:
             yield from _tensors(v)
+    elif isinstance(value, dict):
+        yield from _tensors(list(value.values()))
+
+
+def _at(store: Store, places: list[Any]) -> Store:
+    """A store whose owner is an argument, with that argument."""
+    return replace(store, owner=places[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
 
 
 def _container(store: Store) -> Any:
@@ -76,7 +84,8 @@ class GradCall:
         inputs += [live.container[live.key] for live in self.entry.live]
         requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
         differentiable = [bool(g & requires) for g in self.gradients.results]
-        stores = [self.entry.stores[i] for i, g in self.gradients.targets.items() if g & requires]
+        places = [v for a in self.entry.args for v in placed(a.spec, arguments[a.name])]
+        stores = [_at(self.entry.stores[i], places) for i, g in self.gradients.targets.items() if g & requires]
         lists = [inputs[i] for i, g in self.gradients.lists.items() if g & requires]
         if not any(differentiable) and not stores and not lists:
             return run(*args, **kwargs)
@@ -112,16 +121,12 @@ class GradCall:
 
     def _collect(self, spec: Spec, value: Any, flags: Iterator[bool], given: set[int], out: list[torch.Tensor]) -> None:
         """Results that are to require grad: not those that are arguments themselves."""
-        match spec:
-            case TensorSpec() | ScalarSpec() | ListSpec():
-                if next(flags):
-                    _mark(value, given, out)
-            case TupleSpec(items):
-                for item, v in zip(items, value, strict=True):
-                    self._collect(item, v, flags, given, out)
-            case DictSpec(keys, items):
-                for key, item in zip(keys, items, strict=True):
-                    self._collect(item, value[key], flags, given, out)
+        if is_leaf(spec):
+            if next(flags):
+                _mark(value, given, out)
+            return
+        for item, part in parts(spec, value):
+            self._collect(item, part, flags, given, out)
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
@@ -140,7 +145,8 @@ def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:
         value[:] = [_rebuild(v, replaced) for v in value]
         return value
     if isinstance(value, dict):
-        return {k: _rebuild(v, replaced) for k, v in value.items()}
+        value.update({k: _rebuild(v, replaced) for k, v in value.items()})
+        return value
     if isinstance(value, tuple):
         items = [_rebuild(v, replaced) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)

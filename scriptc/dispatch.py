@@ -109,7 +109,8 @@ class Dispatcher:
 
 
 def _store(store: specs.Store) -> bridge.Store:
-    return bridge.Store(store.owner, store.key, store.path, store.direct, tuple(map(to_bridge, store.forms)))
+    owner = to_bridge(store.owner) if isinstance(store.owner, specs.PlaceSpec) else store.owner
+    return bridge.Store(owner, store.key, store.path, store.direct, tuple(map(to_bridge, store.forms)))
 
 
 def _guard(guard: Guard) -> GuardSpec:

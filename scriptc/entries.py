@@ -36,6 +36,13 @@ _USED = (
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only context_seed seed state
 state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
+_FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
+    front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
+    front.SetSpec: ("a set", "pass a sorted list"),
+    front.ObjectSpec: ("an object", "pass what it holds"),
+    front.ItemsSpec: ("a list of items of different types", "pass a tuple"),
+    front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return what it holds"),
+}
 _CONSTANTS = (bool, int, float, str, type(None))
 
 
@@ -70,6 +77,8 @@ class _Describer:
         self.baked: list[str] = []
 
     def describe(self, name: str, target: Target) -> EntryInterface:
+        if any(isinstance(store.owner, front.PlaceSpec) for store in self.entry.stores):
+            raise self.refusal("it changes a dict of the caller, which the C API cannot give back", "return a new dict")
         arguments = [leaf for arg in self.entry.args for leaf in self.leaves(arg.spec, arg.name, argument=True)]
         results = self.leaves(self.entry.result, "result", argument=False)
         tree = {
@@ -100,7 +109,8 @@ class _Describer:
                 return [Leaf(self.fresh(name), "tensor", False, dtype, sizes)]
             case front.ScalarSpec(kind):
                 return [Leaf(self.fresh(name), kind)]
-        raise self.refusal(f"'{name}' is a list of lists, which the C API cannot pass", "pass a flat list, or a tensor")
+        what, hint = _FOREIGN.get(type(spec), ("a list of lists, tuples or None", "pass flat lists, or tensors"))
+        raise self.refusal(f"'{name}' is {what}, which the C API cannot pass", hint)
 
     def fresh(self, wish: str) -> str:
         name = self.names.fresh(wish)
@@ -138,7 +148,7 @@ class _Describer:
                     raise self.refusal("a dict with keys that are no strings cannot be passed", "use strings as keys")
                 parts = [self.tree(item, argument=argument) for item in items]
                 return {"is": "dict", "keys": list(keys), "items": parts}
-        raise AssertionError(spec)
+        raise AssertionError(spec)  # refused by `leaves`
 
     def parameter(self, target: Target, arg: front.ArgSpec) -> dict[str, Any]:
         parameter = target.signature.parameters[arg.name]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import FLOATING
-from scriptc.ir.types import CellType, ListType, TensorType, Type
+from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 _NONE: Inputs = frozenset()
@@ -35,7 +35,7 @@ class Dependencies:
 def _carries(t: Type) -> bool:
     if isinstance(t, CellType):
         return _carries(t.item)
-    return isinstance(t, ListType) or (isinstance(t, TensorType) and t.dtype in FLOATING)
+    return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in FLOATING)
 
 
 class _Flow:
@@ -53,7 +53,7 @@ class _Flow:
         while self.changed:
             self.changed = False
             self.block(self.body)
-        lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, ListType)}
+        lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
         return Dependencies(self.results, dict(self.targets), lists)
 
     def get(self, value: Value) -> Inputs:
@@ -94,7 +94,11 @@ class _Flow:
         elif op.name != "alias":
             for result in op.results:
                 self.add(result, inputs)
-            if op.defn.writes & {"tensor", "list", "cell"}:  # what was written, and what it is a view of, takes up the inputs
+            if op.defn.writes & {
+                "tensor",
+                "list",
+                "cell",
+            }:  # what was written, and what it is a view of, takes up the inputs
                 target: Value | None = op.operands[0] if op.operands else None
                 while target is not None:
                     self.add(target, inputs)

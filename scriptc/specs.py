@@ -24,14 +24,30 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
         case front.KnownSpec(obj):
             return bridge.Known(obj)
         case front.ListSpec(elem):
-            # An empty list: no element can match a tensor of impossible sizes.
-            return bridge.List(bridge.Tensor("f32", 1, (-1,)) if elem is None else to_bridge(elem))
+            return bridge.List(_or_nothing(elem))
         case front.TupleSpec(items, cls):
             parts = tuple(map(to_bridge, items))
             return bridge.Tuple(parts) if cls is tuple else bridge.NamedTuple_(cls, parts)
+        case front.MapSpec(key, item, make):
+            return bridge.Map(_or_nothing(key), _or_nothing(item), make)
+        case front.SetSpec(key, cls):
+            return bridge.Set(_or_nothing(key), cls)
+        case front.OptionalSpec(item):
+            return bridge.Optional(to_bridge(item))
+        case front.ObjectSpec(cls, names, items):
+            return bridge.Object(cls, tuple(zip(names, map(to_bridge, items), strict=True)))
+        case front.ItemsSpec(items):
+            return bridge.Items(tuple(map(to_bridge, items)))
+        case front.PlaceSpec(number):
+            return bridge.Place(number)
         case front.DictSpec(keys, items):
             return bridge.Dict(tuple(zip(keys, map(to_bridge, items), strict=True)))
     raise AssertionError(spec)
+
+
+def _or_nothing(spec: front.Spec | None) -> bridge.Spec:
+    """A spec for what an empty container holds: nothing matches a tensor of impossible sizes, nor a tuple of one."""
+    return bridge.Tensor("f32", 1, (-1,)) if spec is None else to_bridge(spec)
 
 
 def parameters(target: Target, args: list[front.ArgSpec]) -> tuple[bridge.Param, ...]:

@@ -85,7 +85,9 @@ def check_headers(folder: Path) -> None:
         standard = {"c": "c99", "c++": "c++17"}[language]
         if compiler := shutil.which("cc" if language == "c" else "c++"):
             flags = [f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", "-x", language]
-            done = subprocess.run([compiler, *flags, folder / "it" / "include" / header], capture_output=True, text=True)
+            done = subprocess.run(
+                [compiler, *flags, folder / "it" / "include" / header], capture_output=True, text=True
+            )
             assert not done.returncode, done.stderr
 
 

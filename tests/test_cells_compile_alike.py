@@ -105,4 +105,6 @@ def test_inputs_leave_the_loop_in_windows(model: Callable[[], nn.Module]) -> Non
 def test_names_and_order_do_not_matter() -> None:
     different = {"const", "select", "size", "check"}  # these follow the order of terms
     first, second = (ops(model(), *sequence()) for model in (Gates, Renamed))
-    assert {k: n for k, n in first.items() if k not in different} == {k: n for k, n in second.items() if k not in different}
+    assert {k: n for k, n in first.items() if k not in different} == {
+        k: n for k, n in second.items() if k not in different
+    }

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 from language import (  # noqa: F401  (they list their programs)
+    arguments,
+    dicts,
     exceptions,
     expressions,
     known_lengths,
@@ -16,6 +18,7 @@ from language import (  # noqa: F401  (they list their programs)
     optional,
     pairs,
     recursion,
+    sets,
     statements,
     strings,
     unrolled,

@@ -95,7 +95,8 @@ def test_importing_a_folder_imports_no_torch(folder: str) -> None:
         f"{path.relative_to(ROOT)}:{line}"
         for path in python_files(folder)
         for name, line in imports(path, top_level=True)
-        if is_from(name, "torch") and path != ROOT / "runtime" / "tensors.py"  # what the in-process bridge asks of torch
+        if is_from(name, "torch")
+        and path != ROOT / "runtime" / "tensors.py"  # what the in-process bridge asks of torch
     ]
     assert not eager, "torch is imported where the module is: " + ", ".join(eager)
 

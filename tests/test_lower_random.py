@@ -196,5 +196,3 @@ def test_random_programs(part: int) -> None:
             for a, b in zip(got, expected, strict=True):
                 assert torch.equal(a, b) if isinstance(b, torch.Tensor) else a == b, (name, n)
             assert compiled.live == 0, (name, n)
-
-

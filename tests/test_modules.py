@@ -12,9 +12,14 @@ import scriptc
 CASES = {
     "MultiheadAttention": lambda: (nn.MultiheadAttention(8, 2, batch_first=True).eval(), *[torch.randn(2, 5, 8)] * 3),
     "cross attention": lambda: (nn.MultiheadAttention(8, 2).eval(), torch.randn(4, 2, 8), *[torch.randn(5, 2, 8)] * 2),
-    "TransformerEncoderLayer": lambda: (nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(), torch.randn(2, 5, 8)),
+    "TransformerEncoderLayer": lambda: (
+        nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval(),
+        torch.randn(2, 5, 8),
+    ),
     "TransformerDecoderLayer": lambda: (
-        nn.TransformerDecoderLayer(8, 2, 16).eval(), torch.randn(4, 2, 8), torch.randn(5, 2, 8),
+        nn.TransformerDecoderLayer(8, 2, 16).eval(),
+        torch.randn(4, 2, 8),
+        torch.randn(5, 2, 8),
     ),  # fmt: skip
     "Transformer": lambda: (nn.Transformer(8, 2, 1, 1, 16).eval(), torch.randn(4, 2, 8), torch.randn(5, 2, 8)),
     "convolutions": lambda: (

@@ -10,7 +10,6 @@ from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Op, Value
-from scriptc.ir.errors import InternalError
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TupleType, Type, is_counted, list_of
 
 if TYPE_CHECKING:
@@ -19,43 +18,60 @@ if TYPE_CHECKING:
 EMITTERS, emitter = emitters()
 
 
-def _elem(low: Lowerer, op: Op, container: Value) -> Type:
+# An item of a list or dict is one sc_value. Where its type takes several loop IR values, or none, that is a tuple object.
+def is_boxed(elem: Type) -> bool:
+    return isinstance(elem, TupleType) or len(flat_types(elem)) != 1
+
+
+def holds_objects(elem: Type) -> str:
+    """Whether items of this type are counted, in C."""
+    return "true" if is_boxed(elem) or is_counted(elem) else "false"
+
+
+def item_text(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> str:
+    """A value as an item."""
+    leaves = low.widened([value], [elem], op.loc)
+    if is_boxed(elem):
+        return f"(sc_value){{{{.l = {args.slot(_tuple(low, op, elem, leaves))}}}}}"
+    return f"(sc_value){{{{.{list_member(elem)} = {args.slot(leaves[0])}}}}}"
+
+
+def read_item(low: Lowerer, op: Op, text: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
+    """The value that an item, the C text `text` of an sc_value, holds."""
+    if elem == NEVER:  # never reached: there is no index into an empty list
+        return [low.undef(NEVER, op.loc)]
+    boxed = is_boxed(elem)
+    types = flat_types(elem)
+    texts = [f"{text}.l->items[{i}]" if boxed else text for i in range(len(types))]
+    leaves = [low.expr(f"{x}.{list_member(t)}", operands, t, op, read=True) for x, t in zip(texts, types, strict=True)]
+    return [unflatten(elem, iter(leaves))]
+
+
+def _elem(container: Value) -> Type:
     assert isinstance(container.type, ListType)
-    elem = container.type.elem
-    if not isinstance(elem, TupleType) and flat_types(elem) != [elem]:
-        raise InternalError(f"lists of {elem} have no C form yet", op.loc)
-    return elem
+    return container.type.elem
 
 
-def _boxed(low: Lowerer, op: Op, container: Value, value: Value) -> tuple[str, Value]:
-    """An element as an sc_value: the text around it, with {0} for the value."""
-    elem = _elem(low, op, container)
-    held = low.widened([value], [elem], op.loc)
-    return ("l", _tuple(low, op, elem, held)) if isinstance(elem, TupleType) else (list_member(elem), held[0])
-
-
-def _tuple(low: Lowerer, op: Op, elem: TupleType, leaves: list[Value]) -> Value:
-    """A tuple as an object, in which it is an element of a list."""
+def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
+    """What an item consists of as an object."""
     types = flat_types(elem)
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
     args = Args("cx", str(mask), str(len(types)))
     items = [f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in zip(types, leaves, strict=True)]
-    args.add(f"(sc_value[]){{{{{', '.join(items)}}}}}")
+    args.add(f"(sc_value[]){{{{{', '.join(items)}}}}}" if items else "NULL")
     (made,) = low.call(op, "sc_list_tuple", args, list_of(NEVER))
     assert isinstance(made, Value)
     return made
 
 
 def _append(low: Lowerer, op: Op, target: Value, container: Value, value: Value) -> None:
-    member, held = _boxed(low, op, container, value)
     args = Args("cx", target)
-    low.call(op, "sc_list_append", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
+    low.call(op, "sc_list_append", args.add(item_text(low, op, _elem(container), value, args)))
 
 
 @emitter
 def list_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    elem = _elem(low, op, op.result)
-    counted = "true" if is_counted(elem) or isinstance(elem, TupleType) else "false"
+    counted = holds_objects(_elem(op.result))
     (made,) = low.call(op, "sc_list_new", Args("cx", counted, str(len(op.operands))), op.result.type)
     assert isinstance(made, Value)
     made.name = op.result.name
@@ -74,29 +90,27 @@ def list_append(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
-    member, held = _boxed(low, op, container, value)
     args = Args("cx", low.one(container), low.one(index))
-    return low.call(op, "sc_list_set", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
+    return low.call(op, "sc_list_set", args.add(item_text(low, op, _elem(container), value, args)))
 
 
 @emitter
 def list_insert(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
-    member, held = _boxed(low, op, container, value)
     args = Args("cx", low.one(container), low.one(index))
-    return low.call(op, "sc_list_insert", args.add(f"(sc_value){{{{.{member} = {args.slot(held)}}}}}"))
+    return low.call(op, "sc_list_insert", args.add(item_text(low, op, _elem(container), value, args)))
 
 
 @emitter
 def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
-    member = list_member(_elem(low, op, op.operands[0]))
+    member = list_member(_elem(op.operands[0]))
     reverse = "true" if op.attrs["reverse"] else "false"
     return low.call(op, "sc_list_argsort", Args("cx", *low.operands(op), f"'{member}'", reverse), op.result.type)
 
 
 @emitter
 def list_tensor(low: Lowerer, op: Op) -> Sequence[Shape]:
-    member = list_member(_elem(low, op, op.operands[0]))
+    member = list_member(_elem(op.operands[0]))
     return low.call(op, "sc_list_tensor", Args("cx", *low.operands(op), f"'{member}'"), op.result.type)
 
 
@@ -106,16 +120,7 @@ def list_len(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _item(low: Lowerer, op: Op, index: Value) -> Sequence[Shape]:
-    elem = _elem(low, op, op.operands[0])
-    if isinstance(elem, TupleType):
-        operands, types = [low.one(op.operands[0]), index], flat_types(elem)
-        texts = [f"{{0}}->items[{{1}}].l->items[{i}].{list_member(t)}" for i, t in enumerate(types)]
-        leaves = [low.expr(text, operands, t, op, read=True) for text, t in zip(texts, types, strict=True)]
-        return [unflatten(elem, iter(leaves))]
-    text = f"{{0}}->items[{{1}}].{list_member(elem)}"
-    if elem == NEVER:  # never reached: there is no index into an empty list
-        return [low.undef(NEVER, op.loc)]
-    return [low.expr(text, [low.one(op.operands[0]), index], elem, op, read=True)]
+    return read_item(low, op, "{0}->items[{1}]", [low.one(op.operands[0]), index], _elem(op.operands[0]))
 
 
 @emitter

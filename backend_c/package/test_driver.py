@@ -45,7 +45,9 @@ def _function(package: Package, entry: EntryInterface) -> str:
             passed.append(f"&{leaf.count}")
     lines.append(f"    int code = {package.name}_{entry.name}({', '.join(passed)});")
     lines.append("    if (code) return code;")
-    lines += [f"    {line}" for i, leaf in results for line in _compare(package, leaf, n + i, n + len(entry.results) + i)]
+    lines += [
+        f"    {line}" for i, leaf in results for line in _compare(package, leaf, n + i, n + len(entry.results) + i)
+    ]
     unused = [] if entry.arguments or results else ["v"]
     lines += [f"    (void){name};" for name in [*unused, *([] if results else ["c"])]]
     lines += ["    return 0;", "}", ""]

@@ -28,8 +28,17 @@ import numpy as np
 
 NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
-DTYPES = {"bool": np.bool_, "u8": np.uint8, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-          "f16": np.float16, "f32": np.float32, "f64": np.float64}
+DTYPES = {
+    "bool": np.bool_,
+    "u8": np.uint8,
+    "i8": np.int8,
+    "i16": np.int16,
+    "i32": np.int32,
+    "i64": np.int64,
+    "f16": np.float16,
+    "f32": np.float32,
+    "f64": np.float64,
+}
 CODES = {"bool": 6, "u8": 1, "i8": 0, "i16": 0, "i32": 0, "i64": 0, "f16": 2, "bf16": 4, "f32": 2, "f64": 2}
 BITS = {"bool": 8, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
 FROM_DLPACK = {(CODES[name], BITS[name]): name for name in CODES}
@@ -40,9 +49,17 @@ OPAQUE = object()  # a default, or a value, that is no constant
 
 
 class DLTensor(c.Structure):
-    _fields_ = [("data", c.c_void_p), ("device", c.c_int32 * 2), ("ndim", c.c_int32), ("code", c.c_uint8),
-                ("bits", c.c_uint8), ("lanes", c.c_uint16), ("shape", c.POINTER(c.c_int64)),
-                ("strides", c.POINTER(c.c_int64)), ("byte_offset", c.c_uint64)]
+    _fields_ = [
+        ("data", c.c_void_p),
+        ("device", c.c_int32 * 2),
+        ("ndim", c.c_int32),
+        ("code", c.c_uint8),
+        ("bits", c.c_uint8),
+        ("lanes", c.c_uint16),
+        ("shape", c.POINTER(c.c_int64)),
+        ("strides", c.POINTER(c.c_int64)),
+        ("byte_offset", c.c_uint64),
+    ]
 
 
 class Text(c.Structure):
@@ -60,13 +77,25 @@ class Managed(c.Structure):
 
 
 Deleter = c.CFUNCTYPE(None, c.POINTER(Managed))
-Managed._fields_ = [("version", c.c_uint32 * 2), ("manager_ctx", c.c_void_p), ("deleter", Deleter),
-                    ("flags", c.c_uint64), ("tensor", DLTensor)]
+Managed._fields_ = [
+    ("version", c.c_uint32 * 2),
+    ("manager_ctx", c.c_void_p),
+    ("deleter", Deleter),
+    ("flags", c.c_uint64),
+    ("tensor", DLTensor),
+]
 
 
 class Error(c.Structure):
-    _fields_ = [("type", c.c_char_p), ("message", c.c_char_p), ("file", c.c_char_p), ("function", c.c_char_p),
-                ("text", c.c_char_p), ("line", c.c_int), ("traceback", c.c_char_p)]
+    _fields_ = [
+        ("type", c.c_char_p),
+        ("message", c.c_char_p),
+        ("file", c.c_char_p),
+        ("function", c.c_char_p),
+        ("text", c.c_char_p),
+        ("line", c.c_int),
+        ("traceback", c.c_char_p),
+    ]
 
 
 Print = c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)
@@ -253,8 +282,11 @@ class _Owner:
         t = managed.contents.tensor
         size = t.bits // 8
         self.__array_interface__ = {
-            "version": 3, "typestr": f"|V{size}" if size != 1 else "|u1", "data": ((t.data or 0) + t.byte_offset, False),
-            "shape": tuple(t.shape[: t.ndim]), "strides": tuple(s * size for s in t.strides[: t.ndim]),
+            "version": 3,
+            "typestr": f"|V{size}" if size != 1 else "|u1",
+            "data": ((t.data or 0) + t.byte_offset, False),
+            "shape": tuple(t.shape[: t.ndim]),
+            "strides": tuple(s * size for s in t.strides[: t.ndim]),
         }
 
     def __del__(self):

@@ -22,9 +22,14 @@ def repeated(xs: list[Any], times: int) -> list[Any]:
     return result
 
 
+def same(a: Any, b: Any) -> bool:
+    """Whether two are one object, or equal."""
+    raise NotImplementedError  # the front end's
+
+
 def contains(xs: list[Any], value: Any) -> bool:
     for x in xs:
-        if x == value:
+        if same(x, value):
             return True
     return False
 
@@ -38,7 +43,7 @@ def equal(a: list[Any], b: list[Any]) -> bool:
     if len(a) != len(b):
         return False
     for i in range(len(a)):
-        if a[i] != b[i]:
+        if not same(a[i], b[i]):
             return False
     return True
 
@@ -74,7 +79,7 @@ def index(xs: list[Any], value: Any, start: int = 0, stop: int = 2**63 - 1) -> i
     first = max(start + len(xs), 0) if start < 0 else start
     last = max(stop + len(xs), 0) if stop < 0 else min(stop, len(xs))
     for i in range(first, last):
-        if xs[i] == value:
+        if same(xs[i], value):
             return i
     raise ValueError("value is not in list")
 
@@ -83,7 +88,7 @@ def index(xs: list[Any], value: Any, start: int = 0, stop: int = 2**63 - 1) -> i
 def count(xs: list[Any], value: Any) -> int:
     n = 0
     for x in xs:
-        if x == value:
+        if same(x, value):
             n += 1
     return n
 
@@ -91,7 +96,7 @@ def count(xs: list[Any], value: Any) -> int:
 @decomposes("list.remove")
 def remove(xs: list[Any], value: Any) -> None:
     for i in range(len(xs)):
-        if xs[i] == value:
+        if same(xs[i], value):
             del xs[i]
             return
     raise ValueError("list.remove(x): x not in list")
@@ -118,12 +123,25 @@ def argsort(xs: list[Any], reverse: bool) -> list[int]:
 
 
 def argsort_compared(xs: list[Any], reverse: bool) -> list[int]:
-    order: list[int] = []
-    for i in range(len(xs)):
-        at = len(order)
-        while at > 0 and (xs[order[at - 1]] < xs[i] if reverse else xs[i] < xs[order[at - 1]]):
-            at -= 1
-        order.insert(at, i)
+    """A stable merge sort, from runs of one item upwards."""
+    order = [i for i in range(len(xs))]
+    width = 1
+    while width < len(xs):
+        merged: list[int] = []
+        for start in range(0, len(xs), 2 * width):
+            a, middle, end = start, min(start + width, len(xs)), min(start + 2 * width, len(xs))
+            b = middle
+            while a < middle and b < end:
+                if xs[order[a]] < xs[order[b]] if reverse else xs[order[b]] < xs[order[a]]:
+                    merged.append(order[b])
+                    b += 1
+                else:
+                    merged.append(order[a])
+                    a += 1
+            merged.extend(order[a:middle])
+            merged.extend(order[b:end])
+        order = merged
+        width *= 2
     return order
 
 

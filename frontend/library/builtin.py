@@ -18,9 +18,13 @@ from scriptc.frontend.values import (
     ObjectV,
     RangeV,
     Tup,
+    ViewV,
     ZipV,
+    is_dict,
+    is_set,
     is_tensor,
     is_text,
+    python_of,
     tensor_type,
 )
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR
@@ -47,6 +51,10 @@ def len_(r: Reader, x: AV) -> AV:
             return Known(len(items))
         case ListV():
             return Dyn(r.build("list.len", [r.value(x)]))
+        case ViewV(table):
+            return len_(r, table)
+        case Dyn() if is_dict(x) or is_set(x):
+            return Dyn(r.build("dict.len", [x.value]))
         case Dyn() if is_tensor(x):
             if not tensor_type(x).dims:
                 r.raises_at_run_time("TypeError", "len() of a 0-d tensor")
@@ -92,8 +100,7 @@ def enumerate_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B0
 
 @serves("builtins.zip")
 def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B008
-    """Lengths that must agree are known, or given by torch's own code."""
-    return ZipV(list(sequences))
+    return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
 
 
 @serves("builtins.int", "Tensor.__int__")
@@ -145,7 +152,9 @@ def python_class(r: Reader, x: AV) -> type:
         case ListV():
             return list
         case DictV():
-            return dict
+            return x.made.cls
+        case Dyn() if is_dict(x) or is_set(x):
+            return python_of(x.type)
         case Dyn() if is_tensor(x):
             return torch.Tensor
         case Dyn() if x.type in (INT, FLOAT, BOOL, STR):

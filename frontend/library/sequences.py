@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
-    DictV,
     Dyn,
     GeneratorV,
     Known,
@@ -15,9 +16,12 @@ from scriptc.frontend.values import (
     RangeV,
     ReversedV,
     Tup,
+    ViewV,
     ZipV,
+    is_dict,
     is_empty_list,
     is_run_time_text,
+    is_set,
     is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
@@ -37,8 +41,12 @@ def is_run_time(r: Reader, av: AV) -> bool:
             return any(is_run_time(r, p) for p in parts)
         case ReversedV(part):
             return is_run_time(r, part)
+        case ViewV():
+            return True
         case Dyn():
-            return is_run_time_text(av) or (is_tensor(av) and not isinstance(r.size_av(av, 0), Known))
+            if is_dict(av) or is_set(av) or is_run_time_text(av):
+                return True
+            return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
     return False
 
 
@@ -64,24 +72,6 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
     return r.tuple_of(r.iterate(sequence))
-
-
-@serves("builtins.set", "builtins.frozenset")
-def set_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.set_of(r.iterate(sequence))
-
-
-@serves("builtins.dict")
-def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    made = dict(r.items_of(source)) if isinstance(source, DictV) else {}
-    if not isinstance(source, DictV):
-        pairs = r.call(r.attribute(source, "items"), [], {}) if isinstance(source, Known) and isinstance(
-            source.obj, dict
-        ) else source  # fmt: skip
-        for pair in r.iterate(pairs):
-            key, value = r.iterate(pair)
-            made[r.known(key, "the key of a dict")] = value
-    return DictV(made | items)
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
@@ -113,12 +103,14 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
 
 @serves("builtins.min")
 def min_(r: Reader, *args: AV, **options: AV) -> AV:
-    return _extreme(r, "min", args, options)
+    with r.in_any_order() if "key" not in options else nullcontext():
+        return _extreme(r, "min", args, options)
 
 
 @serves("builtins.max")
 def max_(r: Reader, *args: AV, **options: AV) -> AV:
-    return _extreme(r, "max", args, options)
+    with r.in_any_order() if "key" not in options else nullcontext():
+        return _extreme(r, "max", args, options)
 
 
 @serves("builtins.sum")
@@ -133,12 +125,14 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
 
 @serves("builtins.all")
 def all_(r: Reader, sequence: AV) -> AV:
-    return r.call(Known(lists.every), [sequence], {})
+    with r.in_any_order():
+        return r.call(Known(lists.every), [sequence], {})
 
 
 @serves("builtins.any")
 def any_(r: Reader, sequence: AV) -> AV:
-    return r.call(Known(lists.some), [sequence], {})
+    with r.in_any_order():
+        return r.call(Known(lists.some), [sequence], {})
 
 
 @serves("builtins.sorted")
@@ -147,7 +141,9 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
         return r.new_list(
             [Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted")
         )
-    return r.call(Known(lists.sorted_list), [list_(r, sequence)], {"key": key, "reverse": reverse})
+    with r.in_any_order() if isinstance(key, Known) and key.obj is None else nullcontext():
+        items = list_(r, sequence)
+    return r.call(Known(lists.sorted_list), [items], {"key": key, "reverse": reverse})
 
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
@@ -159,6 +155,11 @@ def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     for flag in (False, True):
         order[flag] = lambda flag=flag: r.wrap(r.build("list.argsort", [value], reverse=flag))
     return r.choose(r.truth(reverse), order[True], order[False])
+
+
+@serves("scriptc.frontend.decompositions.lists.same")
+def same(r: Reader, a: AV, b: AV) -> AV:
+    return r.same(a, b)
 
 
 @serves("builtins.map")

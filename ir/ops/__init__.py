@@ -8,6 +8,7 @@ from scriptc.ir.ops import (
     containers,
     contractions,
     creation,
+    dicts,
     exceptions,
     images,
     indexing,
@@ -27,7 +28,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, strings, containers, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, strings, containers, dicts, checks, memory, creation, pointwise,
     special, reductions, normalisation, scans, indexing, views, contractions, images,
     loops, random,
 ):  # fmt: skip

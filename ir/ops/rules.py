@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptc.ir.opdef import Infer, TypeRuleError
-from scriptc.ir.types import BOOL, FLOAT, INT, Dim, ListType, ScalarType, TensorType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, DictType, Dim, ListType, ScalarType, SetType, TensorType, TupleType, Type
 
 if TYPE_CHECKING:
     from scriptc.ir.core import Value
@@ -127,10 +127,18 @@ def numbers(operands: Operands) -> None:
 
 
 def elem_of(value: Value) -> Type:
-    if not isinstance(value.type, ListType):
+    """The type of the items of a list, or of the values of a dict."""
+    if not isinstance(value.type, (ListType, DictType)):
         raise TypeRuleError(f"expected a list, not {value.type}")
     value.type.cell.find().observed = True
     return value.type.elem
+
+
+def key_of(value: Value) -> Type:
+    if not isinstance(value.type, (DictType, SetType)):
+        raise TypeRuleError(f"expected a dict or set, not {value.type}")
+    value.type.key_cell.find().observed = True
+    return value.type.key
 
 
 def items_of(value: Value) -> tuple[Type, ...]:

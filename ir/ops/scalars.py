@@ -31,9 +31,7 @@ def _binary(names: str, result: Type, prefix: str, c: str) -> list[OpDef]:
     return [_row(f"{prefix}.{n}", 2, result, f"operator.{n}", c=c.replace("@", sign)) for n, sign in pairs]
 
 
-_MATH = (
-    "sqrt exp log sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh expm1 log1p log2 log10 erf erfc gamma lgamma"
-)
+_MATH = "sqrt exp log sin cos tan tanh asin acos atan sinh cosh asinh acosh atanh expm1 log1p log2 log10 erf erfc gamma lgamma"
 _COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
 
 ROWS = [

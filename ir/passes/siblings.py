@@ -70,7 +70,9 @@ def _is_mergeable(op: Op) -> bool:
     if loop is None or any(region.encloses(v.block) for region in loop.regions for v in (op.operands[1], bias)):
         return False
     constants = [*packing.operands, *([bias] if bias.type != NONE else [])]
-    if any(_known_dims(w, 2) is None for w in packing.operands) or any(is_written(v, function_body(op)) for v in constants):
+    if any(_known_dims(w, 2) is None for w in packing.operands) or any(
+        is_written(v, function_body(op)) for v in constants
+    ):
         return False
     return bias.type == NONE or _known_dims(bias, 1) == (op.attrs["features"],)
 
@@ -96,7 +98,9 @@ def _sum_of_products(op: Op, products: set[Op]) -> _Member | None:
     """The member that an `add` makes, if it adds two products that nothing else uses."""
     if op.name != "add" or len(set(op.operands)) != 2 or not all(v.op in products for v in op.operands):
         return None
-    checks = [u for u in op.operands[0].users() if u.name == "check" and u.operands == op.operands and u.parent is op.parent]
+    checks = [
+        u for u in op.operands[0].users() if u.name == "check" and u.operands == op.operands and u.parent is op.parent
+    ]
     if len(checks) > 1 or any(user is not op and user not in checks for v in op.operands for user in v.users()):
         return None
     pair = tuple(v.op for v in op.operands if v.op is not None)

@@ -26,7 +26,12 @@ _BIAS = {"linear_packed": 2, "linear_rows": 5}  # which operand of a product is 
 
 
 def _is_check_of(user: Op, op: Op) -> bool:
-    return user.name == "check" and user.attrs["of"] == op.name and user.operands == op.operands and user.parent is op.parent
+    return (
+        user.name == "check"
+        and user.attrs["of"] == op.name
+        and user.operands == op.operands
+        and user.parent is op.parent
+    )
 
 
 def _own_checks(op: Op) -> list[Op]:
@@ -59,7 +64,12 @@ def _is_unwritten(values: list[Value], first: Op, last: Op) -> bool:
 def _can_take_bias(other: Op | None, product: Op, total: Op) -> bool:
     """Whether `other` makes the addend, and may add the product's bias along with its own."""
     bias = product.operands[2]
-    if other is None or other.name not in _BIAS or other.parent is not total.parent or not _only_summed(other.result, total):
+    if (
+        other is None
+        or other.name not in _BIAS
+        or other.parent is not total.parent
+        or not _only_summed(other.result, total)
+    ):
         return False
     own = other.operands[_BIAS[other.name]]
     first = other if other.is_before(product) else product

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 6
+#define SC_ABI_VERSION 7
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -36,7 +36,7 @@ typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
 } sc_dtype;
 
-typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC } sc_kind;
+typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC, SC_DICT } sc_kind;
 
 enum { SC_IMMORTAL = INT32_MIN }; /* `refs` of constants, which nothing counts or frees: they may be read-only memory */
 
@@ -93,6 +93,7 @@ static inline size_t sc_str_room(const sc_str *s) { /* bytes at data that are ou
 }
 
 struct sc_list;
+struct sc_dict;
 typedef union sc_value { /* one Python value at a boundary or in a list; the static type says which member */
     int64_t i;
     double f;
@@ -102,6 +103,7 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     sc_tensor *t;
     sc_str *s;
     struct sc_list *l;
+    struct sc_dict *d;
 } sc_value;
 
 typedef struct sc_list {
@@ -114,6 +116,36 @@ typedef struct sc_list {
     sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     sc_value *items;
 } sc_list;
+
+/* One key of a dict with its value. A key that is a tuple is a list as above. */
+typedef struct sc_item {
+    uint64_t hash; /* Python's; SC_HOLE, which is none of Python's, where the key was removed */
+    sc_value key, value;
+} sc_item;
+#define SC_HOLE UINT64_MAX
+
+/* A dict in the order of insertion, or a set, which is a dict without values (sc_dict.c). */
+typedef struct sc_dict {
+    sc_obj obj;
+    bool is_set;
+    bool counted;     /* values are sc_obj and are retained */
+    bool written;     /* changed during this call */
+    bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
+    const char *kind; /* of the keys: one of "ifbs", or several in parentheses for a tuple */
+    void *owner;      /* caller's object when it came in as an argument, else NULL */
+    int64_t len;      /* keys */
+    int64_t n, cap;   /* items, holes included */
+    int64_t changes;  /* keys put in and removed so far */
+    uint64_t mask;    /* the table has mask + 1 slots */
+    int64_t fill;     /* slots in use, those of removed keys included */
+    uint64_t finger;  /* where set.pop() looks next */
+    int32_t *slot;    /* number of an item, or less than 0 */
+    sc_item *items;
+} sc_dict;
+
+static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
+    return d->kind[0] == '(' || d->kind[0] == 's';
+}
 
 /* Where an error arose: one row per raising statement of the user's source. */
 typedef struct sc_loc {
@@ -198,7 +230,7 @@ void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cach
 void sc_ctx_unwind(sc_ctx *cx);                /* frees all live objects, whatever their counts: after an error, or at the end */
 void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* gives cached blocks back until at most keep bytes are cached */
 int64_t sc_ctx_count_live(const sc_ctx *cx);
-/* Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
+/* (sc_state.c) Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
@@ -215,6 +247,8 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 /* ---- objects (sc_core.c) ---- */
 size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
+void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
 void sc_free(sc_ctx *cx, sc_obj *obj); /* the last reference is gone */
 
 static inline void sc_retain(void *obj) { /* NULL is allowed, as in release */
@@ -241,6 +275,10 @@ void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the 
 /* A str of len code points that the caller fills in, the last time before anybody else sees it. */
 sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many bytes, of which those in use are kept */
+
+/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
+sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
+uint64_t sc_str_hash_of(const sc_str *s); /* computes it: see sc_str_hash */
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
 int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */

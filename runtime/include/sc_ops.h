@@ -65,6 +65,31 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
 
+/* ---- dicts and sets (sc_dict.c) ----
+ * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
+SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
+SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
+SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
+SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
+SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
+SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* another value for a key */
+SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place);
+SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
+/* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
+SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
+SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError where keys came or went */
+/* Of sets whose keys are of one kind; the order of the result is Python's. */
+SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s |= other, which may be a dict */
+SC_KERNEL int sc_set_keep(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s &= other */
+SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s -= other */
+SC_KERNEL int sc_set_flip(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s ^= other */
+SC_KERNEL sc_dict *sc_set_and(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
+SC_KERNEL sc_dict *sc_set_minus(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
+/* A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed from the slot. */
+SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill, uint64_t finger);
+SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key);
+SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() takes; the set is not empty */
+
 /* ---- elements by index (sc_index.c) ---- */
 typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
     SC_SCATTER_SET, SC_SCATTER_ADD, SC_SCATTER_PROD, SC_SCATTER_AMAX, SC_SCATTER_AMIN, SC_SCATTER_MEAN
@@ -114,8 +139,6 @@ SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
 
-/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
-SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 
 /* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
 SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);

@@ -15,6 +15,7 @@
 #include "sc_stacked.c"
 #include "sc_reduce.c"
 #include "sc_list.c"
+#include "sc_dict.c"
 #include "sc_str.c"
 #include "sc_unicode.c"
 #include "sc_case.c"

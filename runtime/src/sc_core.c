@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "../include/sc_str.h"
 #include "sc_internal.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -24,7 +25,7 @@ extern void __asan_unpoison_memory_region(void const volatile *address, size_t s
 
 /* One size for the structs of all objects except storages with data: they are recycled through one list. */
 #define STRUCT_BYTES sizeof(sc_tensor)
-_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
+_Static_assert(sizeof(sc_storage) <= STRUCT_BYTES && sizeof(sc_list) <= STRUCT_BYTES && sizeof(sc_dict) <= STRUCT_BYTES && sizeof(sc_packed) <= STRUCT_BYTES,
                "every object fits a recycled struct");
 
 /* A block: the sc_storage, then its data at the next multiple of SC_ALIGN. */
@@ -51,6 +52,16 @@ static void *system_realloc(sc_ctx *cx, void *block, size_t old, size_t nbytes) 
 
 static void system_free(sc_ctx *cx, void *block, size_t nbytes) {
     cx->alloc.realloc(cx->alloc.user, block, nbytes, 0);
+}
+
+void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes) {
+    if (!nbytes) {
+        if (block) system_free(cx, block, old);
+        return NULL;
+    }
+    void *p = nbytes <= PTRDIFF_MAX ? system_realloc(cx, block, old, nbytes) : NULL;
+    if (!p) sc_raise(cx, "MemoryError", "%s", "");
+    return p;
 }
 
 /* Size class k holds blocks of (16 + k % 16) << k / 16 fours of bytes: 64, 68, 72, ... 128, 136, ...: at most a sixteenth more
@@ -101,7 +112,7 @@ static inline void give_to(sc_obj **recycled, size_t nbytes, sc_obj *o) {
     POISON(o, nbytes);
 }
 
-static void *take_struct(sc_ctx *cx, int kind) {
+void *sc_object(sc_ctx *cx, int kind) {
     return take_from(cx, &cx->free_tensors, STRUCT_BYTES, kind);
 }
 
@@ -231,6 +242,11 @@ static void recycle(sc_ctx *cx, sc_obj *o) {
         give_to(&cx->free_strs, SC_STR_BYTES, o);
         return;
     }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        if (d->items) system_free(cx, d->items, (size_t)d->cap * sizeof *d->items);
+        if (d->slot) system_free(cx, d->slot, (size_t)(d->mask + 1) * sizeof *d->slot);
+    }
     if (o->kind == SC_EXC) {
         system_free(cx, o, sizeof(sc_exc));
         return;
@@ -253,73 +269,6 @@ void sc_ctx_unwind(sc_ctx *cx) {
     if (cx->n_set)
         for (int i = 0; i < cx->n_targets; i++) cx->targets[i].form = SC_UNSET, cx->targets[i].was_deleted = false;
     cx->n_set = 0;
-}
-
-/* ---- state ---- */
-
-static sc_target *target_at(sc_ctx *cx, int target) {
-    if (target >= cx->n_targets) {
-        int n = cx->n_targets ? 2 * cx->n_targets : 8;
-        n = n > target ? n : target + 1;
-        sc_target *grown = cx->alloc.realloc(cx->alloc.user, cx->targets, (size_t)cx->n_targets * sizeof *grown, (size_t)n * sizeof *grown);
-        if (!grown) return NULL;
-        for (int i = cx->n_targets; i < n; i++) grown[i] = (sc_target){.form = SC_UNSET};
-        cx->targets = grown;
-        cx->n_targets = n;
-    }
-    return &cx->targets[target];
-}
-
-int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds) {
-    sc_target *t = target_at(cx, target);
-    if (t && n > t->cap) {
-        sc_value *grown = cx->alloc.realloc(cx->alloc.user, t->leaves, (size_t)t->cap * sizeof *grown, (size_t)n * sizeof *grown);
-        if (grown) t->leaves = grown, t->cap = n;
-    }
-    if (!t || n > t->cap) return sc_raise(cx, "MemoryError", "out of memory");
-    for (int i = 0; i < n; i++)
-        if (kinds[i] == 'o') sc_retain(leaves[i].o);
-    for (int i = 0; t->form >= 0 && i < t->n; i++)
-        if (t->kinds[i] == 'o') sc_release(cx, t->leaves[i].o);
-    if (t->form < 0) t->order = cx->n_set++;
-    for (int i = 0; i < n; i++) t->leaves[i] = leaves[i];
-    t->form = form;
-    t->n = n;
-    t->kinds = kinds;
-    t->was_deleted |= form == SC_DELETED;
-    return 0;
-}
-
-sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
-    for (int i = 0; i < cx->n_kept; i++) {
-        const struct sc_kept *k = &cx->kept_index[i];
-        if (k->program == cx->locs && k->slot == slot) {
-            k->object->refs++;
-            return k->object;
-        }
-    }
-    return NULL;
-}
-
-static void move_to_kept(sc_ctx *cx, sc_obj *o) {
-    unlink_live(o);
-    o->next = &cx->kept;
-    o->prev = cx->kept.prev;
-    cx->kept.prev->next = o;
-    cx->kept.prev = o;
-}
-
-int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
-    size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
-    struct sc_kept *index = system_realloc(cx, cx->kept_index, old, old + row);
-    if (!index) return sc_raise(cx, "MemoryError", "%s", "");
-    index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
-    cx->kept_index = index;
-    cx->n_kept++;
-    move_to_kept(cx, object);
-    move_to_kept(cx, &storage->obj);
-    object->refs++;
-    return 0;
 }
 
 int64_t sc_ctx_count_live(const sc_ctx *cx) {
@@ -395,6 +344,15 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
             if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
+    if (o->kind == SC_DICT) {
+        sc_dict *d = (sc_dict *)o;
+        bool objects = sc_dict_counts_keys(d);
+        for (int64_t i = 0; (objects || d->counted) && i < d->n; i++) {
+            if (d->items[i].hash == SC_HOLE) continue;
+            if (objects) sc_release(cx, d->items[i].key.o);
+            if (d->counted) sc_release(cx, d->items[i].value.o);
+        }
+    }
     recycle(cx, o);
 }
 
@@ -425,7 +383,7 @@ const char *sc_dtype_name(int dtype) {
 
 /* Takes over the reference to s, also when it fails. The caller fills in sizes and strides. */
 static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int rank, int64_t numel) {
-    sc_tensor *t = take_struct(cx, SC_TENSOR);
+    sc_tensor *t = sc_object(cx, SC_TENSOR);
     if (!t) {
         sc_release(cx, s);
         return NULL;
@@ -521,7 +479,7 @@ sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int ran
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner) {
     if (check_new(cx, size, rank)) return NULL;
-    sc_storage *s = take_struct(cx, SC_STORAGE);
+    sc_storage *s = sc_object(cx, SC_STORAGE);
     if (!s) return NULL;
     s->data = data;
     s->nbytes = nbytes;
@@ -578,6 +536,15 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
     return s;
 }
 
+uint64_t sc_str_hash_of(const sc_str *s) {
+    uint64_t h = SC_STR_HASH_BASIS;
+    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * SC_STR_HASH_PRIME;
+    h ^= h >> 32;
+    if (h == 0) h = 1;
+    ((sc_str *)s)->hash = h; /* constants come with theirs */
+    return h;
+}
+
 /* ---- lists ---- */
 
 /* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
@@ -595,7 +562,7 @@ static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
 }
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
-    sc_list *l = take_struct(cx, SC_LIST);
+    sc_list *l = sc_object(cx, SC_LIST);
     if (!l) return NULL;
     l->counted = counted;
     l->mask = 0;
@@ -614,4 +581,16 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
     return list_reserve(cx, l, 2 * l->cap);
+}
+
+sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+    sc_list *made = sc_list_new(cx, false, n);
+    if (!made) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(items[i].o);
+        made->items[i] = items[i];
+    }
+    made->len = n;
+    made->mask = mask;
+    return made;
 }

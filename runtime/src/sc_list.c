@@ -104,15 +104,3 @@ SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
     }
     return made;
 }
-
-SC_KERNEL sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
-    if (!made) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
-        made->items[i] = items[i];
-    }
-    made->len = n;
-    made->mask = mask;
-    return made;
-}

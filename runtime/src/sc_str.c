@@ -2,19 +2,6 @@
 #include "../include/sc_str.h"
 #include "sc_internal.h"
 
-/* FNV-1a over code points: a constant's hash is computed by the compiler (backend_c/literals.py). */
-#define STR_HASH_BASIS UINT64_C(0xcbf29ce484222325)
-#define STR_HASH_PRIME UINT64_C(0x100000001b3)
-
-SC_KERNEL uint64_t sc_str_hash_of(const sc_str *s) {
-    uint64_t h = STR_HASH_BASIS;
-    for (int64_t i = 0; i < s->len; i++) h = (h ^ sc_str_code(s, i)) * STR_HASH_PRIME;
-    h ^= h >> 32;
-    if (h == 0) h = 1;
-    ((sc_str *)s)->hash = h; /* constants come with theirs */
-    return h;
-}
-
 SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b) {
     int64_t n = a->len < b->len ? a->len : b->len;
     if (a->width == 1 && b->width == 1) {
@@ -32,7 +19,7 @@ SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b) {
 /* ---- making ---- */
 
 /* The strings of one Latin-1 character, and their bytes. */
-#define STR_HASHED(c) ((STR_HASH_BASIS ^ (c)) * STR_HASH_PRIME)
+#define STR_HASHED(c) ((SC_STR_HASH_BASIS ^ (c)) * SC_STR_HASH_PRIME)
 #define STR_CHAR(c) SC_STR_CONSTANT(1, 1, STR_HASHED(c) ^ STR_HASHED(c) >> 32, str_bytes + (c))
 #define STR_CHARS4(c) STR_CHAR(c), STR_CHAR((c) + 1), STR_CHAR((c) + 2), STR_CHAR((c) + 3)
 #define STR_CHARS16(c) STR_CHARS4(c), STR_CHARS4((c) + 4), STR_CHARS4((c) + 8), STR_CHARS4((c) + 12)
@@ -45,7 +32,7 @@ static const uint8_t str_bytes[256] = {STR_BYTES64(0), STR_BYTES64(64), STR_BYTE
 static
 #endif
 const sc_str sc_latin1[256] = {STR_CHARS64(0), STR_CHARS64(64), STR_CHARS64(128), STR_CHARS64(192)};
-static const sc_str str_empty = SC_STR_CONSTANT(1, 0, STR_HASH_BASIS ^ STR_HASH_BASIS >> 32, str_bytes);
+static const sc_str str_empty = SC_STR_CONSTANT(1, 0, SC_STR_HASH_BASIS ^ SC_STR_HASH_BASIS >> 32, str_bytes);
 
 static inline sc_str *str_shared(const sc_str *s) { /* one more reference */
     sc_retain((sc_str *)s);

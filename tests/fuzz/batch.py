@@ -93,7 +93,10 @@ def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
         dispatcher = Dispatcher(function, Options(optimize=optimize))
         try:
             given = copy.deepcopy(arguments(seed)[0])
-            read[seed] = dispatcher, translate(dispatcher.target, dispatcher.target.bind(given.args, {}), dispatcher.options)
+            read[seed] = (
+                dispatcher,
+                translate(dispatcher.target, dispatcher.target.bind(given.args, {}), dispatcher.options),
+            )
         except scriptc.CompileError as e:
             tally.refused[e.diagnostics[0].message] += 1
         except Exception as e:

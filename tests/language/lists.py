@@ -184,3 +184,72 @@ def tensors_of_lists_that_may_be_empty(xs):
 @cases((torch.arange(4.0), 4), (torch.arange(3.0), 2), (torch.arange(2.0), 0))
 def masks_of_another_size(x, n):
     return x[torch.arange(n) != 1]
+
+
+@cases(([1, 2], [3.0, 4.0]), ([1], [1.0, 2.0]), ([], []), ([], [1.0]))
+def strict_zips(xs, ys):
+    seen = []
+    for x, y in zip(xs, ys, strict=True):
+        seen.append(x + y)
+        if y > 3.5:
+            break
+    else:
+        seen.append(0.0)
+    return seen, [x for x, _ in zip(xs, seen, strict=False)]
+
+
+@cases(([1, 2],), ([1, 2, 3],))
+def strict_zip_of_known(xs):
+    for x, y in zip(xs, (1, 2), strict=True):
+        xs[y - 1] = x + 1
+    return xs, list(zip((1, 2), (3, 4), strict=True))
+
+
+NAN = float("nan")
+
+
+@cases(([1.0, NAN, 2.0], NAN), ([1.0], 1.0), ([], NAN))
+def found_by_identity(xs, v):
+    ys = xs.copy()
+    return v in xs, xs.count(v), xs == ys, (v, 1) == (v, 1), [xs.index(x) for x in xs]
+
+
+@cases((X, 1), (X, 0))
+def tensors_found_by_identity(x, i):
+    ts = [x, x + 1]
+    return ts[i] in ts, ts.index(ts[0]), ts.count(x[0, 0])
+
+
+@cases(([3, 1, 2, 3, 0, 1],), ([],), (list(range(50)),))
+def sorted_by_pairs(xs):
+    pairs = [(x % 3, -i) for i, x in enumerate(xs)]
+    stable = sorted(pairs, key=lambda p: (p[0], 0))
+    return sorted(pairs), sorted(pairs, reverse=True), stable, sorted(pairs, key=lambda p: (p[0],), reverse=True)
+
+
+@cases((X, 3), (X, 0))
+def optional_items(x, n):
+    ts = [None, x]
+    for i in range(n):
+        ts.append(None if i % 2 else x * i)
+    ts.insert(0, None)
+    ns = [1, None]
+    ns.append(n)
+    ns[0] = None
+    return ts, [t is None for t in ts], ns, ts[-1], [n or 7 for n in ns]
+
+
+@cases((X, 3), (X, 1))
+def grid_of_lists(x, n):
+    grid = [[0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(n):
+            grid[i][j] += i * j
+        grid[i].append(i)
+    rows = [[] for _ in range(n)]
+    for i in range(n):
+        rows[i].append(x * i)
+        rows[0].append(x)
+    empty = [[], []]
+    empty[1].append(x)
+    return grid, rows, empty

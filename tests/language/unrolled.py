@@ -51,7 +51,9 @@ def dims_to_add(x, n):
     return x + n
 
 
-@cases((torch.ones(1, 1, 2), 3),)
+@cases(
+    (torch.ones(1, 1, 2), 3),
+)
 def dims_to_remove(x, n):
     depth = 2
     while depth:

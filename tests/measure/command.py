@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,9 @@ from pathlib import Path
 
 import torch
 
-from .outcome import Outcome, Program, run_calls
+from .outcome import Outcome, Program, run_call, run_calls
 from .report import PAGE, write_section
+from .source import together
 
 _WORKER = "--worker"
 
@@ -52,6 +54,7 @@ def main(measure: Measure, description: str | None) -> None:
     parser.add_argument("--samples", type=int, default=measure.samples, help="calls per entry, from the first")
     parser.add_argument("--optimize", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--together", type=int, default=0, metavar="N", help="N entries in a build, by itself what fails")
     parser.add_argument("-v", action="store_true", help="print each call that fails, as it does")
     parser.add_argument("--report", action="store_true", help=f"write what does not pass, and why, to {PAGE.name}")
     parser.add_argument(_WORKER, action="store_true", help=argparse.SUPPRESS)
@@ -73,10 +76,31 @@ def _work(measure: Measure, names: list[str], args: argparse.Namespace) -> None:
     """In a process of its own: a line of JSON before each entry and one behind it."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="measure-") as directory:
-        for name in names:
-            print(json.dumps({"begins": name}), flush=True)
-            outcome = measure.run(name, args.variant, args.samples, Path(directory), args.optimize)
-            print(json.dumps(vars(outcome)), flush=True)
+        step = args.together or 1
+        for at in range(0, len(names), step):
+            part = names[at : at + step]
+            outcomes = _together(measure, part, args, Path(directory)) if step > 1 else None
+            for i, name in enumerate(part):
+                print(json.dumps({"begins": name}), flush=True)
+                if outcomes is not None:
+                    outcome = outcomes[i]
+                else:
+                    outcome = measure.run(name, args.variant, args.samples, Path(directory), args.optimize)
+                print(json.dumps(vars(outcome)), flush=True)
+
+
+def _together(measure: Measure, names: list[str], args: argparse.Namespace, directory: Path) -> list[Outcome] | None:
+    """What becomes of entries all of whose calls pass in one build; None where some do not, or have other strides."""
+    try:
+        calls = [measure.calls(name, args.variant, args.samples, directory) for name in names]
+        everything = together("together_" + names[0].replace(".", "_"), [p for own in calls for p in own], directory)
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            if not all(calls) or run_call(everything, args.optimize) != 0:
+                return None
+    except Exception:
+        return None
+    return [Outcome(name, passed=len(own)) for name, own in zip(names, calls, strict=True)]
 
 
 def _supervise(measure: Measure, names: list[str], args: argparse.Namespace) -> list[Outcome]:
@@ -85,7 +109,7 @@ def _supervise(measure: Measure, names: list[str], args: argparse.Namespace) -> 
     pending = list(names)
     while pending:
         command = [sys.executable, "-m", measure.package, _WORKER, "--variant", args.variant, "--samples", str(args.samples),
-                   "--optimize", str(args.optimize), *pending]  # fmt: skip
+                   "--optimize", str(args.optimize), "--together", str(args.together), *pending]  # fmt: skip
         running = None
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as worker:
             assert worker.stdout is not None

@@ -44,6 +44,64 @@ static void expect_error(const sc_ctx *cx, const char *type, const char *message
     abort();
 }
 
+/* ---- dicts and sets ---- */
+
+#define KEY(...) (const sc_value[]){__VA_ARGS__}
+
+/* Puts in `n` keys and takes out every third; a dict of lists, so that values are counted. */
+static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
+    sc_dict *d = sc_dict_new(cx, "i", true);
+    for (int64_t i = 0; d && i < n; i++) {
+        sc_list *l = sc_list_new(cx, false, 0);
+        if (!l || sc_dict_set(cx, d, KEY({.i = i * step}), (sc_value){.l = l})) return NULL;
+        sc_release(cx, l);
+    }
+    for (int64_t i = 0; d && i < n; i += 3) sc_dict_remove(cx, d, sc_dict_find(d, KEY({.i = i * step})));
+    return d;
+}
+
+static int dict_workload(sc_ctx *cx) {
+    int64_t changes;
+    sc_dict *d = filled_dict(cx, 100, 1 << 20), *s = sc_set_new(cx, "(ib)"), *t = sc_set_new(cx, "(ib)");
+    if (!d || !s || !t || sc_dict_walk(cx, d, &changes)) return -1;
+    for (int64_t i = 0; i < 40; i++)
+        if (sc_set_add(cx, s, KEY({.i = i}, {.b = i & 1})) || sc_set_add(cx, t, KEY({.i = i / 2}, {.b = true}))) return -1;
+    sc_dict *both = sc_set_and(cx, s, t), *rest = both ? sc_set_minus(cx, s, t) : NULL;
+    if (!rest || sc_set_merge(cx, t, s) || sc_set_keep(cx, t, s) || sc_set_flip(cx, s, both)) return -1;
+    return sc_set_drop(cx, t, rest) || sc_dict_walk(cx, t, &changes) ? -1 : 0;
+}
+
+static void test_dicts(void) {
+    sc_ctx *cx = sc_ctx_new(NULL);
+    int64_t changes, now;
+    sc_dict *d = filled_dict(cx, 1000, 7);
+    assert(d->len == 666 && sc_ctx_count_live(cx) == 667);
+    assert(sc_dict_find(d, KEY({.i = 0})) == -1 && sc_dict_find(d, KEY({.i = 8})) == -1);
+    assert(!sc_dict_walk(cx, d, &changes) && d->n == d->len);
+    for (int64_t i = 1, place = 0; i < 1000; i++) /* the others, in the order in which they came */
+        if (i % 3) assert(d->items[place].key.i == 7 * i && sc_dict_find(d, KEY({.i = 7 * i})) == place++);
+    assert(!sc_dict_unchanged(cx, d, changes));
+    sc_dict_put(cx, d, 0, (sc_value){.l = d->items[1].value.l});
+    assert(!sc_dict_unchanged(cx, d, changes) && sc_ctx_count_live(cx) == 666);
+    sc_dict_remove(cx, d, 5);
+    assert(sc_dict_unchanged(cx, d, changes) < 0);
+    expect_error(cx, "RuntimeError", "dictionary changed size during iteration");
+    sc_dict_clear(cx, d);
+    assert(sc_ctx_count_live(cx) == 1 && sc_dict_find(d, KEY({.i = 7})) == -1);
+
+    sc_dict *f = sc_dict_new(cx, "f", false);
+    double keys[] = {0.0, -0.0, 0.0 / 0.0, -(0.0 / 0.0), 1.0 / 0.0, 0.1, 1e300, 5e-324};
+    for (int i = 0; i < 8; i++) assert(!sc_dict_set(cx, f, KEY({.f = keys[i]}), (sc_value){.i = i}));
+    assert(f->len == 6 && f->items[sc_dict_find(f, KEY({.f = 0.0}))].value.i == 1);
+
+    sc_dict *s = sc_set_new(cx, "i");
+    const int64_t added[] = {1, 65, 129, 64}, order[] = {65, 1, 129, 64}; /* CPython's */
+    for (int i = 0; i < 4; i++) assert(!sc_set_add(cx, s, KEY({.i = added[i]})));
+    assert(!sc_dict_walk(cx, s, &now));
+    for (int i = 0; i < 4; i++) assert(s->items[i].key.i == order[i]);
+    sc_ctx_free(cx);
+}
+
 /* ---- something of everything; leaves all that it makes to the context ---- */
 
 static int workload(sc_ctx *cx) {
@@ -68,6 +126,18 @@ static int workload(sc_ctx *cx) {
     if (!flipped) return -1;
     sc_tensor *ext = sc_from_external(cx, &x, sizeof x, SC_F32, 0, NULL, NULL, 0, 0, NULL);
     return ext && sc_copy_into(cx, flipped, ext) == 0 ? 0 : -1;
+}
+
+static void test_failing_dicts(void) {
+    for (long fail_at = 1;; fail_at++) {
+        counter c = {.fail_at = fail_at};
+        sc_allocator counting = {counted_realloc, &c};
+        sc_ctx *cx = sc_ctx_new(&counting);
+        int r = cx ? dict_workload(cx) : -1;
+        if (cx) sc_ctx_free(cx);
+        assert(!c.blocks && !c.bytes);
+        if (!r) break;
+    }
 }
 
 static void test_every_failing_allocation(void) {
@@ -241,6 +311,8 @@ static void test_long_sums(void) {
 }
 
 int main(void) {
+    test_dicts();
+    test_failing_dicts();
     test_counts();
     test_size_classes();
     test_lists();

@@ -16,7 +16,8 @@
 #include "sc_team.h"
 
 /* ORDER KINDS: _Kind in bridge.py */
-enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG };
+enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
+                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -24,9 +25,31 @@ typedef struct node {
     bool contiguous;
     int n;
     struct node *child;
-    PyObject *data; /* known object, tuple of keys, named tuple class, path of an argument */
+    int place;      /* of an object among the arguments; -1: has none */
+    PyObject *data; /* known object, tuple of keys, class, path of an argument, what makes a dict of a dict */
+    PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
+
+enum { MAX_LEAVES = 32 }; /* of a tuple in a container */
+
+/* Is it one value among the arguments or results of an entry? */
+static inline bool is_leaf(const node *n)
+{
+    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+}
+
+/* Is a value of this kind an object of the runtime? */
+static inline bool is_object(const node *n)
+{
+    return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+}
+
+/* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
+static inline bool is_boxed(const node *n)
+{
+    return n->kind == N_TUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
+}
 
 /* ORDER GUARDS: Guard in bridge.py */
 enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
@@ -49,6 +72,7 @@ typedef struct live {
 } live;
 
 typedef struct store {         /* a place that the entry may set */
+    int place;                 /* of the argument that owns it, else -1 */
     PyObject *owner, *key;
     PyObject *path, *direct;   /* path: keys that lead to the container, NULL for an attribute; direct: or NULL */
     int n_forms;
@@ -87,9 +111,9 @@ typedef struct held { /* a tensor taken from Python for the duration of a call *
     sc_tensor *tensor;
 } held;
 
-typedef struct seen { /* a Python list that was marshalled: passed twice, it must stay one list */
+typedef struct seen { /* a Python list, dict or set that was marshalled: passed twice, it must stay one */
     PyObject *object;
-    sc_list *list;
+    sc_value made;
     const node *spec;
 } seen;
 
@@ -106,7 +130,8 @@ typedef struct frame {
     seen *lists;
     PyObject **made;               /* objects made for results, kept until the context is unwound */
     int *buckets;                  /* hash table over lists: index + 1 */
-    int n_slots, n_args, n_held, n_taken, n_lists, n_made; /* n_taken: held rows filled, maybe by an earlier variant */
+    PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
+    int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */

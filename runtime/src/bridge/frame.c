@@ -79,7 +79,7 @@ frame *frame_acquire(bridge *b)
 void frame_reset(frame *f, bool keep_taken)
 {
     sc_ctx_unwind(f->cx);
-    f->n_args = f->n_held = 0;
+    f->n_args = f->n_held = f->n_places = 0;
     for (int i = 0; i < f->n_lists; i++)
         Py_DECREF(f->lists[i].object);
     if (f->n_lists)
@@ -111,6 +111,7 @@ void frames_drop(bridge *b)
         PyMem_Free(f->lists);
         PyMem_Free(f->made);
         PyMem_Free(f->buckets);
+        PyMem_Free(f->places);
         PyMem_Free(f);
     }
     b->idle = NULL;

@@ -1,6 +1,7 @@
 /* match.c - does this call fit this variant? Guards, binding of arguments, and marshalling, which is one walk with the
  * matching: most calls fit the first variant that is tried. */
 #include "bridge.h"
+#include "sc_ops.h"
 
 /* The same constant: identical, or equal and of one type. 0.0 and -0.0 differ, a NaN is a NaN. */
 static bool same_value(PyObject *a, PyObject *b)
@@ -189,47 +190,174 @@ static int lists_fit(frame *f)
     return 0;
 }
 
-/* Do two specs of list elements accept the same elements? */
-static bool same_element(const node *a, const node *b)
+/* Do two specs accept the same values? */
+static bool same_node(const node *a, const node *b)
 {
-    if (a == b || a->kind != b->kind)
+    if (a == b || a->kind != b->kind || a->n != b->n)
         return a == b;
-    if (a->kind == N_LIST)
-        return same_element(a->child, b->child);
+    for (int i = 0; i < a->n; i++)
+        if (!same_node(&a->child[i], &b->child[i]))
+            return false;
     return a->kind != N_TENSOR || (a->dtype == b->dtype && a->rank == b->rank && a->contiguous == b->contiguous &&
                                    memcmp(a->size, b->size, sizeof a->size) == 0);
 }
 
-static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
+/* A list, dict or set that was taken before: 1, or -1 where it was for another kind of it. 0: it is new and noted. */
+static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, seen **row)
 {
-    if (!PyList_CheckExact(o))
-        return 0;
     if (lists_fit(f) < 0)
         return -1;
     int *bucket = bucket_of(f, o);
-    if (*bucket) { /* the same list again */
-        const seen *s = &f->lists[*bucket - 1];
-        out->l = s->list;
-        return same_element(s->spec, n->child) || (s->list->len == 0 && s->spec->kind == n->child->kind);
+    if (!*bucket) {
+        *row = &f->lists[f->n_lists];
+        **row = (seen){Py_NewRef(o), {0}, n};
+        *bucket = ++f->n_lists;
+        return 0;
     }
-    bool counted = n->child->kind == N_TENSOR || n->child->kind == N_LIST || n->child->kind == N_STR;
-    sc_list *l = sc_list_new(f->cx, counted, PyList_GET_SIZE(o));
+    const seen *s = &f->lists[*bucket - 1];
+    *out = s->made;
+    return 1;
+}
+
+/* An item of a list: `out` is borrowed from the context, but for a tuple, which is the caller's. */
+static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
+
+static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    seen *row;
+    if (!PyList_CheckExact(o))
+        return 0;
+    int before = taken_before(f, n, o, out, &row);
+    if (before > 0) { /* the same list again */
+        const node *spec = f->lists[*bucket_of(f, o) - 1].spec;
+        return same_node(spec, n) || (out->l->len == 0 && spec->kind == n->kind && spec->child->kind == n->child->kind);
+    }
+    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, is_object(n->child) || is_boxed(n->child) ||
+                                                            n->child->kind == N_OPTIONAL, PyList_GET_SIZE(o));
     if (!l)
         return PyErr_NoMemory(), -1;
     l->owner = o;
-    f->lists[f->n_lists] = (seen){Py_NewRef(o), l, n->child};
-    *bucket = ++f->n_lists;
+    row->made.l = l;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
         sc_value item = {0};
-        int r = take_leaf(f, n->child, PyList_GET_ITEM(o, i), &item);
+        int r = take_item(f, n->child, PyList_GET_ITEM(o, i), &item);
         if (r <= 0)
             return r;
         if (sc_list_append(f->cx, l, item) < 0)
             return PyErr_NoMemory(), -1;
+        if (is_boxed(n->child))
+            sc_release(f->cx, item.o);
     }
     l->written = false;
     out->l = l;
     return 1;
+}
+
+static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
+
+/* The leaves of a key, of a tuple, or of what may be None. */
+static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, int *count, uint32_t *mask)
+{
+    if (n->kind == N_OPTIONAL && !is_object(n->child)) {
+        leaves[(*count)++].b = o != Py_None;
+        if (o != Py_None)
+            return take_leaves(f, n->child, o, leaves, count, mask);
+        *count += n->rank; /* the leaves below: nobody looks at them */
+        return 1;
+    }
+    if (n->kind == N_KNOWN)
+        return same_value(o, n->data);
+    if (n->kind == N_TUPLE) {
+        if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != n->n)
+            return 0;
+        for (int i = 0, r; i < n->n; i++)
+            if ((r = take_leaves(f, &n->child[i], PyTuple_GET_ITEM(o, i), leaves, count, mask)) <= 0)
+                return r;
+        return 1;
+    }
+    const node *held = n->kind == N_OPTIONAL ? n->child : n;
+    sc_value *leaf = &leaves[(*count)++];
+    if (is_object(held))
+        *mask |= UINT32_C(1) << (*count - 1);
+    return n->kind == N_OPTIONAL && o == Py_None ? (leaf->o = NULL, 1) : take_leaf(f, held, o, leaf);
+}
+
+static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    sc_value leaves[MAX_LEAVES] = {{0}};
+    uint32_t mask = 0;
+    int count = 0, r = take_leaves(f, n, o, leaves, &count, &mask);
+    if (r <= 0 || !is_boxed(n))
+        return *out = leaves[0], r;
+    return (out->l = sc_list_tuple(f->cx, mask, count, leaves)) ? 1 : (PyErr_NoMemory(), -1);
+}
+
+/* Keys and values of a dict, or the items of a set. */
+static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObject *item)
+{
+    sc_value leaves[MAX_LEAVES] = {{0}}, value = {0};
+    uint32_t mask = 0;
+    int count = 0, r = take_leaves(f, &n->child[0], key, leaves, &count, &mask);
+    if (r > 0 && item)
+        r = take_item(f, &n->child[1], item, &value);
+    if (r <= 0)
+        return r;
+    if ((item ? sc_dict_set(f->cx, d, leaves, value) : sc_set_add(f->cx, d, leaves)) < 0)
+        return PyErr_NoMemory(), -1;
+    if (item && is_boxed(&n->child[1]))
+        sc_release(f->cx, value.o);
+    return 1;
+}
+
+/* A set as it is laid out: programs see the order that this gives. */
+static int take_slots(frame *f, const node *n, sc_dict *s, PySetObject *o)
+{
+    if (sc_set_layout(f->cx, s, (uint64_t)o->mask, o->fill, (uint64_t)o->finger) < 0)
+        return PyErr_NoMemory(), -1;
+    for (Py_ssize_t i = 0; i <= o->mask; i++) {
+        sc_value leaves[MAX_LEAVES] = {{0}};
+        uint32_t mask = 0;
+        int count = 0;
+        PyObject *key = o->table[i].key;
+        if (!key)
+            continue;
+        bool gone = o->table[i].hash == -1;
+        int r = gone ? 1 : take_leaves(f, &n->child[0], key, leaves, &count, &mask);
+        if (r <= 0)
+            return r;
+        if (sc_set_lay(f->cx, s, (uint64_t)i, gone ? NULL : leaves) < 0)
+            return PyErr_NoMemory(), -1;
+    }
+    return 1;
+}
+
+static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    seen *row;
+    PyObject *key, *item;
+    Py_ssize_t at = 0;
+    if (n->kind == N_MAP ? !PyDict_CheckExact(o) : (PyObject *)Py_TYPE(o) != n->data)
+        return 0;
+    int before = taken_before(f, n, o, out, &row);
+    if (before > 0)
+        return same_node(f->lists[*bucket_of(f, o) - 1].spec, n);
+    const char *kind = PyBytes_AS_STRING(n->key_kind);
+    bool counted = n->n > 1 && (is_object(&n->child[1]) || is_boxed(&n->child[1]) || n->child[1].kind == N_OPTIONAL);
+    sc_dict *d = before < 0 ? NULL : n->kind == N_MAP ? sc_dict_new(f->cx, kind, counted) : sc_set_new(f->cx, kind);
+    if (!d)
+        return PyErr_NoMemory(), -1;
+    row->made.d = d;
+    d->owner = o;
+    int r = 1;
+    if (n->kind == N_MAP) {
+        while (r > 0 && PyDict_Next(o, &at, &key, &item))
+            r = take_pair(f, n, d, key, item);
+    } else {
+        r = take_slots(f, n, d, (PySetObject *)o);
+    }
+    d->written = false;
+    out->d = d;
+    return r;
 }
 
 static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
@@ -241,25 +369,70 @@ static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
     case N_BOOL: return PyBool_Check(o) ? (out->b = o == Py_True, 1) : 0;
     case N_STR: return take_str(f, o, out);
     case N_LIST: return take_list(f, n, o, out);
+    case N_MAP:
+    case N_SET: return take_table(f, n, o, out);
     default: return 0;
     }
 }
 
 static int take(frame *f, const node *n, PyObject *o);
 
+/* Notes an object that the program may change; one that has a place already is another call's form. */
+static int place_add(frame *f, PyObject *o)
+{
+    for (int i = 0; i < f->n_places; i++)
+        if (f->places[i] == o)
+            return 0;
+    if (grow(&f->places, &f->cap_places, f->n_places + 1, sizeof *f->places) < 0)
+        return -1;
+    f->places[f->n_places++] = o;
+    return 1;
+}
+
 /* The order of the keys counts: compiled code iterates in the order of the spec. */
-static int take_dict(frame *f, const node *n, PyObject *o)
+static int take_keys(frame *f, const node *n, PyObject *dict)
 {
     PyObject *key, *item;
     Py_ssize_t at = 0;
-    if (!PyDict_CheckExact(o) || PyDict_GET_SIZE(o) != n->n)
+    if (PyDict_GET_SIZE(dict) != n->n)
         return 0;
-    for (int i = 0; i < n->n && PyDict_Next(o, &at, &key, &item); i++) {
-        int r = same_value(key, PyTuple_GET_ITEM(n->data, i)) ? take(f, &n->child[i], item) : 0;
+    for (int i = 0; i < n->n && PyDict_Next(dict, &at, &key, &item); i++) {
+        PyObject *wanted = PyTuple_GET_ITEM(n->data, i);
+        int r = key == wanted || same_value(key, wanted) ? take(f, &n->child[i], item) : 0;
         if (r <= 0)
             return r;
     }
     return 1;
+}
+
+static int take_dict(frame *f, const node *n, PyObject *o)
+{
+    int r = PyDict_CheckExact(o) ? place_add(f, o) : 0;
+    return r <= 0 ? r : take_keys(f, n, o);
+}
+
+/* data: the class, then the names of the attributes. */
+static int take_object(frame *f, const node *n, PyObject *o)
+{
+    if ((PyObject *)Py_TYPE(o) != PyTuple_GET_ITEM(n->data, 0))
+        return 0;
+    int r = place_add(f, o);
+    PyObject *attributes = r > 0 ? PyObject_GenericGetDict(o, NULL) : NULL;
+    if (!attributes)
+        return PyErr_Occurred() ? -1 : r;
+    node named = *n;
+    named.data = PyTuple_GET_ITEM(n->data, 1);
+    r = take_keys(f, &named, attributes);
+    Py_DECREF(attributes);
+    return r;
+}
+
+static int take_items(frame *f, const node *n, PyObject *o)
+{
+    int r = PyList_CheckExact(o) && PyList_GET_SIZE(o) == n->n ? place_add(f, o) : 0;
+    for (int i = 0; r > 0 && i < n->n; i++)
+        r = PyList_GET_SIZE(o) == n->n ? take(f, &n->child[i], PyList_GET_ITEM(o, i)) : 0;
+    return r;
 }
 
 static int take(frame *f, const node *n, PyObject *o)
@@ -278,6 +451,9 @@ static int take(frame *f, const node *n, PyObject *o)
                 return r;
         return 1;
     case N_DICT: return take_dict(f, n, o);
+    case N_OBJECT: return take_object(f, n, o);
+    case N_ITEMS: return take_items(f, n, o);
+    case N_PLACE: return n->place < f->n_places && f->places[n->place] == o;
     default: {
         sc_value v = {0};
         r = take_leaf(f, n, o, &v);

@@ -1,36 +1,54 @@
-/* result.c - from results and written lists of a finished call to Python objects. */
+/* result.c - from results, and from what a finished call has written, to Python objects. */
 #include "bridge.h"
+#include "sc_ops.h"
 
 /* ---- first walk: which storages do the results share? ---- */
 
 static void note(const node *n, sc_value v);
 
-/* The items of a tuple in a list, those of tuples in it in line. */
-static void note_items(const node *n, const sc_value **next)
+/* The leaves of a tuple in a container, those of tuples in it in line. */
+static void note_leaves(const node *n, const sc_value **next)
 {
-    for (int i = 0; i < n->n; i++)
-        if (n->child[i].kind == N_TUPLE)
-            note_items(&n->child[i], next);
+    if (n->kind == N_OPTIONAL && !is_object(n->child)) {
+        bool present = (*next)++->b;
+        if (present)
+            note_leaves(n->child, next);
         else
-            note(&n->child[i], *(*next)++);
+            *next += n->rank;
+    } else if (n->kind == N_TUPLE) {
+        for (int i = 0; i < n->n; i++)
+            note_leaves(&n->child[i], next);
+    } else if (n->kind != N_KNOWN) {
+        note(n, *(*next)++);
+    }
 }
+
+static void note_item(const node *n, sc_value v)
+{
+    const sc_value *next = is_boxed(n) ? v.l->items : &v;
+    note_leaves(n, &next);
+}
+
+static bool holds_objects(const node *n) { return n->kind > N_STR || n->kind == N_TENSOR; }
 
 static void note(const node *n, sc_value v)
 {
-    if (n->kind == N_TUPLE) {
-        const sc_value *next = v.l->items;
-        note_items(n, &next);
-    }
+    if (n->kind == N_OPTIONAL)
+        n = n->child;
     if (n->kind == N_TENSOR)
         tensor_note(v.t);
-    if (n->kind == N_LIST && v.l && n->child->kind != N_INT)
+    if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note(n->child, v.l->items[i]);
+            note_item(n->child, v.l->items[i]);
+    if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
+        for (int64_t i = 0; i < v.d->n; i++)
+            if (v.d->items[i].hash != SC_HOLE)
+                note_item(&n->child[1], v.d->items[i].value);
 }
 
 void note_tree(const node *n, const sc_value **next)
 {
-    if (n->kind <= N_STR || n->kind == N_LIST)
+    if (is_leaf(n))
         note(n, *(*next)++);
     else
         for (int i = 0; i < n->n; i++)
@@ -40,7 +58,30 @@ void note_tree(const node *n, const sc_value **next)
 /* ---- second walk: the objects ---- */
 
 static PyObject *give(frame *f, const node *n, sc_value v);
-static PyObject *give_tuple(frame *f, const node *n, const sc_value **next);
+static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **));
+
+/* A leaf, a tuple or what may be None, in a container. */
+static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
+{
+    if (n->kind == N_OPTIONAL && !is_object(n->child)) {
+        bool present = (*next)++->b;
+        if (present)
+            return give_leaves(f, n->child, next);
+        *next += n->rank;
+        Py_RETURN_NONE;
+    }
+    if (n->kind == N_KNOWN)
+        return Py_NewRef(n->data);
+    if (n->kind == N_TUPLE)
+        return give_tuple(f, n, next, give_leaves);
+    return give(f, n->kind == N_OPTIONAL ? n->child : n, *(*next)++);
+}
+
+static PyObject *give_item(frame *f, const node *n, sc_value v)
+{
+    const sc_value *next = is_boxed(n) ? v.l->items : &v;
+    return give_leaves(f, n, &next);
+}
 
 static PyObject *give_str(const sc_str *s)
 {
@@ -53,7 +94,7 @@ static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
     PyObject *list = PyList_New(l->len);
     for (int64_t i = 0; list && i < l->len; i++) {
-        PyObject *item = give(f, element, l->items[i]);
+        PyObject *item = give_item(f, element, l->items[i]);
         if (!item)
             Py_CLEAR(list);
         else
@@ -75,6 +116,48 @@ static PyObject *give_list(frame *f, const node *n, sc_list *l)
     return Py_NewRef((PyObject *)l->owner);
 }
 
+static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_item *item)
+{
+    const sc_value *next = d->kind[0] == '(' ? item->key.l->items : &item->key;
+    return give_leaves(f, n, &next);
+}
+
+/* Puts what a dict or set holds into one of Python's, which is empty. */
+static int fill_table(frame *f, const node *n, sc_dict *d, PyObject *into)
+{
+    int64_t changes;
+    if (sc_dict_walk(f->cx, d, &changes) < 0)
+        return PyErr_NoMemory(), -1;
+    for (int64_t i = 0; i < d->n; i++) {
+        PyObject *key = give_key(f, &n->child[0], d, &d->items[i]);
+        PyObject *item = key && n->kind == N_MAP ? give_item(f, &n->child[1], d->items[i].value) : NULL;
+        int r = key && (item || n->kind == N_SET) ? n->kind == N_MAP ? PyDict_SetItem(into, key, item) : PySet_Add(into, key) : -1;
+        Py_XDECREF(key);
+        Py_XDECREF(item);
+        if (r < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* data: the class of a set; what makes another class of dict from a plain one, or None. */
+static PyObject *give_table(frame *f, const node *n, sc_dict *d)
+{
+    if (!d)
+        Py_RETURN_NONE;
+    if (!d->owner) {
+        PyObject *made = n->kind == N_MAP ? PyDict_New() : PyObject_CallNoArgs((PyObject *)&PySet_Type);
+        if (made && fill_table(f, n, d, made) < 0)
+            Py_CLEAR(made);
+        if (made && n->data != Py_None && n->data != (PyObject *)&PySet_Type)
+            Py_SETREF(made, PyObject_CallOneArg(n->data, made));
+        if (frame_keep(f, made) < 0)
+            return NULL;
+        d->owner = made;
+    }
+    return Py_NewRef((PyObject *)d->owner);
+}
+
 static PyObject *give(frame *f, const node *n, sc_value v)
 {
     switch ((enum node_kind)n->kind) {
@@ -83,10 +166,8 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_FLOAT: return PyFloat_FromDouble(v.f);
     case N_BOOL: return PyBool_FromLong(v.b);
     case N_STR: return give_str(v.s);
-    case N_TUPLE: {
-        const sc_value *next = v.l->items;
-        return give_tuple(f, n, &next);
-    }
+    case N_MAP:
+    case N_SET: return give_table(f, n, v.d);
     default: return give_list(f, n, v.l);
     }
 }
@@ -102,11 +183,11 @@ static PyObject *argument_at(const frame *f, PyObject *path)
     return at;
 }
 
-static PyObject *give_tuple(frame *f, const node *n, const sc_value **next)
+static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **))
 {
     PyObject *tuple = PyTuple_New(n->n);
     for (int i = 0; tuple && i < n->n; i++) {
-        PyObject *item = give_tree(f, &n->child[i], next);
+        PyObject *item = give_child(f, &n->child[i], next);
         if (!item)
             Py_CLEAR(tuple);
         else
@@ -121,9 +202,10 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     switch ((enum node_kind)n->kind) {
     case N_KNOWN: return Py_NewRef(n->data);
     case N_ARG: return argument_at(f, n->data);
-    case N_TUPLE: return give_tuple(f, n, next);
+    case N_PLACE: return Py_NewRef(f->places[n->place]);
+    case N_TUPLE: return give_tuple(f, n, next, give_tree);
     case N_NAMEDTUPLE: /* named tuples take their fields as arguments, torch.return_types one sequence */
-        if (!(items = give_tuple(f, n, next)))
+        if (!(items = give_tuple(f, n, next, give_tree)))
             return NULL;
         object = PyObject_HasAttrString(n->data, "_fields") ? PyObject_CallObject(n->data, items)
                                                             : PyObject_CallOneArg(n->data, items);
@@ -142,24 +224,43 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     }
 }
 
+/* ---- what the program changed ---- */
+
+static int list_back(frame *f, const seen *s)
+{
+    PyObject *items = fresh_items(f, s->spec->child, s->made.l);
+    int r = items ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items) : -1;
+    Py_XDECREF(items);
+    return r;
+}
+
+static int table_back(frame *f, const seen *s)
+{
+    if (s->spec->kind == N_MAP)
+        PyDict_Clear(s->object);
+    else if (PySet_Clear(s->object) < 0)
+        return -1;
+    return fill_table(f, s->spec, s->made.d, s->object);
+}
+
+static bool is_written(const seen *s)
+{
+    return s->spec->kind == N_LIST ? s->made.l && s->made.l->written : s->made.d && s->made.d->written;
+}
+
 int changes_write_back(frame *f, bool with_results, const variant *v)
 {
     const sc_value *next = f->results;
     for (int i = 0; i < f->n_lists; i++)
-        if (f->lists[i].list->written)
-            for (int64_t k = 0; k < f->lists[i].list->len; k++)
-                note(f->lists[i].spec, f->lists[i].list->items[k]);
+        if (is_written(&f->lists[i]))
+            note(f->lists[i].spec, f->lists[i].made);
     stores_note(f, v);
     if (with_results)
         note_tree(&v->result, &next);
     for (int i = 0; i < f->n_lists; i++) {
         const seen *s = &f->lists[i];
-        if (!s->list->written)
-            continue;
-        PyObject *items = fresh_items(f, s->spec, s->list);
-        if (!items || PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items) < 0)
-            return Py_XDECREF(items), -1;
-        Py_DECREF(items);
+        if (is_written(s) && (s->spec->kind == N_LIST ? list_back(f, s) : table_back(f, s)) < 0)
+            return -1;
     }
     return stores_apply(f, v);
 }

@@ -27,6 +27,17 @@ static int tensor_init(node *n, PyObject *data)
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* The leaves that a value has in a container. */
+static int item_leaves(const node *n)
+{
+    int sum = n->kind == N_OPTIONAL && !is_object(n->child);
+    if (n->kind != N_TUPLE && n->kind != N_OPTIONAL)
+        return n->kind != N_KNOWN;
+    for (int i = 0; i < n->n; i++)
+        sum += item_leaves(&n->child[i]);
+    return sum;
+}
+
 /* source: (kind, data, children). Adds the dynamic leaves below it to *leaves. */
 static int node_init(node *n, PyObject *source, int *leaves)
 {
@@ -36,6 +47,11 @@ static int node_init(node *n, PyObject *source, int *leaves)
     if (!PyArg_ParseTuple(source, "iOO!", &kind, &n->data, &PyTuple_Type, &children))
         return -1;
     n->kind = (uint8_t)kind;
+    n->place = -1;
+    if ((kind == N_MAP || kind == N_SET) && !PyArg_ParseTuple(n->data, "SO", &n->key_kind, &n->data))
+        return -1;
+    if (kind == N_PLACE)
+        n->place = (int)PyLong_AsLong(n->data);
     if (kind == N_TENSOR && tensor_init(n, n->data) < 0)
         return -1;
     Py_ssize_t count = PyTuple_GET_SIZE(children);
@@ -46,8 +62,13 @@ static int node_init(node *n, PyObject *source, int *leaves)
     for (; n->n < count; n->n++)
         if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
-    bool leaf = kind == N_TENSOR || kind == N_INT || kind == N_FLOAT || kind == N_BOOL || kind == N_STR || kind == N_LIST;
-    *leaves += leaf ? 1 : below;
+    if (kind == N_OPTIONAL)
+        n->rank = (uint8_t)item_leaves(n->child);
+    if (is_boxed(n) && item_leaves(n) > MAX_LEAVES) {
+        PyErr_Format(PyExc_ValueError, "a tuple in a container has at most %d items", MAX_LEAVES);
+        return -1;
+    }
+    *leaves += is_leaf(n) ? 1 : below;
     return 0;
 }
 
@@ -105,7 +126,7 @@ static int stores_init(variant *v, PyObject *stores)
     for (; v->n_stores < PyTuple_GET_SIZE(stores); v->n_stores++) {
         store *s = &v->stores[v->n_stores];
         PyObject *forms;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(stores, v->n_stores), "OOOOO!", &s->owner, &s->key, &s->path, &s->direct,
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(stores, v->n_stores), "iOOOOO!", &s->place, &s->owner, &s->key, &s->path, &s->direct,
                               &PyTuple_Type, &forms) ||
             !(s->forms = PyMem_Calloc((size_t)PyTuple_GET_SIZE(forms) + 1, sizeof *s->forms)))
             return -1;

@@ -18,18 +18,20 @@ void stores_note(frame *f, const variant *v)
     }
 }
 
+static PyObject *owner_of(const frame *f, const store *s) { return s->place < 0 ? s->owner : f->places[s->place]; }
+
 /* The container of an item, as it was found at entry. */
-static PyObject *container_of(const store *s)
+static PyObject *container_of(const frame *f, const store *s)
 {
-    PyObject *at = Py_NewRef(s->owner);
+    PyObject *at = Py_NewRef(owner_of(f, s));
     for (Py_ssize_t i = 0; at && i < PyTuple_GET_SIZE(s->path); i++)
         Py_SETREF(at, PyObject_GetItem(at, PyTuple_GET_ITEM(s->path, i)));
     return at;
 }
 
-static int delete(const store *s, PyObject *container)
+static int delete(const frame *f, const store *s, PyObject *container)
 {
-    int r = s->path ? PyObject_DelItem(container, s->key) : PyObject_DelAttr(s->owner, s->key);
+    int r = s->path ? PyObject_DelItem(container, s->key) : PyObject_DelAttr(owner_of(f, s), s->key);
     if (r < 0 && (PyErr_ExceptionMatches(PyExc_AttributeError) || PyErr_ExceptionMatches(PyExc_KeyError)))
         PyErr_Clear(), r = 0; /* set and deleted in one call: it was never there */
     return r;
@@ -47,7 +49,7 @@ static int set(frame *f, const store *s, const sc_target *t, PyObject *container
     bool straight = s->direct && (made || !PyObject_TypeCheck(value, (PyTypeObject *)f->owner->host.tensor_type));
     int r = s->path ? PyObject_SetItem(container, s->key, value)
             : straight ? PyDict_SetItem(s->direct, s->key, value)
-                       : PyObject_SetAttr(s->owner, s->key, value);
+                       : PyObject_SetAttr(owner_of(f, s), s->key, value);
     Py_DECREF(value);
     return r;
 }
@@ -55,11 +57,11 @@ static int set(frame *f, const store *s, const sc_target *t, PyObject *container
 static int apply(frame *f, const variant *v, PyObject **containers)
 {
     for (int i = 0; i < v->n_stores; i++) /* all containers first: a store may put another in the place of one */
-        if (target_of(f, i) && v->stores[i].path && !(containers[i] = container_of(&v->stores[i])))
+        if (target_of(f, i) && v->stores[i].path && !(containers[i] = container_of(f, &v->stores[i])))
             return -1;
     for (int i = 0; i < v->n_stores; i++) {
         const sc_target *t = target_of(f, i);
-        if (t && t->was_deleted && delete(&v->stores[i], containers[i]) < 0)
+        if (t && t->was_deleted && delete(f, &v->stores[i], containers[i]) < 0)
             return -1;
     }
     for (int order = 0; order < f->cx->n_set; order++) /* new keys of a dict come in the order in which they were set */

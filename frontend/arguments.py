@@ -1,0 +1,189 @@
+"""Arguments that compiled code takes apart.
+
+An object, a dict with known keys or a list of known items that comes in as an argument has a place. It is read at the start
+of the call. What is stored to its attributes or items is state (state.py) whose owner is that place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from scriptc.frontend.assumptions import TableSite
+from scriptc.frontend.context import Context
+from scriptc.frontend.results import spec_of_type
+from scriptc.frontend.signature import has_place
+from scriptc.frontend.specs import (
+    DictSpec,
+    ItemsSpec,
+    KnownSpec,
+    ListSpec,
+    MapSpec,
+    ObjectSpec,
+    OptionalSpec,
+    PlaceSpec,
+    ScalarSpec,
+    SetSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+from scriptc.frontend.values import AV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
+from scriptc.ir.core import Block, Value
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+    dict_of,
+    list_of,
+    set_of,
+)
+
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
+
+
+class Arguments(Context):
+    """Mixin: the values of arguments."""
+
+    body: Block
+    found: dict[int, tuple[Any, Any]]
+    places = 0  # ints and floats so far, as Signature counts them
+
+    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+        """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+        parameters."""
+        match spec:
+            case KnownSpec(obj):
+                self.places += has_place(obj)
+                if home is not None and isinstance(obj, (list, dict)):
+                    self.found[id(obj)] = home.owner, home.path[-1]
+                return Known(obj)
+            case ScalarSpec(kind):
+                value = self.parameter(_SCALARS[kind], name)
+                return Dyn(value if kept or kind == "bool" else self.numbered(value))
+            case TensorSpec(dtype, sizes):
+                dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
+                return Dyn(self.parameter(TensorType(dtype, dims), name))
+            case ListSpec() | MapSpec() | SetSpec():
+                value = self.parameter(_type_of(spec), name)
+                for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
+                    self.cells.append((TableSite(("argument", name), part), cell))
+                if isinstance(value.type, ListType):
+                    return ListV(self.numbered(value) if value.type.elem == STR else value)
+                return Dyn(value)
+            case PlaceSpec(number):
+                return self.outside.objects[number]
+            case TupleSpec(_, cls):
+                return Tup([self.argument(*part, kept=kept) for part in _named(spec, name)], cls)
+        return self.placed(spec, name, home, kept)
+
+    def placed(self, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
+        """A value that has a place. It is noted before its parts, which may refer to it."""
+        place = PlaceSpec(len(self.outside.objects))
+        home = home or (None if kept else Home(place))
+        held: dict[Any, AV] = {}
+        match spec:
+            case DictSpec(keys):
+                made: AV = DictV(held, home=home, sites=(("argument", name),) if _is_table(spec) else ())
+            case ObjectSpec(cls, keys):
+                made = ObjectV(cls, held, home=home)
+            case ItemsSpec(items):
+                keys = tuple(range(len(items)))
+                made = KnownLengthListV(held, self, home=home)
+            case _:
+                raise AssertionError(spec)
+        self.outside.objects.append(made)
+        for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
+            inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
+            held[key] = self.argument(part, wish, inner, kept=kept)
+        return made
+
+    def numbered(self, value: Value) -> Value:
+        """A parameter that another reading can know; counted as `Signature` does."""
+        self.arg_places[value] = self.places
+        self.places += 1
+        return value
+
+    def parameter(self, type: Type, name: str) -> Value:
+        value = Value(type, self.body, re.sub(r"\W", "_", name))
+        self.body.args.append(value)
+        return value
+
+    def filled(self, spec: Spec, name: str) -> Spec:
+        """The spec of an argument in which containers have room for what earlier readings put into them."""
+        site = ("argument", name)
+        found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
+        key, item = (None if t is None else spec_of_type(t) for t in found)
+        match spec:
+            case ListSpec() if item is not None:
+                return ListSpec(item)
+            case MapSpec(held) if item is not None:
+                return MapSpec(held, item)
+            case SetSpec(None, cls) if key is not None:
+                return SetSpec(key, cls)
+            case DictSpec(()) if site in self.assume.tables:
+                return MapSpec(key, item)
+            case DictSpec(items=(tensor, *_)) if site in self.assume.tables:
+                return MapSpec(ScalarSpec("str"), tensor)
+            case TupleSpec(_, cls):
+                return TupleSpec(tuple(self.filled(*part) for part in _named(spec, name)), cls)
+            case ItemsSpec():
+                return ItemsSpec(tuple(self.filled(*part) for part in _named(spec, name)))
+            case DictSpec(keys):
+                return DictSpec(keys, tuple(self.filled(*part) for part in _named(spec, name)))
+            case ObjectSpec(cls, names):
+                return ObjectSpec(cls, names, tuple(self.filled(*part) for part in _named(spec, name)))
+        return spec
+
+
+_PARTS: dict[type[Spec], tuple[str, ...]] = {ListSpec: ("item",), MapSpec: ("key", "item"), SetSpec: ("key",)}
+
+
+def _named(spec: Spec, name: str) -> Iterator[tuple[Spec, str]]:
+    """The parts of a spec, and what their parameters are called."""
+    items: tuple[Spec, ...] = getattr(spec, "items", ())
+    names = spec.names if isinstance(spec, ObjectSpec) else range(len(items))
+    yield from ((item, f"{name}_{n}") for item, n in zip(items, names, strict=True))
+
+
+def _is_table(spec: DictSpec) -> bool:
+    """Whether a dict with known keys may also be one with run-time keys: one that is empty, or of tensors of one type."""
+    return all(isinstance(k, str) for k in spec.keys) and all(
+        isinstance(i, TensorSpec) and i == spec.items[0] for i in spec.items
+    )
+
+
+def _type_of(spec: Spec | None) -> Type:
+    """The type of an argument at run time."""
+    match spec:
+        case None:
+            return NEVER
+        case ListSpec(elem):
+            return list_of(_type_of(elem))
+        case MapSpec(key, item):
+            return dict_of(_type_of(key), _type_of(item))
+        case SetSpec(key, cls):
+            made = set_of(_type_of(key))
+            made.key_cell.python = None if cls is set else Made(cls)
+            return made
+        case OptionalSpec(item):
+            return OptionalType(_type_of(item))
+        case TupleSpec(items):
+            return TupleType(tuple(map(_type_of, items)))
+        case TensorSpec(dtype, sizes):
+            return TensorType(dtype, (None,) * len(sizes))
+        case ScalarSpec(kind):
+            return _SCALARS[kind]
+        case KnownSpec(None):
+            return NONE
+    raise AssertionError(spec)

@@ -1,0 +1,117 @@
+"""What Python does with dicts and sets, in terms of their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+
+def get(d: Any, key: Any, default: Any) -> Any:
+    return d[key] if key in d else default
+
+
+def setdefault(d: Any, key: Any, default: Any) -> Any:
+    if key not in d:
+        d[key] = default
+    return d[key]
+
+
+def pop(d: Any, key: Any) -> Any:
+    found = d[key]
+    del d[key]
+    return found
+
+
+def pop_or(d: Any, key: Any, default: Any) -> Any:
+    return pop(d, key) if key in d else default
+
+
+def store_all(d: Any, pairs: Any) -> None:
+    for key, value in pairs:
+        d[key] = value
+
+
+def store_items(d: Any, other: Any) -> None:
+    for key in other:
+        d[key] = other[key]
+
+
+def count(d: Any, keys: Any) -> None:
+    for key in keys:
+        d[key] = d.get(key, 0) + 1
+
+
+def add_counts(d: Any, other: Any) -> None:
+    for key in other:
+        d[key] = d.get(key, 0) + other[key]
+
+
+def subtract_counts(d: Any, other: Any) -> None:
+    for key in other:
+        d[key] = d.get(key, 0) - other[key]
+
+
+def most_common(d: Any, n: Any) -> Any:
+    ordered = sorted([(key, number) for key, number in d.items()], key=lambda item: item[1], reverse=True)
+    return ordered if n is None else ordered[: max(n, 0)]
+
+
+def same_dict(a: Any, b: Any) -> bool:
+    if len(a) != len(b):
+        return False
+    for key in a:
+        if key not in b:
+            return False
+        if a[key] != b[key]:
+            return False
+    return True
+
+
+def add_all(add: Any, items: Any) -> None:
+    for item in items:
+        add(item)
+
+
+def within(a: Any, b: Any) -> bool:
+    """Whether b contains all items of a."""
+    for item in a:
+        if item not in b:
+            return False
+    return True
+
+
+def apart(a: Any, b: Any) -> bool:
+    for item in b:
+        if item in a:
+            return False
+    return True
+
+
+def add_common(add: Any, a: Any, items: Any) -> None:
+    for item in items:
+        if item in a:
+            add(item)
+
+
+def same_set(a: Any, b: Any) -> bool:
+    return len(a) == len(b) and within(a, b)
+
+
+def less(a: Any, b: Any) -> bool:
+    return len(a) < len(b) and within(a, b)
+
+
+def less_equal(a: Any, b: Any) -> bool:
+    return len(a) <= len(b) and within(a, b)
+
+
+def greater(a: Any, b: Any) -> bool:
+    return less(b, a)
+
+
+def greater_equal(a: Any, b: Any) -> bool:
+    return less_equal(b, a)
+
+
+EQUAL: dict[bool, Callable[..., bool]] = {False: same_dict, True: same_set}  # by whether they are sets
+ORDERS: dict[str, Callable[..., bool]] = {"Lt": less, "LtE": less_equal, "Gt": greater, "GtE": greater_equal}

@@ -1,0 +1,248 @@
+"""Dicts and their methods: worked out here where the keys are known, by decompositions where they are not."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from typing import Any
+
+from scriptc.frontend.decompositions import hashed
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.sequences import is_run_time
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.tables import is_dict_like
+from scriptc.frontend.values import AV, DictV, Dyn, Known, Made, Tup, ViewV, is_dict, made_of
+
+
+def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
+    """Keys and items of a dict whose keys are known."""
+    if isinstance(d, DictV):
+        return list(r.items_of(d).items())
+    assert isinstance(d, Known)
+    return [(k, r.known_item(d, k)) for k in d.obj]
+
+
+def _own(r: Reader, d: AV) -> DictV:
+    if not isinstance(d, DictV):
+        r.fail("a dict from outside cannot be changed in compiled code", "make a new dict: dict(d)")
+    return d
+
+
+def _key(r: Reader, d: AV, key: AV) -> Any:
+    return r.key_of(d, key) if isinstance(d, DictV) else r.known(key, "the key of a dict")
+
+
+# ---- making ----
+@serves("builtins.dict")
+def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    made = r.new_dict([], (r.loc, "dict()"))
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.OrderedDict")
+def ordered_dict(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    made = r.new_dict([], (r.loc, "OrderedDict()"), Made(OrderedDict))
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.defaultdict")
+def defaultdict_(r: Reader, factory: AV = Known(None), source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    makes = None if isinstance(factory, Known) and factory.obj is None else factory
+    made = r.new_dict([], (r.loc, "defaultdict()"), Made(defaultdict, makes))
+    _update(r, made, source, items)
+    return made
+
+
+@serves("collections.Counter")
+def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    site = (r.loc, "Counter()")
+    is_counted = is_run_time(r, source) and not is_dict(source)
+    if is_counted:
+        r.may_table(site)
+    made = r.new_dict([], site, Made(Counter, Known(int)))
+    if is_counted:
+        r.call(Known(hashed.count), [made, source], {})
+        source = Known(())
+    counter_update(r, made, source, **items)
+    return made
+
+
+@serves("builtins.dict.fromkeys")
+def dict_fromkeys(r: Reader, keys: AV, value: AV = Known(None)) -> AV:  # noqa: B008
+    site = (r.loc, "fromkeys")
+    if is_run_time(r, keys):
+        r.may_table(site)
+        made = r.new_dict([], site)
+        r.call(Known(hashed.store_all), [made, r.call(Known(zip_with), [keys, value], {})], {})
+        return made
+    return r.new_dict([(k, value) for k in r.iterate(keys)], site)
+
+
+def zip_with(keys: Any, value: Any) -> Any:
+    """Compiled, not run."""
+    return [(key, value) for key in keys]
+
+
+def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
+    """d.update(source, **items)"""
+    if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
+        if isinstance(d, DictV):
+            r.promote(d)
+            r.fail(
+                "a dict with known keys cannot take keys that are known only at run time", "begin with an empty dict"
+            )
+        r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
+        pairs: list[tuple[AV, AV]] = []
+    elif is_dict_like(source):
+        pairs = [(Known(k), v) for k, v in _pairs(r, source)]
+    else:
+        pairs = []
+        for pair in r.iterate(source):
+            key, value = r.unpacked(pair, 2)
+            pairs.append((key, value))
+    for key, value in [*pairs, *((Known(k), v) for k, v in items.items())]:
+        r.store_item(d, key, value)
+
+
+# ---- asking ----
+@serves("dict.items")
+def dict_items(r: Reader, d: AV) -> AV:
+    return ViewV(d, "items") if is_dict(d) else Tup([Tup([Known(k), v]) for k, v in _pairs(r, d)])
+
+
+@serves("dict.values")
+def dict_values(r: Reader, d: AV) -> AV:
+    return ViewV(d, "values") if is_dict(d) else Tup([v for _, v in _pairs(r, d)])
+
+
+@serves("dict.keys")
+def dict_keys(r: Reader, d: AV) -> AV:
+    return ViewV(d, "keys") if is_dict(d) else Tup([Known(k) for k, _ in _pairs(r, d)])
+
+
+@serves("dict.get")
+def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
+    if isinstance(d, Known):
+        d = r.outside_table(d, key)
+    if is_dict(d):
+        place = r.place(d, key)
+        return r.choose(r.compare("GtE", place, Known(0)), lambda: r.at(d, place), lambda: default)
+    return dict(_pairs(r, d)).get(_key(r, d, key), default)
+
+
+@serves("dict.copy", "dict.__copy__")
+def dict_copy(r: Reader, d: AV) -> AV:
+    site = (r.loc, "copy")
+    if not isinstance(d, Dyn):
+        made = d.made if isinstance(d, DictV) else Made(type(d.obj) if isinstance(d, Known) else dict)
+        return r.new_dict([(Known(k), v) for k, v in _pairs(r, d)], site, made)
+    r.may_table(site)
+    copy = r.new_dict([], site, made_of(d.type))
+    r.call(Known(hashed.store_items), [copy, d], {})
+    return copy
+
+
+# ---- changing ----
+@serves("dict.update")
+def dict_update(r: Reader, d: AV, other: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    _update(r, d if is_dict(d) else _own(r, d), other, items)
+    return Known(None)
+
+
+@serves("dict.setdefault")
+def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
+    if is_dict(d):
+        return r.call(Known(hashed.setdefault), [d, key, default], {})
+    name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
+    if name not in items:
+        r.set_items(_own(r, d), {**items, name: default})
+        return default
+    return items[name]
+
+
+@serves("dict.pop")
+def dict_pop(r: Reader, d: AV, key: AV, *default: AV) -> AV:
+    if is_dict(d):
+        return r.call(Known(hashed.pop_or if default else hashed.pop), [d, key, *default], {})
+    name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
+    if name not in items:
+        if default:
+            return default[0]
+        r.raises_at_run_time("KeyError", repr(name))
+    found = items.pop(name)
+    r.set_items(_own(r, d), items)
+    return found
+
+
+@serves("dict.popitem")
+def dict_popitem(r: Reader, d: AV, last: AV = Known(True)) -> AV:  # noqa: B008
+    if is_dict(d):
+        return _popitem(r, d, last)
+    items = dict(r.items_of(_own(r, d)))
+    if not items:
+        r.raises_at_run_time("KeyError", "'popitem(): dictionary is empty'")
+    key = list(items)[-1 if r.known(last, "whether the last item is taken") else 0]
+    value = items.pop(key)
+    r.set_items(_own(r, d), items)
+    return Tup([Known(key), value])
+
+
+def _popitem(r: Reader, d: AV, last: AV) -> AV:
+    table, length = r.value(d), r.call(Known(len), [d], {})
+    r.check_that(r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
+    r.build("dict.walk", [table])
+    place = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
+    item = Tup([r.key_at(d, place), r.at(d, place)])
+    r.effect("dict.remove", [table, r.value(place)])
+    return item
+
+
+@serves("dict.clear")
+def dict_clear(r: Reader, d: AV) -> AV:
+    if is_dict(d):
+        r.effect("dict.clear", [r.value(d)])
+    else:
+        r.set_items(_own(r, d), {})
+    return Known(None)
+
+
+# ---- counters ----
+@serves("Counter.update")
+def counter_update(r: Reader, d: AV, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+    _count(r, d, source, hashed.add_counts, "Add")
+    for key, number in items.items():
+        r.store_item(d, Known(key), r.binary("Add", r.subscript(d, Known(key)), number))
+    return Known(None)
+
+
+@serves("Counter.subtract")
+def counter_subtract(r: Reader, d: AV, source: AV) -> AV:
+    _count(r, d, source, hashed.subtract_counts, "Sub")
+    return Known(None)
+
+
+def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
+    """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
+    if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
+        if isinstance(d, DictV):
+            r.promote(d)
+        counts = source if is_dict(source) else counter(r, source)
+        r.call(Known(of_counts), [d, counts], {})
+        return
+    known = _pairs(r, source) if is_dict_like(source) else None
+    pairs = [(k, Known(1)) for k in r.iterate(source)] if known is None else [(Known(k), n) for k, n in known]
+    for key, number in pairs:
+        r.store_item(d, key, r.binary(op, r.subscript(d, key), number))
+
+
+@serves("Counter.most_common")
+def counter_most_common(r: Reader, d: AV, n: AV = Known(None)) -> AV:  # noqa: B008
+    if isinstance(d, DictV):
+        r.promote(d)
+    return r.call(Known(hashed.most_common), [d, n], {})
+
+
+@serves("Counter.total")
+def counter_total(r: Reader, d: AV) -> AV:
+    return r.call(Known(sum), [dict_values(r, d)], {})

@@ -1,0 +1,264 @@
+"""What the mixins of the reader ask of one another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from scriptc.frontend.frame import Frame
+from scriptc.frontend.specs import ScalarSpec
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    GeneratorV,
+    KnownLengthListV,
+    ObjectV,
+    SuperV,
+    Tup,
+)
+from scriptc.ir.core import Value
+
+if TYPE_CHECKING:
+    from scriptc.frontend.context import Walk
+
+
+class Parts:
+    """Each is supplied by one of the mixins."""
+
+    def eval(self, node: ast.expr) -> AV:
+        raise NotImplementedError
+
+    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def attribute(self, owner: AV, name: str) -> AV:
+        raise NotImplementedError
+
+    def binary(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def truth(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def test(self, node: ast.expr) -> AV:
+        raise NotImplementedError
+
+    def iterate(self, av: AV) -> list[AV]:
+        raise NotImplementedError
+
+    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
+        raise NotImplementedError
+
+    def inline(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+        raise NotImplementedError
+
+    def write(self, dst: AV, src: AV) -> AV:
+        raise NotImplementedError
+
+    def check_that(self, condition: AV, type: str, message: str) -> None:
+        raise NotImplementedError
+
+    def wrap(self, value: Value) -> AV:
+        raise NotImplementedError
+
+    def size_av(self, tensor: AV, dim: int) -> AV:
+        raise NotImplementedError
+
+    def known_items(self, obj: Any) -> list[AV]:
+        raise NotImplementedError
+
+    def iteration(self, av: AV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def inplace(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def load(self, name: str) -> AV:
+        raise NotImplementedError
+
+    def subscript(self, owner: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def item_at(self, owner: AV, index: int) -> AV:
+        raise NotImplementedError
+
+    def size(self, tensor: AV, dim: int) -> Value:
+        raise NotImplementedError
+
+    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        raise NotImplementedError
+
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        raise NotImplementedError
+
+    def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+        raise NotImplementedError
+
+    def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def delete_attribute(self, obj: Any, name: str) -> None:
+        raise NotImplementedError
+
+    def change_outside(self, obj: Any) -> None:
+        raise NotImplementedError
+
+    def is_plain_attribute(self, owner: AV, name: str) -> bool:
+        raise NotImplementedError
+
+    def cast(self, av: AV, dtype: str) -> AV:
+        raise NotImplementedError
+
+    def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def super_value(self, owner: SuperV, name: str) -> AV:
+        raise NotImplementedError
+
+    def object_attribute(self, owner: ObjectV, name: str) -> AV:
+        raise NotImplementedError
+
+    def at_entry(self, make: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def joined(self, parts: list[AV]) -> AV:
+        raise NotImplementedError
+
+    def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+        raise NotImplementedError
+
+    def both(self, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def to_int(self, v: Value) -> Value:
+        raise NotImplementedError
+
+    def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+    ) -> bool:  # fmt: skip
+        raise NotImplementedError
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        raise NotImplementedError
+
+    def walk_table(self, av: AV) -> Walk:
+        raise NotImplementedError
+
+    def new_dict(self, pairs: Sequence[tuple[AV, AV]], site: Any) -> AV:
+        raise NotImplementedError
+
+    def new_set(self, items: Sequence[AV], site: Any) -> AV:
+        raise NotImplementedError
+
+    def may_table(self, site: Any) -> bool:
+        raise NotImplementedError
+
+    def assign(self, target: ast.expr, value: AV) -> None:
+        raise NotImplementedError
+
+    def run(self, stmts: Sequence[ast.stmt]) -> bool:
+        raise NotImplementedError
+
+    def closure(self, node: ast.FunctionDef | ast.Lambda) -> AV:
+        raise NotImplementedError
+
+    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
+        raise NotImplementedError
+
+    def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
+        raise NotImplementedError
+
+    def present(self, av: AV, type: str, message: str) -> AV:
+        raise NotImplementedError
+
+    def negate(self, av: AV) -> AV:
+        raise NotImplementedError
+
+    def compare(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def raise_with(self, type: str, message: AV) -> NoReturn:
+        raise NotImplementedError
+
+    def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def message_parts(self, made: ObjectV) -> list[AV]:
+        raise NotImplementedError
+
+    def is_exception(self, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+        raise NotImplementedError
+
+    def calls_itself(self, frame: Frame) -> bool:
+        raise NotImplementedError
+
+    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+        raise NotImplementedError
+
+    def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+        raise NotImplementedError
+
+    def return_value(self, av: AV) -> None:
+        raise NotImplementedError
+
+    def leave_loop(self, way: str) -> None:
+        raise NotImplementedError
+
+    def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def tuple_method(self, owner: Tup, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def tuple_of(self, items: list[AV]) -> AV:
+        raise NotImplementedError
+
+    def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+        raise NotImplementedError
+
+    def to_float(self, v: Value) -> Value:
+        raise NotImplementedError
+
+    def bind_name(self, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def python_class(self, av: AV) -> type:
+        raise NotImplementedError
+
+    def is_known(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def known(self, av: AV, what: str) -> Any:
+        raise NotImplementedError
+
+    def make_known(self, value: Value) -> bool:
+        raise NotImplementedError
+
+    def prefer_known(self, av: AV, other: AV) -> None:
+        raise NotImplementedError
+
+    def is_slice(self, index: AV) -> bool:
+        raise NotImplementedError
+
+    def slice_bounds(self, index: AV) -> list[Any]:
+        raise NotImplementedError
+
+    def text_of(self, value: AV) -> AV:
+        raise NotImplementedError
+
+    def text_item(self, text: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def character(self, text: Value, index: Value) -> AV:
+        raise NotImplementedError

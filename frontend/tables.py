@@ -1,0 +1,365 @@
+"""Dicts and sets. With keys that are known they are taken apart (`DictV`, `KnownSet`); else they exist at run time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from scriptc.frontend.cells import fresh, is_hashable, unite
+from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
+from scriptc.frontend.decompositions import hashed
+from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    KnownSet,
+    ListV,
+    Made,
+    OneOf,
+    Tup,
+    ViewV,
+    describe,
+    is_dict,
+    is_set,
+    is_text,
+    made_of,
+)
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    Container,
+    DictType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+)
+
+_PLAIN = (Made(dict), Made(set))
+_LARGE = 2.0**63
+_NUMBERS = (INT, FLOAT, BOOL)
+
+
+class Tables(Context):
+    """Mixin: dicts and sets."""
+
+    # ---- making ----
+    def new_dict(self, pairs: Sequence[tuple[AV, AV]], site: Any, made: Made = _PLAIN[0]) -> AV:
+        """A dict made at a site of the program."""
+        if site not in self.assume.tables and (all(self.is_known_key(k) for k, _ in pairs) or not self.may_table(site)):
+            known = {self.known(k, "the key of a dict"): v for k, v in pairs}
+            return DictV(known, sites=(site,), made=made)
+        table = self.new_table("dict.new", site, made)
+        for key, value in pairs:
+            self.table_set(table, key, value)
+        return table
+
+    def new_set(self, items: Sequence[AV], site: Any, made: Made = _PLAIN[1]) -> AV:
+        """A set of items made at a site of the program; one without items exists at run time."""
+        if site not in self.assume.tables and items:
+            if all(isinstance(i, Known) for i in items):
+                found = self.evaluate(made.cls, [i.obj for i in items if isinstance(i, Known)])
+                return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
+            if not all((t := self.type_of_key(i)) is not None and is_hashable(t) for i in items):
+                return Tup(list(items), set)  # which can only be asked what it contains
+        table = self.new_table("set.new", site, made)
+        for item in items:
+            self.set_add(table, item)
+        return table
+
+    def may_table(self, site: Any) -> bool:
+        """Whether a dict or set may have run-time keys; from here on it does."""
+        if site in self.assume.untabled:
+            return False
+        self.assume.tables.add(site)
+        return True
+
+    def new_table(self, op: str, site: Any, made: Made) -> Dyn:
+        return self.table_of(self.build(op, []), site, made)
+
+    def table_of(self, value: Value, site: Any, made: Made) -> Dyn:
+        """A dict or set that an op at a site has made; what it holds is found from here on."""
+        assert isinstance(value.type, (DictType, SetType))
+        parts = [("key", value.type.key_cell)]
+        parts += [("item", value.type.cell)] if isinstance(value.type, DictType) else []
+        for part, cell in parts:
+            where = TableSite(site, part)
+            cell.type, cell.fixed = unite(fresh(self.assume.elements.get(where, NEVER)), cell.type), False
+            self.cells.append((where, cell))
+        value.type.key_cell.python = None if made in _PLAIN else made
+        return Dyn(value)
+
+    # ---- keys ----
+    def key_type(self, table: AV) -> Type:
+        t = self.value(table).type
+        assert isinstance(t, (DictType, SetType))
+        return t.key
+
+    def is_known_key(self, av: AV) -> bool:
+        items = sequence_items(av)
+        return isinstance(av, Known) if items is None else all(map(self.is_known_key, items))
+
+    def type_of_key(self, av: AV) -> Type | None:
+        """The type of a key without building anything; None for what is no run-time key."""
+        items = sequence_items(av)
+        if items is None:
+            return STR if is_text(av) and not isinstance(av, OneOf) else self.type_of(av)
+        found = [self.type_of_key(i) for i in items]
+        return None if None in found else TupleType(tuple(t for t in found if t is not None))
+
+    def key_of(self, d: DictV, key: AV) -> Any:
+        """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
+        if not self.is_known_key(key) and self.type_of_key(key) is not None:
+            self.promote(d)
+        why = next((self.assume.untabled[s] for s in d.sites if s in self.assume.untabled), None)
+        try:
+            return self.known(key, "the key of a dict")
+        except NeedsKnown as e:
+            e.error.message += "" if why is None else f", and {why}"
+            raise
+
+    def refuse_unhashable(self, av: AV) -> None:
+        """Refuses what Python does not hash, and what compiled code does not."""
+        if isinstance(av, (ListV, DictV)) or isinstance(av, Dyn) and isinstance(av.type, Container):
+            self.raises_at_run_time("TypeError", f"unhashable type: '{self.type_name(av)}'")
+        for item in sequence_items(av) or ():
+            self.refuse_unhashable(item)
+
+    def own_key(self, table: AV, av: AV) -> Value:
+        """The value of a key that is put into a run-time dict or set."""
+        self.refuse_unhashable(av)
+        t, held = self.type_of_key(av), self.value(table).type
+        if t is None or not is_hashable(t):
+            name = str(held).partition("<")[0]
+            message = f"a {name} that changes at run time cannot have {describe(av)} as a key"
+            self.refuse(cells(held)[0].find(), message, "use numbers, or tuples of numbers")
+        return self.list_item(av)
+
+    def as_key(self, av: AV, key: Type) -> tuple[AV, AV | None]:
+        """A key as a dict with keys of a type would hold it, and whether there is an equal one of that type at all."""
+        items = sequence_items(av)
+        if isinstance(key, TupleType):
+            if items is None or len(items) != len(key.items):
+                return Known(False), None
+            parts = [self.as_key(i, t) for i, t in zip(items, key.items, strict=True)]
+            if any(p is None for _, p in parts):
+                return Known(False), None
+            valid: AV = Known(True)
+            for ok, _ in parts:
+                valid = self.both(valid, ok)
+            return valid, Tup([p for _, p in parts if p is not None])
+        held = self.type_of_key(av) if items is None else None
+        if isinstance(held, TensorType):
+            self.fail("a tensor cannot be the key of a dict in compiled code", "use key.item()")
+        if held == key:
+            return Known(True), av
+        if held not in _NUMBERS or key not in _NUMBERS:
+            return Known(False), None
+        value = self.value(av)
+        if key == FLOAT:
+            number: AV = Dyn(self.to_float(value))
+            return self.compare("Eq", number, av), number
+        if held == FLOAT:
+            small = self.both(self.compare("GtE", av, Known(-_LARGE)), self.compare("Lt", av, Known(_LARGE)))
+            number = self.choose(small, lambda: Dyn(self.build("float.to_int", [value])), lambda: Known(0))
+            valid = self.both(small, self.compare("Eq", number, av))
+        else:
+            valid, number = Known(True), Dyn(self.to_int(value))
+        if key == BOOL:
+            inside = self.both(self.compare("GtE", number, Known(0)), self.compare("LtE", number, Known(1)))
+            return self.both(valid, inside), self.truth(number)
+        return valid, number
+
+    # ---- items ----
+    def known_get(self, d: DictV, index: AV) -> AV:
+        """d[index] of a dict whose keys are known."""
+        key, items = self.key_of(d, index), self.items_of(d)
+        if key in items:
+            return items[key]
+        if d.made.factory is None:
+            self.raises_at_run_time("KeyError", repr(key))
+        made = self.call(d.made.factory, [], {})
+        if d.made.cls is defaultdict:  # a Counter stays as it is
+            self.set_items(d, {**self.items_of(d), key: made})
+        return made
+
+    def outside_table(self, av: Known, key: AV) -> AV:
+        """A dict of numbers that lives outside as a run-time dict, made once in a call; itself where the key is known."""
+        if self.is_known_key(key) or self.type_of_key(key) is None or not isinstance(av.obj, dict):
+            return av
+        if not all(type(x) in NUMBERS for x in (*av.obj.values(),)):
+            return av
+        self.guard("DICT_KEYS_ARE", av.obj, None, tuple(av.obj))
+        for name, item in av.obj.items():
+            self.guard("DICT_EQ", av.obj, name, item)
+        site = ("outside", id(av.obj))
+        made = self.outside.tables.get(site)
+        if made is None:
+            self.may_table(site)
+            made = self.at_entry(lambda: self.new_dict([(Known(k), Known(v)) for k, v in av.obj.items()], site))
+            self.outside.tables[site] = made
+        return made
+
+    def place(self, table: AV, av: AV) -> AV:
+        """Where a dict or set has a key; -1 where it has not."""
+        self.refuse_unhashable(av)
+        value = self.value(table)
+        assert isinstance(value.type, (DictType, SetType))
+        key = value.type.key
+        value.type.key_cell.find().observed = True
+        if key == NEVER:
+            return Known(-1)
+        valid, own = self.as_key(av, key)
+        if own is None:
+            return Known(-1)
+        find = lambda: Dyn(self.build("dict.find", [value, self.list_item(own)]))  # noqa: E731
+        return self.choose(valid, find, lambda: Known(-1))
+
+    def has(self, table: AV, key: AV) -> AV:
+        return self.compare("GtE", self.place(table, key), Known(0))
+
+    def at(self, table: AV, place: AV) -> AV:
+        found = self.build("dict.at", [self.value(table), self.value(place)])
+        if found.type == NEVER:  # nothing was ever put in
+            self.effect("unreachable", ())
+            raise Terminated
+        return self.wrap(found)
+
+    def key_at(self, table: AV, place: AV) -> AV:
+        return self.wrap(self.build("dict.key", [self.value(table), self.value(place)]))
+
+    def key_place(self, table: AV, key: AV) -> AV:
+        """The place of a key; KeyError."""
+        place = self.place(table, key)
+
+        def fails() -> bool:
+            self.raise_with("KeyError", self.joined([*self.text_parts(key, quoted=True)]))
+
+        missing = self.compare("Lt", place, Known(0))
+        if isinstance(missing, Known):
+            if missing.obj:
+                fails()
+            return place
+        self.branch(missing, fails, lambda: True, frozenset())
+        return place
+
+    def table_get(self, table: Dyn, key: AV) -> AV:
+        """table[key]"""
+        made = made_of(table.type)
+        if made.factory is None:
+            return self.at(table, self.key_place(table, key))
+        factory, place = made.factory, self.place(table, key)
+
+        def missing() -> AV:
+            if made.cls is not defaultdict:  # a Counter counts none, and stays as it is
+                return self.call(factory, [], {})
+            value = self.call(factory, [], {})
+            self.table_set(table, key, value)
+            return self.at(table, self.place(table, key)) if isinstance(value, (DictV, ListV, Dyn)) else value
+
+        return self.choose(self.compare("GtE", place, Known(0)), lambda: self.at(table, place), missing)
+
+    def table_set(self, table: Dyn, key: AV, item: AV) -> None:
+        held, value = self.own_key(table, key), self.list_item(item)
+        self.widen(table.type, 0, held.type)
+        self.widen(table.type, 1, value.type)
+        self.effect("dict.set", [table.value, held, value])
+
+    def table_delete(self, table: AV, key: AV) -> None:
+        place = self.key_place(table, key)
+        self.effect("dict.remove", [self.value(table), self.value(place)])
+
+    def set_add(self, table: AV, item: AV) -> None:
+        held = self.own_key(table, item)
+        self.widen(self.value(table).type, 0, held.type)
+        self.effect("set.add", [self.value(table), held])
+
+    # ---- walking ----
+    any_order = 0  # what is being called gives the same in whatever order a set is walked
+
+    @contextmanager
+    def in_any_order(self) -> Iterator[None]:
+        self.any_order += 1
+        try:
+            yield
+        finally:
+            self.any_order -= 1
+
+    def walk_table(self, av: AV) -> Walk:
+        """Over a run-time dict or set, or a view: keys must neither come nor go meanwhile."""
+        table, part = (av.table, av.part) if isinstance(av, ViewV) else (av, "keys")
+        value = self.value(table)
+        if isinstance(value.type, SetType) and _has_text(value.type.key) and not self.any_order:
+            value.type.key_cell.find().observed = True
+            self.fail("the order of a set of strings differs from run to run", "walk sorted(...) of it")
+        walk = self.build("dict.walk", [value])
+
+        def length() -> AV:
+            self.effect("dict.unchanged", [value, walk])
+            return Dyn(self.build("dict.len", [value]))
+
+        def item(i: Dyn) -> AV:
+            assert isinstance(value.type, (DictType, SetType))
+            value.type.key_cell.find().observed = True
+            if value.type.key == NEVER:  # nothing was ever put in
+                self.effect("unreachable", ())
+                raise Terminated
+            if part == "keys":
+                return self.key_at(table, i)
+            return self.at(table, i) if part == "values" else Tup([self.key_at(table, i), self.at(table, i)])
+
+        count = (Known(0), Dyn(self.build("dict.len", [value])), Known(1))
+        return Walk(count=count, item=item, length=length, lists=[value])
+
+    # ---- operators ----
+    def table_operator(self, op: str, a: AV, b: AV, *, inplace: bool = False) -> AV | None:
+        """a | b and the like; None where Python refuses them. In place, the value is a."""
+        if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
+            target = a if inplace else self.call(self.attribute(a, "copy"), [], {})
+            self.call(self.attribute(target, "update"), [b], {})
+            return target
+        if op not in _SET_METHODS or not (is_set_like(a) and is_set_like(b)):
+            return None
+        if inplace and self.python_class(a) is set:
+            name = "update" if op == "BitOr" else f"{_SET_METHODS[op]}_update"
+            self.call(self.attribute(a, name), [b], {})
+            return a
+        return self.call(self.attribute(a, _SET_METHODS[op]), [b], {})
+
+    def compare_tables(self, op: str, a: AV, b: AV) -> AV:
+        """== and !=, and for sets also the orders."""
+        same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
+        if op in ("Eq", "NotEq"):
+            with self.in_any_order():
+                equal = self.call(Known(hashed.EQUAL[is_set_like(a)]), [a, b], {}) if same else Known(False)
+            return self.negate(equal) if op == "NotEq" else equal
+        if not same or is_dict_like(a):
+            self.bad_operands(op, a, b)
+        with self.in_any_order():
+            return self.call(Known(hashed.ORDERS[op]), [a, b], {})
+
+
+def _has_text(key: Type) -> bool:
+    return any(map(_has_text, key.items)) if isinstance(key, TupleType) else key == STR
+
+
+def is_dict_like(av: AV) -> bool:
+    return is_dict(av) or isinstance(av, DictV) or isinstance(av, Known) and isinstance(av.obj, dict)
+
+
+def is_set_like(av: AV) -> bool:
+    return is_set(av) or isinstance(av, Known) and isinstance(av.obj, (set, frozenset))
+
+
+_SET_METHODS = {
+    "BitOr": "union", "BitAnd": "intersection", "Sub": "difference", "BitXor": "symmetric_difference",
+}  # fmt: skip

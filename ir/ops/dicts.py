@@ -1,0 +1,110 @@
+"""Dicts and sets with keys known at run time: references with identity. A set is a dict without values.
+
+A *place* is where a dict keeps a key: it holds until the next `dict.walk`. Keys are numbers and tuples of such.
+"""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, key_of
+from scriptc.ir.types import INT, NEVER, Type, dict_of, is_subtype, set_of
+
+_MAKES = frozenset({"ALLOCATES"})
+_PURE = frozenset({"PURE"})
+_GUARDED = frozenset({"PURE", "FETCHES", "GUARDED"})
+_MEMORY = frozenset({"list"})
+
+
+def _dict(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (dict_of(NEVER, NEVER),)
+
+
+def _set(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (set_of(NEVER),)
+
+
+def _key(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (key_of(operands[0]),)
+
+
+def _value(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    key_of(operands[0])
+    return (elem_of(operands[0]),)
+
+
+def _fits(operands: Operands) -> None:
+    key = key_of(operands[0])
+    if operands[1].type != key:
+        raise TypeRuleError(f"a {operands[0].type} has no keys of type {operands[1].type}")
+
+
+def _find(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if key_of(operands[0]) != NEVER:
+        _fits(operands)
+    return (INT,)
+
+
+def _add(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _fits(operands)
+    return ()
+
+
+def _store(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _fits(operands)
+    return _put(operands, attrs)
+
+
+def _put(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if not is_subtype(operands[2].type, elem_of(operands[0])):
+        raise TypeRuleError(f"a {operands[0].type} cannot hold {operands[2].type}")
+    return ()
+
+
+def _same(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    keys = [key_of(v) for v in operands]
+    if NEVER not in keys and keys[0] != keys[1]:
+        raise TypeRuleError(f"a {operands[0].type} cannot hold the keys of a {operands[1].type}")
+    return ()
+
+
+def _made(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _same(operands, attrs)
+    return (set_of(key_of(operands[0])),)
+
+
+ROWS = [
+    OpDef("dict.new", "() -> Value", _dict, _MAKES, emit="dict_new"),
+    OpDef("dict.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_MEMORY, emit="dict_len"),
+    # the place of a key, -1 where there is none
+    OpDef("dict.find", "(Value self, Value key) -> SymInt", _find, _PURE, reads=_MEMORY, emit="dict_find"),
+    OpDef("dict.key", "(Value self, SymInt place) -> Value", _key, _GUARDED, reads=_MEMORY, emit="dict_key"),
+    OpDef("dict.at", "(Value self, SymInt place) -> Value", _value, _GUARDED, reads=_MEMORY, emit="dict_at"),
+    OpDef("dict.set", "(Value self, Value key, Value value) -> ()", _store, ref="operator.setitem", writes=_MEMORY,
+          raises=True, emit="dict_set"),
+    # another value for a key that is there
+    OpDef("dict.put", "(Value self, SymInt place, Value value) -> ()", _put, writes=_MEMORY, emit="dict_put"),
+    OpDef("dict.remove", "(Value self, SymInt place) -> ()", fixed(), writes=_MEMORY, emit="dict_remove"),
+    OpDef("dict.clear", "(Value self) -> ()", fixed(), writes=_MEMORY, emit="dict_clear"),
+    # from here on, until keys come or go, the places are 0 to len - 1 in Python's order; gives what `unchanged` asks for
+    OpDef("dict.walk", "(Value self) -> SymInt", fixed(INT), writes=_MEMORY, raises=True, emit="dict_walk"),
+    # RuntimeError where keys came or went since a walk began
+    OpDef("dict.unchanged", "(Value self, SymInt walk) -> ()", fixed(), reads=_MEMORY, raises=True,
+          kernel="sc_dict_unchanged"),
+    OpDef("set.new", "() -> Value", _set, _MAKES, emit="set_new"),
+    OpDef("set.add", "(Value self, Value key) -> ()", _add, ref="set.add", writes=_MEMORY, raises=True, emit="set_add"),
+    # the set is not empty
+    OpDef("set.pop", "(Value self) -> Value", _key, ref="set.pop", writes=_MEMORY, emit="set_pop"),
+    # The order of a set follows from how it came about, so these are Python's own. `merge` also takes the keys of a dict.
+    OpDef("set.merge", "(Value self, Value other) -> ()", _same, ref="set.update", reads=_MEMORY, writes=_MEMORY,
+          raises=True, kernel="sc_set_merge"),
+    OpDef("set.keep", "(Value self, Value other) -> ()", _same, ref="set.intersection_update", reads=_MEMORY, writes=_MEMORY,
+          raises=True, kernel="sc_set_keep"),
+    OpDef("set.drop", "(Value self, Value other) -> ()", _same, ref="set.difference_update", reads=_MEMORY, writes=_MEMORY,
+          raises=True, kernel="sc_set_drop"),
+    OpDef("set.flip", "(Value self, Value other) -> ()", _same, ref="set.symmetric_difference_update", reads=_MEMORY,
+          writes=_MEMORY, raises=True, kernel="sc_set_flip"),
+    OpDef("set.and", "(Value self, Value other) -> Value", _made, _MAKES, ref="set.intersection", reads=_MEMORY,
+          raises=True, kernel="sc_set_and"),
+    OpDef("set.minus", "(Value self, Value other) -> Value", _made, _MAKES, ref="set.difference", reads=_MEMORY,
+          raises=True, kernel="sc_set_minus"),
+]  # fmt: skip
