@@ -204,7 +204,9 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 
 
 @decomposes("torch.tensor_split", "Tensor.tensor_split")
-def tensor_split(input: Tensor, indices_or_sections: int | list[int] | Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+def tensor_split(
+    input: Tensor, indices_or_sections: int | list[int] | Tensor, dim: int = 0
+) -> tuple[Tensor, ...] | list[Tensor]:
     n = input.size(dim)
     if isinstance(indices_or_sections, Tensor):
         return _split_by_tensor(input, indices_or_sections, dim)
