@@ -2,11 +2,10 @@
 
     %y = c.rows(%x) ...      sc_profile_at(cx, 3);
                              <the loop>
-                             sc_profile_work(cx, 2 * (double)y->numel, 0);
-                             sc_profile_tensors(cx, 2, (const sc_tensor *[]){y, x});
+                             sc_profile_work(cx, 2 * (double)y->numel, 8 * (double)y->numel);
 
 Kernels report what they do themselves; a loop over elements reports one operation for each of its expressions, and the
-tensors that it reads and writes. Time between two sites belongs to the first.
+elements that it loads and stores. Time between two sites belongs to the first.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from scriptc.backend_c.locations import whole_lines
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
+from scriptc.ir.types import ElemType, PtrType
 
 # They make nothing happen where they stand.
-_SILENT = frozenset(
-    {"const", "undef", "c.weight", "c.view", "c.retain", "c.release", "loop", "if", "scope", "unreachable"}
-)
+_SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell loop if scope try unreachable".split())
+_LOOPS = frozenset({"c.rows", "c.for"})
 
 
 @dataclass(frozen=True)
@@ -44,15 +43,15 @@ def run(module: Module) -> list[Site]:
 def _block(block: Block, sites: dict[Site, int]) -> None:
     ops, at = list(block.ops), None
     block.ops.clear()
-    for op in ops:
-        kernel = _kernel(op)
+    for index, op in enumerate(ops):
+        kernel = _kernel(_meant(ops, index))
         site = Site(whole_lines(op.loc), kernel)
         is_new = site != at and (kernel or at is None or site.loc != at.loc)
         if is_new and op.name not in _SILENT and not op.has("TERMINATOR"):
             _insert(block, op, "sc_profile_at", f"cx, {sites.setdefault(site, len(sites))}", [])
             at = site
         block.append(op)
-        if op.name == "c.rows":
+        if op.name in _LOOPS:
             _report_loop(block, op)
             continue
         for region in op.regions:
@@ -61,26 +60,48 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
             at = None  # what ran last is not known here
 
 
+def _meant(ops: list[Op], index: int) -> Op:
+    """For what belongs to an op behind it, that op: a failing op follows its c.unwind, a loop the tensor that it fills."""
+    op = ops[index]
+    if op.name == "c.unwind":
+        return _meant(ops, index + 1)
+    if op.name == "c.new":
+        return next((o for o in ops[index:] if o.name == "c.for" and o.loc == op.loc), op)
+    return op
+
+
 def _kernel(op: Op) -> str:
     if op.name == "c.call":
         return str(op.attrs["fn"]).removeprefix("sc_")
-    if op.name != "c.rows":
+    if op.name not in _LOOPS:
         return ""
     texts = [o.attrs["text"] for o in _expressions(op)]
     names = [name for text in texts for name in re.findall(r"sc_(\w+?)_(?:[fui]\d+|bf16)\(", text)]
     return f"loop of {len(texts)}" + (f": {', '.join(dict.fromkeys(names))}" if names else "")
 
 
-def _expressions(rows: Op) -> list[Op]:
-    return [o for o in rows.regions[0].walk() if o.name == "c.expr"]
+def _expressions(loop: Op) -> list[Op]:
+    """What is computed of each element."""
+    return [o for o in loop.regions[0].walk() if o.name == "c.expr" and isinstance(o.result.type, ElemType)]
 
 
-def _report_loop(block: Block, rows: Op) -> None:
-    first = rows.results[0]
-    _insert(block, rows, "sc_profile_work", f"cx, {len(_expressions(rows))} * (double){{0}}->numel, 0", [first])
-    tensors = [*rows.results, *rows.operands]
-    slots = ", ".join(f"{{{i}}}" for i in range(len(tensors)))
-    _insert(block, rows, "sc_profile_tensors", f"cx, {len(tensors)}, (const sc_tensor *[]){{{{{slots}}}}}", tensors)
+def _report_loop(block: Block, loop: Op) -> None:
+    """Of a loop that makes a tensor; one that stores into parts of others says nothing."""
+    made = (
+        loop.results[0]
+        if loop.results
+        else next((v for v in loop.operands if v.op is not None and v.op.name == "c.new"), None)
+    )
+    if made is None:
+        return
+    moved = 0
+    for op in loop.regions[0].walk():
+        if op.name in ("c.load", "c.store"):
+            pointer = op.operands[0].type
+            assert isinstance(pointer, PtrType)
+            moved += 1 if pointer.dtype == "bool" else int(re.sub(r"\D", "", pointer.dtype)) // 8
+    count = "(double){0}->numel"
+    _insert(block, loop, "sc_profile_work", f"cx, {len(_expressions(loop))} * {count}, {moved} * {count}", [made])
 
 
 def _insert(block: Block, at: Op, fn: str, args: str, operands: list[Value]) -> None:

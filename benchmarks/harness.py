@@ -24,7 +24,7 @@ class Candidate:
     call: Callable[[], object]
     clock: Callable[[], float] | None = None
 
-    def sample(self, calls: int) -> float:
+    def sample(self, calls: int, timer: Callable[[], float] = time.perf_counter) -> float:
         """Seconds per call."""
         if self.clock is not None:
             times = []
@@ -33,10 +33,10 @@ class Candidate:
                 times.append(self.clock())
             return statistics.median(times)
         call = self.call
-        start = time.perf_counter()
+        start = timer()
         for _ in range(calls):
             call()
-        return (time.perf_counter() - start) / calls
+        return (timer() - start) / calls
 
 
 def pin() -> None:
@@ -54,19 +54,23 @@ def _idle() -> dict[int, int]:
     return {int(words[0][3:]): int(words[4]) for words in lines if words[0].startswith("cpu") and words[0] != "cpu"}
 
 
-def medians(candidates: Sequence[Candidate], *, samples: int = 51, seconds: float = 0.001) -> dict[str, float]:
+def medians(
+    candidates: Sequence[Candidate], *, samples: int = 51, seconds: float = 0.001,
+    timer: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:  # fmt: skip
     """Median seconds per call. A round takes one sample of each, so that a slow moment hits all alike. Samples last
-    about `seconds`: less than a time slice, so that most are whole even where something else wants the core.
+    about `seconds`: less than a time slice, so that most are whole even where something else wants the core. Calls that
+    take longer are not: `time.thread_time` as the timer leaves out what other processes take.
     """
     calls = {}
     for candidate in candidates:
-        for _ in range(3):
+        for _ in range(min(3, samples)):
             candidate.call()
-        calls[candidate.name] = max(1, round(seconds / max(candidate.sample(3), 1e-7)))
+        calls[candidate.name] = max(1, round(seconds / max(candidate.sample(3, timer), 1e-7)))
     times: dict[str, list[float]] = {candidate.name: [] for candidate in candidates}
     for _ in range(samples):
         for candidate in candidates:
-            times[candidate.name].append(candidate.sample(calls[candidate.name]))
+            times[candidate.name].append(candidate.sample(calls[candidate.name], timer))
     return {name: statistics.median(taken) for name, taken in times.items()}
 
 

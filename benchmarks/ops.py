@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import time
 from functools import partial
 from pathlib import Path
 
@@ -35,9 +36,9 @@ def run(options: argparse.Namespace) -> None:
             compiled = scriptc.compile(case.function)
             torch.testing.assert_close(compiled(*args), case.function(*args), atol=2e-4, rtol=1e-4)
             both = [Candidate(EAGER, partial(case.function, *args)), Candidate(SCRIPTC, partial(compiled, *args))]
-            rows[case.name] = medians(both, samples=options.samples)
+            rows[case.name] = medians(both, samples=options.samples, timer=time.thread_time)
     ratios = {name: times[EAGER] / times[SCRIPTC] for name, times in rows.items()}
-    print(f"{cpu_model()}, one thread; microseconds per call, medians of interleaved samples\n")
+    print(f"{cpu_model()}, one thread; microseconds of CPU time per call, medians of interleaved samples\n")
     cells = [[n, microseconds(t[EAGER]), microseconds(t[SCRIPTC]), f"{ratios[n]:.2f}"] for n, t in rows.items()]
     print(table(["operator", EAGER, SCRIPTC, f"{EAGER} / {SCRIPTC}"], cells, right=range(1, 4)))
     mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))

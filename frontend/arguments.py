@@ -94,7 +94,7 @@ class Arguments(Context):
         held: dict[Any, AV] = {}
         match spec:
             case DictSpec(keys):
-                made: AV = DictV(held, home=home, sites=() if keys else (("argument", name),))
+                made: AV = DictV(held, home=home, sites=(("argument", name),) if _is_table(spec) else ())
             case ObjectSpec(cls, keys):
                 made = ObjectV(cls, held, home=home)
             case ItemsSpec(items):
@@ -133,6 +133,8 @@ class Arguments(Context):
                 return SetSpec(key, cls)
             case DictSpec(()) if site in self.assume.tables:
                 return MapSpec(key, item)
+            case DictSpec(items=(tensor, *_)) if site in self.assume.tables:
+                return MapSpec(ScalarSpec("str"), tensor)
             case TupleSpec(_, cls):
                 return TupleSpec(tuple(self.filled(*part) for part in _named(spec, name)), cls)
             case ItemsSpec():
@@ -152,6 +154,13 @@ def _named(spec: Spec, name: str) -> Iterator[tuple[Spec, str]]:
     items: tuple[Spec, ...] = getattr(spec, "items", ())
     names = spec.names if isinstance(spec, ObjectSpec) else range(len(items))
     yield from ((item, f"{name}_{n}") for item, n in zip(items, names, strict=True))
+
+
+def _is_table(spec: DictSpec) -> bool:
+    """Whether a dict with known keys may also be one with run-time keys: one that is empty, or of tensors of one type."""
+    return all(isinstance(k, str) for k in spec.keys) and all(
+        isinstance(i, TensorSpec) and i == spec.items[0] for i in spec.items
+    )
 
 
 def _type_of(spec: Spec | None) -> Type:

@@ -114,6 +114,9 @@ class Parts:
     def is_plain_attribute(self, owner: AV, name: str) -> bool:
         raise NotImplementedError
 
+    def cast(self, av: AV, dtype: str) -> AV:
+        raise NotImplementedError
+
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 

@@ -47,6 +47,7 @@ from scriptc.ir.types import ListType, TensorType
 _MAX_DEPTH = 48  # calls of one function within each other that are followed
 _MAX_CALLS = 600  # of one function from within itself that are followed
 _MAX_FUNCTIONS = 200
+_MAX_NESTED = 6  # functions that are read within each other, each for kinds of arguments of its own
 _MAX_READINGS = 50
 _RESULT = "·result"
 
@@ -67,6 +68,8 @@ class Recursive:
 
 class Recursion(Statements, State):
     """Mixin: calls of functions that are being read."""
+
+    nested = 0  # functions that are being read within each other
 
     def signature(self, avs: Sequence[AV]) -> _Signature:
         """The leaves of arguments: what is known of each, or its kind."""
@@ -138,9 +141,9 @@ class Recursion(Statements, State):
         return self.emit_call(function, settled, shared)
 
     def new_function(self, frame: Frame, settled: dict[str, AV]) -> Recursive:
-        if len(self.functions) >= _MAX_FUNCTIONS:
+        if len(self.functions) >= _MAX_FUNCTIONS or self.nested > _MAX_NESTED:
             self.fail(
-                f"{frame.source.name} calls itself for more than {_MAX_FUNCTIONS} kinds of arguments",
+                f"{frame.source.name} calls itself for ever new kinds of arguments",
                 "pass what differs as numbers, tensors or lists of them",
             )
         seen = [o.ident for av in settled.values() for o in objects_in(av)]
@@ -159,6 +162,7 @@ class Recursion(Statements, State):
         state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node
         outer = [(frame, name, frame.locals[name]) for frame, name in places]
         errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
+        self.nested += 1
         try:
             for _ in range(_MAX_READINGS):
                 block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
@@ -175,8 +179,12 @@ class Recursion(Statements, State):
                     self.module.funcs.pop(self.functions.pop(other).name, None)
                 self.poisoned = poisoned
             else:
-                self.fail(f"what {outline.source.name} returns has no type", "return one type of value")
+                self.fail(
+                    f"what {outline.source.name} returns cannot be handed over by a function that calls itself",
+                    "return tensors, numbers, lists of one type, or tuples of these",
+                )
         finally:
+            self.nested -= 1
             self.builder, self.frames, self.heap, self.watches, self.handling, self.node = state
             for frame, name, av in outer:
                 frame.locals[name] = av

@@ -37,6 +37,9 @@ def has_place(value: Any) -> bool:
     return type(value) in (int, float, str)
 
 
+_MANY = 64  # keys of a dict of strings from which it is taken for a table, not for a structure
+
+
 class Signature:
     """Builds specs from the values of one call.
 
@@ -101,7 +104,7 @@ class Signature:
         if type(value) is list:
             found, elem = self.common(value, name)
             return ListSpec(elem) if found else None
-        if type(value) is dict and value and not any(isinstance(k, str) for k in value):
+        if type(value) is dict and value and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)
             return MapSpec(key, item) if hashable and found else None

@@ -15,6 +15,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
+from scriptc.ir.types import TensorType
 
 Env = dict[Value, Any]
 
@@ -411,6 +412,7 @@ class Interpreter:
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
     def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        assert isinstance(op.result.type, TensorType)
         return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
 
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

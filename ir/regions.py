@@ -72,7 +72,7 @@ def runs_to_its_end(loop: Op) -> bool:
     def stays(leaving: Op) -> bool:
         to = target(leaving)
         inside = to is not None and to.parent is not None and body.encloses(to.parent)
-        return leaving is body.ops[-1] or inside or leaving.name in ("raise", "unreachable")
+        return leaving is body.ops[-1] or inside or leaving.name in ("raise", "reraise", "unreachable")
 
     return all(map(stays, (op for op in body.walk() if op.has("TERMINATOR"))))
 

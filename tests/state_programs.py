@@ -408,3 +408,46 @@ class Deletes(nn.Module):
         del self.h
         self.h = y
         return y
+
+
+@sequence((X, 1), (X, 7), (X, 9), (X, 0))
+class ChangedBeforeAnException(nn.Module):
+    """What was set before an exception stays set, whether it is caught or not."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x, n):
+        try:
+            self.count += 1
+            self.total = self.total + x[0]
+            y = x[n]
+            self.count += 10
+        except IndexError:
+            self.total = self.total - 1
+            y = self.total.sum()
+            if n > 8:
+                raise
+        finally:
+            self.count += 100
+        return y, self.count
+
+
+@sequence((X, 0), (X, 3), (X, 1))
+class ChangedByRecursion(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.linear = nn.Linear(3, 3)
+        self.calls = 0
+
+    def walk(self, x, n):
+        self.calls += 1
+        if n <= 0:
+            return x
+        return self.walk(torch.relu(self.linear(x)), n - 1)
+
+    def forward(self, x, n):
+        return self.walk(x, n), self.calls

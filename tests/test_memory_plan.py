@@ -146,7 +146,7 @@ def test_loops_allocate_nothing(function, optimize: int) -> None:
 @pytest.mark.parametrize("layer", [nn.RNN, nn.LSTM, nn.GRU])
 @torch.no_grad()
 def test_recurrent_layers_allocate_only_results(layer: type[nn.Module]) -> None:
-    """Each step's state is part of the result, so it is new memory; nothing else is, but the list that holds them."""
+    """What a call allocates does not depend on its steps, but for doubling what holds the results."""
     made = scriptc.compile(layer(20, 30))
     counts = []
     for n in (300, 301, 401):
@@ -154,6 +154,4 @@ def test_recurrent_layers_allocate_only_results(layer: type[nn.Module]) -> None:
         before = made._dispatcher.callable.counts()["allocations"]
         made(torch.randn(n, 4, 20))
         counts.append(made._dispatcher.callable.counts()["allocations"] - before)
-    per_step = counts[1] - counts[0]
-    assert counts[2] - counts[0] == 101 * per_step
-    assert per_step <= 2, "a tensor object and its block"
+    assert counts[1] - counts[0] <= 2 and counts[2] - counts[0] <= 2

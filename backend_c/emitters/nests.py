@@ -190,7 +190,8 @@ class _Lowering:
 
     def new(self, result: Value) -> Value:
         """The tensor for a result, which may take over an operand that is read only at the places that are written."""
-        sizes, operands = [], []
+        sizes: list[str] = []
+        operands: list[Value] = []
         for d in range(tensor(result).rank):
             size = self.size(d)
             sizes.append(str(size) if isinstance(size, int) else f"{{{len(operands)}}}")

@@ -69,7 +69,8 @@ def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | st
     packed = rw.insert_before(place, packing, [weight], hint="packed", **attrs)
     assert isinstance(weight.type, TensorType) and weight.type.dims is not None
     rows = weight.type.dims[0]
-    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=rows if isinstance(rows, int) else 0)])
+    features = rows if isinstance(rows, int) else 0
+    rw.replace(op, [rw.insert_before(op, "linear_packed", [x, packed, bias], features=features)])
     return True
 
 

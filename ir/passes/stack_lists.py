@@ -39,7 +39,7 @@ def _only_uses(made: Op) -> tuple[Op, Op] | None:
 def _loop_of(append: Op, made: Op, join: Op) -> Op | None:
     """The loop that appends once in each iteration, between the list and the join."""
     loop = append.enclosing(is_loop)
-    if loop is None or append.parent is not loop.regions[0] or loop.parent is not made.parent or join.parent is not made.parent:
+    if loop is None or append.parent is not loop.regions[0] or not loop.parent is made.parent is join.parent:
         return None
     from_zero = bool(loop.attrs["counted"]) and (known_int(loop.operands[0]), known_int(loop.operands[2])) == (0, 1)
     return loop if from_zero and runs_to_its_end(loop) and dominates(loop, join) else None

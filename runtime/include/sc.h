@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 6
+#define SC_ABI_VERSION 7
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -230,7 +230,7 @@ void sc_ctx_free(sc_ctx *cx);                  /* frees all that is live or cach
 void sc_ctx_unwind(sc_ctx *cx);                /* frees all live objects, whatever their counts: after an error, or at the end */
 void sc_ctx_trim(sc_ctx *cx, size_t keep);     /* gives cached blocks back until at most keep bytes are cached */
 int64_t sc_ctx_count_live(const sc_ctx *cx);
-/* Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
+/* (sc_state.c) Objects that outlive the call, by slots that the running program numbers. kept: what is there, retained, or NULL. keep:
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);

@@ -50,15 +50,6 @@ static inline void sc_profile_work(const sc_ctx *cx, double flops, double bytes)
     p->sites[p->at].bytes += bytes;
 }
 
-/* The same of tensors that are read or written whole; a view stretched over many elements counts those it has. */
-static inline void sc_profile_tensors(const sc_ctx *cx, int n, const sc_tensor *const *tensors) {
-    static const uint8_t item[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
-    double bytes = 0;
-    for (int i = 0; i < n; i++)
-        if (tensors[i]) bytes += (double)tensors[i]->numel * item[tensors[i]->dtype];
-    sc_profile_work(cx, 0, bytes);
-}
-
 /* The most that the context's threads reach here: float operations and bytes a second (sc_peaks.c). -1: no memory. */
 SC_KERNEL int sc_measure_peaks(sc_ctx *cx, double *flops, double *bytes);
 

@@ -38,6 +38,10 @@ SC_STRING bool sc_str_equal(const sc_str *a, const sc_str *b) {
     if (a == b) return true;
     return a->len == b->len && a->width == b->width && memcmp(a->data, b->data, (size_t)a->len * a->width) == 0;
 }
+/* FNV-1a over code points: a constant's hash is computed by the compiler (backend_c/literals.py). */
+#define SC_STR_HASH_BASIS UINT64_C(0xcbf29ce484222325)
+#define SC_STR_HASH_PRIME UINT64_C(0x100000001b3)
+
 /* Never 0; equal strings have equal hashes, in every process. Kept in the string. */
 SC_STRING uint64_t sc_str_hash(const sc_str *s) {
     return s->hash ? s->hash : sc_str_hash_of(s);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sc_half.h"
+#include "../include/sc_half.h"
 #include "sc_internal.h"
 
 /* ---- words ---- */

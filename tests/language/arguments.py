@@ -347,3 +347,17 @@ def depth_first(node):
 @cases((Node(1, Node(2, Node(5)), Node(3)),), (Node(1),))
 def recursion_over_a_tree(root):
     return depth_first(root)
+
+
+@cases(({"a": X, "b": X + 1}, ["b", "a", "b"]), ({"a": X}, []), ({}, []), ({"a": X}, ["c"]))
+def tensors_by_name(weights, names):
+    total = 0
+    for i, name in enumerate(names):
+        total = total + weights[name + ""]
+        weights[f"{name}{i}"] = weights[name] * 2
+    return total, list(weights)
+
+
+@cases(({f"key{i}": i for i in range(100)}, "key7"), ({f"key{i}": i for i in range(70)}, "x"))
+def large_vocabulary(vocabulary, word):
+    return vocabulary.get(word, -1), len(vocabulary), word in vocabulary

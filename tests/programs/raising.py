@@ -130,12 +130,6 @@ def through_finally(xs):
         n += len(xs)
 
 
-def falls(n):
-    if n == 0:
-        raise Own("at the bottom")  # deep
-    return falls(n - 1)
-
-
 FIVE = [torch.ones(2)] * 5
 CASES = [
     Case(seventh, lambda: (FIVE,), "seventh"),
@@ -165,6 +159,5 @@ CASES = [
     Case(raised_again, lambda: ([1.0],), "raised again"),
     Case(from_a_handler, lambda: ([1.0],), "from a handler"),
     Case(through_finally, lambda: ([1.0],), "through finally"),
-    Case(falls, lambda: (5,), "deep"),
     Case(truth, lambda: (torch.ones(2),), "truth"),
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from typing import List, Optional, Tuple  # noqa: UP035
 
 import torch
@@ -178,52 +177,34 @@ def ctc_greedy(log_probs: Tensor, lengths: Tensor, blank: int = 0):
     return results
 
 
-NEG_INF = -float("inf")
-
-
-def logsumexp(*args):
-    if all(a == NEG_INF for a in args):
-        return NEG_INF
-    a_max = max(args)
-    lsp = math.log(sum(math.exp(a - a_max) for a in args))
-    return a_max + lsp
-
-
-def make_new_beam():
-    fn = lambda: (NEG_INF, NEG_INF)  # noqa: E731
-    return defaultdict(fn)
-
-
-def ctc_prefix_beam(probs, beam_size=4, blank=0):
-    """probs: (time, classes) log probabilities. The best prefix and its negative log likelihood."""
-    T, S = probs.shape
-    beam = [(tuple(), (0.0, NEG_INF))]
-    for t in range(T):
-        next_beam = make_new_beam()
-        for s in range(S):
-            p = probs[t, s].item()
-            for prefix, (p_b, p_nb) in beam:
-                if s == blank:
-                    n_p_b, n_p_nb = next_beam[prefix]
-                    n_p_b = logsumexp(n_p_b, p_b + p, p_nb + p)
-                    next_beam[prefix] = (n_p_b, n_p_nb)
+def prefix_beam_search(ctc, alphabet: str, k: int = 5, prune: float = 0.001):
+    """ctc: (time, 1 + letters) probabilities, the blank first; prefixes are strings in dicts."""
+    p_blank = {"": 1.0}
+    p_letter = {"": 0.0}
+    beam = [""]
+    for t in range(ctc.size(0)):
+        row = ctc[t].tolist()
+        new_blank = {}
+        new_letter = {}
+        for prefix in beam:
+            total = p_blank[prefix] + p_letter[prefix]
+            new_blank[prefix] = new_blank.get(prefix, 0.0) + row[0] * total
+            new_letter.setdefault(prefix, 0.0)
+            for i, c in enumerate(alphabet):
+                p = row[i + 1]
+                if p < prune:
                     continue
-                end_t = prefix[-1] if prefix else None
-                n_prefix = prefix + (s,)
-                n_p_b, n_p_nb = next_beam[n_prefix]
-                if s != end_t:
-                    n_p_nb = logsumexp(n_p_nb, p_b + p, p_nb + p)
+                if prefix and c == prefix[-1]:
+                    new_letter[prefix] += p * p_letter[prefix]
+                    extended, gain = prefix + c, p * p_blank[prefix]
                 else:
-                    n_p_nb = logsumexp(n_p_nb, p_b + p)
-                next_beam[n_prefix] = (n_p_b, n_p_nb)
-                if s == end_t:
-                    n_p_b, n_p_nb = next_beam[prefix]
-                    n_p_nb = logsumexp(n_p_nb, p_nb + p)
-                    next_beam[prefix] = (n_p_b, n_p_nb)
-        beam = sorted(next_beam.items(), key=lambda x: logsumexp(*x[1]), reverse=True)
-        beam = beam[:beam_size]
-    best = beam[0]
-    return best[0], -logsumexp(*best[1])
+                    extended, gain = prefix + c, p * total
+                new_letter[extended] = new_letter.get(extended, 0.0) + gain
+                if extended not in new_blank:
+                    new_blank[extended] = 0.0
+        beam = sorted(new_blank, key=lambda l: new_blank[l] + new_letter[l], reverse=True)[:k]  # noqa: E741
+        p_blank, p_letter = new_blank, new_letter
+    return beam[0], p_blank[beam[0]] + p_letter[beam[0]], len(beam)
 
 
 class Transducer(nn.Module):
@@ -437,8 +418,9 @@ def ctc_greedy_decoder():
     return ctc_greedy, lengths(given)
 
 
-def ctc_prefix_beam_decoder():
-    return ctc_prefix_beam, lengths(lambda n: (torch.randn(n, 4).log_softmax(-1),))
+@public
+def ctc_prefix_beam_of_strings():
+    return prefix_beam_search, lengths(lambda n: (torch.randn(n, 4).softmax(-1), "abc"))
 
 
 @public

@@ -1,0 +1,68 @@
+/* sc_state.c - what outlives a call: values that the caller stores for the program, and prepared weights. */
+#include "../include/sc.h"
+
+static sc_target *target_at(sc_ctx *cx, int target) {
+    if (target >= cx->n_targets) {
+        int n = cx->n_targets ? 2 * cx->n_targets : 8;
+        n = n > target ? n : target + 1;
+        sc_target *grown = cx->alloc.realloc(cx->alloc.user, cx->targets, (size_t)cx->n_targets * sizeof *grown, (size_t)n * sizeof *grown);
+        if (!grown) return NULL;
+        for (int i = cx->n_targets; i < n; i++) grown[i] = (sc_target){.form = SC_UNSET};
+        cx->targets = grown;
+        cx->n_targets = n;
+    }
+    return &cx->targets[target];
+}
+
+int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds) {
+    sc_target *t = target_at(cx, target);
+    if (t && n > t->cap) {
+        sc_value *grown = cx->alloc.realloc(cx->alloc.user, t->leaves, (size_t)t->cap * sizeof *grown, (size_t)n * sizeof *grown);
+        if (grown) t->leaves = grown, t->cap = n;
+    }
+    if (!t || n > t->cap) return sc_raise(cx, "MemoryError", "out of memory");
+    for (int i = 0; i < n; i++)
+        if (kinds[i] == 'o') sc_retain(leaves[i].o);
+    for (int i = 0; t->form >= 0 && i < t->n; i++)
+        if (t->kinds[i] == 'o') sc_release(cx, t->leaves[i].o);
+    if (t->form < 0) t->order = cx->n_set++;
+    for (int i = 0; i < n; i++) t->leaves[i] = leaves[i];
+    t->form = form;
+    t->n = n;
+    t->kinds = kinds;
+    t->was_deleted |= form == SC_DELETED;
+    return 0;
+}
+
+sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
+    for (int i = 0; i < cx->n_kept; i++) {
+        const struct sc_kept *k = &cx->kept_index[i];
+        if (k->program == cx->locs && k->slot == slot) {
+            k->object->refs++;
+            return k->object;
+        }
+    }
+    return NULL;
+}
+
+static void move_to_kept(sc_ctx *cx, sc_obj *o) {
+    o->prev->next = o->next;
+    o->next->prev = o->prev;
+    o->next = &cx->kept;
+    o->prev = cx->kept.prev;
+    cx->kept.prev->next = o;
+    cx->kept.prev = o;
+}
+
+int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage) {
+    size_t row = sizeof *cx->kept_index, old = (size_t)cx->n_kept * row;
+    struct sc_kept *index = sc_memory(cx, cx->kept_index, old, old + row);
+    if (!index) return -1;
+    index[cx->n_kept] = (struct sc_kept){cx->locs, slot, object};
+    cx->kept_index = index;
+    cx->n_kept++;
+    move_to_kept(cx, object);
+    move_to_kept(cx, &storage->obj);
+    object->refs++;
+    return 0;
+}

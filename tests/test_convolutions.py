@@ -1,0 +1,82 @@
+"""Convolutions equal eager over kernels, strides, paddings, dilations and groups; sizes choose how the work is cut."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from settings import OPTIMIZE
+
+import scriptc
+
+SIZES = [(7, 9, 8), (2, 40, 120), (1, 9, 9)]  # batch, height, width: many images at once, some rows of one, one panel
+
+
+def whole(*size: int) -> torch.Tensor:
+    """Small whole numbers: sums are exact in whatever order."""
+    return torch.randint(-4, 5, size).to(torch.float32)
+
+
+def agree(made, eager, *args) -> None:
+    expected, result = eager(*args), made(*args)
+    for a, b in zip(result, expected, strict=True) if isinstance(expected, tuple) else [(result, expected)]:
+        assert torch.equal(a, b) and a.stride() == b.stride() and a.dtype == b.dtype
+
+
+@pytest.mark.parametrize(
+    ("channels", "filters", "kernel", "stride", "padding", "dilation", "groups"),
+    [
+        (40, 50, 3, 1, 1, 1, 1),
+        (3, 7, (5, 2), (2, 3), (2, 0), 1, 1),
+        (6, 4, 3, 2, 2, (2, 3), 2),
+        (5, 5, (3, 5), 1, (1, 2), 1, 5),
+        (33, 70, 1, 1, 0, 1, 1),
+        (4, 8, 1, (3, 2), 0, 1, 4),
+        (2, 3, 2, 5, 0, 1, 1),
+    ],
+)
+def test_conv2d(channels, filters, kernel, stride, padding, dilation, groups) -> None:
+    def conv(x, w, b):
+        return F.conv2d(x, w, b, stride, padding, dilation, groups), F.conv2d(x, w, None, stride, padding, dilation, groups)
+
+    made = scriptc.compile(conv, optimize=OPTIMIZE)
+    sides = kernel if isinstance(kernel, tuple) else (kernel, kernel)
+    w, b = whole(filters, channels // groups, *sides), whole(filters)
+    for batch, height, width in SIZES:
+        x = whole(batch, channels, height, width)
+        for given in (x, x.to(memory_format=torch.channels_last), x[:, :, ::2]):
+            agree(made, conv, given, w, b)
+        agree(made, conv, x[0], w, b)
+    agree(made, conv, x.double(), w.double(), b.double())
+    agree(made, conv, x[:1, :, :12, :12].long(), w.long(), b.long())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "padding", "output_padding", "groups", "dilation"),
+    [(4, 2, 1, 0, 1, 1), (3, (1, 3), (0, 2), (0, 1), 2, 1), ((2, 5), (3, 1), 1, (2, 0), 1, (1, 2)), (1, 2, 0, 1, 1, 1)],
+)
+def test_conv_transpose2d(kernel, stride, padding, output_padding, groups, dilation) -> None:
+    def conv(x, w, b):
+        return F.conv_transpose2d(x, w, b, stride, padding, output_padding, groups, dilation)
+
+    made = scriptc.compile(conv, optimize=OPTIMIZE)
+    sides = kernel if isinstance(kernel, tuple) else (kernel, kernel)
+    w, b = whole(20, 9, *sides), whole(9 * groups)
+    for batch, height, width in SIZES:
+        agree(made, conv, whole(batch, 20, height, width), w, b)
+    agree(made, conv, whole(20, 4, 3), w, b)
+    x = torch.randint(-9, 9, (2, 20, 4, 3))
+    agree(made, conv, x, w.long(), b.long())
+
+
+def test_errors_of_transposed_convolutions() -> None:
+    def conv(x, w, b, more: int):
+        return F.conv_transpose2d(x, w, b, 2, 0, (more, 0))
+
+    made = scriptc.compile(conv, optimize=OPTIMIZE)
+    x, w, b = whole(1, 4, 3, 3), whole(4, 5, 2, 2), whole(5)
+    for args in ((x[:, :3], w, b, 0), (x, w, b[:4], 0), (x, w, b, 2)):
+        with pytest.raises(RuntimeError):
+            conv(*args)
+        with pytest.raises(RuntimeError):
+            made(*args)

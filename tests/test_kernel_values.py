@@ -1,0 +1,169 @@
+"""Kernels that take other ways for other sizes and layouts equal eager on all of them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from settings import OPTIMIZE
+
+import scriptc
+
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+DTYPES = (*FLOATS, torch.int64, torch.int32, torch.uint8)
+
+
+def agree(function, *args) -> None:
+    scriptc.compare(scriptc.compile(function, optimize=OPTIMIZE), *args).check()
+
+
+def values(dtype: torch.dtype, *size: int) -> torch.Tensor:
+    """Few different ones, so that there are ties; NaN, infinities and both zeros among the floats."""
+    x = (torch.randn(size) * 4).round().abs()
+    if dtype.is_floating_point:
+        x = x * torch.where(torch.rand(size) < 0.5, -1.0, 1.0)
+        for i, special in enumerate((float("nan"), float("inf"), -float("inf"), -0.0)):
+            x.view(-1)[i * 3 :: 29] = special
+    return x.to(dtype)
+
+
+def sorted_ways(x):
+    """Without the strides of sorted values, which are x's in eager."""
+    up, down = x.sort(dim=0, stable=True), x.sort(dim=-1, descending=True, stable=True)
+    return up[0].contiguous(), up[1], down[0].contiguous(), down[1], x.cummax(0), x.cummin(-1)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_order(dtype: torch.dtype) -> None:
+    for size in ((5, 4), (3, 70, 6), (2, 300), (1, 1), (2, 0)):
+        x = values(dtype, *size)
+        agree(sorted_ways, x)
+        agree(sorted_ways, x.transpose(0, 1))
+
+
+def topk_values(x):
+    return x.topk(3).values, x.topk(40, largest=False).values, x.topk(x.size(-1)).values
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_topk(dtype: torch.dtype) -> None:
+    """Values alone: eager names any of several equal places."""
+    for n in (64, 500, 3000):
+        agree(topk_values, values(dtype, 3, n))
+    rising = torch.arange(3000).to(dtype)
+    agree(topk_values, rising)
+    agree(topk_values, rising.flip(0))
+
+
+def scans(x):
+    return x.cumsum(0), x.cumsum(-1), x.cumprod(0), x.cumprod(1)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.int64, torch.int32))
+def test_scans(dtype: torch.dtype) -> None:
+    for size in ((3, 4), (9, 17), (2, 5, 130), (4, 0)):
+        agree(scans, (torch.randn(size) * 2).to(dtype))
+
+
+def picked(x, i):
+    return x.gather(0, i), x.gather(-1, i), x.index_select(0, i[0, 0]), x.index_select(-1, i[0, 0])
+
+
+def placed(x, i, y):
+    added = x.index_add(1, i[0, 0], y.index_select(1, i[0, 0]))
+    return x.scatter_add(0, i, y), x.scatter_add(-1, i, y), x.scatter(1, i, y), added
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_indices(dtype: torch.dtype) -> None:
+    for size in ((4, 5, 6), (3, 3, 70)):
+        x, y = (torch.randn(size) * 3).abs().round().to(dtype), torch.ones(size).to(dtype)
+        i = torch.randint(3, size)
+        wide = torch.randint(3, (4, 5, 3))[:, :, :1].expand(4, 5, 6)
+        for index in (i, i.to(torch.int32), *([wide] if size == (4, 5, 6) else [])):
+            agree(picked, x, index)
+        agree(picked, x.transpose(0, 1), i[:3, :3])
+        places = torch.randint(3, size)  # y is ones: it does not matter which of several comes last
+        agree(placed, x, places.clamp(max=2), y)
+
+
+def copies(x):
+    turned = x.permute(2, 0, 1)
+    return (
+        x.transpose(0, 1).contiguous(), turned.contiguous(), turned.flip(0), x.permute(2, 1, 0).contiguous(), x.flip(-1),
+        x[:, :, ::2].contiguous(), turned[::2].contiguous(), torch.stack((x, x), -1), torch.cat((x[..., :1], x), -1),
+        x.roll(2, -1), F.pixel_shuffle(x.unsqueeze(1).expand(x.size(0), 4, x.size(1), x.size(2)), 2),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.float16, torch.int8, torch.bool))
+def test_copies(dtype: torch.dtype) -> None:
+    for size in ((3, 40, 50), (17, 9, 33), (64, 2, 64), (33, 33, 1), (1, 3, 2)):
+        agree(copies, torch.randn(size).to(dtype))
+
+
+def softmaxes(x):
+    return torch.softmax(x, 0), torch.log_softmax(x, 1), torch.softmax(x, -1), torch.log_softmax(x, -1)
+
+
+def norms(x, w, b):
+    size = (x.size(-1),)
+    layers = F.layer_norm(x, size, w, b), F.layer_norm(x, x.shape[1:]), F.layer_norm(x, size, w)
+    return layers, F.group_norm(x, 2), F.group_norm(x, 4)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_rows_are_normalised(dtype: torch.dtype) -> None:
+    for size in ((2, 4, 5), (3, 4, 130, 3), (2, 4, 3000), (1, 4, 257)):
+        x = torch.randn(size, dtype=dtype)
+        agree(softmaxes, x)
+        agree(softmaxes, x.transpose(0, 1) * 30)
+        agree(norms, x + 5, torch.randn(size[-1], dtype=dtype), torch.randn(size[-1], dtype=dtype))
+    nan, inf = float("nan"), float("inf")
+    agree(softmaxes, torch.tensor([[nan, 1, 2], [inf, 1, 2], [-inf, -inf, -inf], [1, -inf, 3]], dtype=dtype))
+
+
+def resized(x):
+    return (
+        F.interpolate(x, scale_factor=(1.7, 0.6), mode="bilinear"), F.interpolate(x, scale_factor=3),
+        F.interpolate(x, size=(7, 5), mode="bilinear", align_corners=True), F.interpolate(x, size=(1, 9), mode="bicubic"),
+    )  # fmt: skip
+
+
+def test_resizing() -> None:
+    for size in ((2, 3, 9, 11), (1, 1, 2, 2), (2, 1, 40, 33)):
+        x = torch.randn(size)
+        agree(resized, x)
+        agree(resized, x.transpose(0, 1).double())
+
+
+def norm_errors(x, w):
+    return F.layer_norm(x, (5,), w)
+
+
+def group_errors(x, w):
+    return torch.group_norm(x, 2, w)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "w"),
+    [
+        (norm_errors, torch.ones(2, 4), torch.ones(5)),
+        (norm_errors, torch.ones(2, 5), torch.ones(4)),
+        (norm_errors, torch.ones(2, 5), torch.ones(5).double()),
+        (norm_errors, torch.ones(2, 5).long(), torch.ones(5).long()),
+        (group_errors, torch.ones(2, 5), torch.ones(5)),
+        (group_errors, torch.ones(2, 4), torch.ones(5)),
+        (lambda x, w: torch.softmax(x, 1), torch.ones(2, 4).long(), None),
+        (lambda x, w: x.gather(0, w), torch.ones(2, 4), torch.tensor([[0, 1, 2, 0]])),
+        (lambda x, w: x.scatter_add(0, w, x), torch.ones(2, 4), torch.tensor([[0, 1, -1, 0]])),
+        (lambda x, w: F.one_hot(w, 2), torch.ones(1), torch.tensor([0, 2])),
+        (lambda x, w: F.one_hot(w), torch.ones(1), torch.tensor([0, -2])),
+    ],
+)
+def test_errors(function, x, w) -> None:
+    with pytest.raises(Exception) as expected:
+        function(x, w)
+    with pytest.raises(expected.type) as raised:
+        scriptc.compile(function, optimize=OPTIMIZE)(x, w)
+    assert str(raised.value).split("\n")[0].startswith(str(expected.value).split("\n")[0][:60])
