@@ -455,3 +455,12 @@ def empty_strided(
         if n == 0:
             break
     return torch.empty(extent, dtype=dtype, device=device, layout=layout).as_strided(size, stride)
+
+
+@decomposes("torch.eye")
+def eye(
+    n: int, m: int | None = None, *, dtype: torch.dtype | None = None, layout: torch.layout | None = None,
+    device: torch.device | None = None, requires_grad: bool = False, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
+    return diagonal.to(dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)

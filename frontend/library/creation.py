@@ -147,3 +147,9 @@ def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
     if any(p[0] != parts[0][0] for p in parts):
         r.raises_at_run_time("ValueError", "expected sequence of equal length")
     return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]
+
+
+@serves("torch.scalar_tensor")
+def scalar_tensor(r: Reader, s: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    return full(r, [], s, as_dtype(r, dtype, r.default_dtype))
