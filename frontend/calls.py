@@ -244,9 +244,11 @@ class Calls(Objects, Lookup):
                 and all(isinstance(v, Known) for v in kwargs.values())
                 and not _has_tensor(plain)
             ):
-                return self.evaluate(
+                result = self.evaluate(
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
+                if isinstance(result, Known) and not _has_tensor([result.obj]):  # a tensor is made anew at each call
+                    return result
         self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
 
     def call_decomposition(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

@@ -146,9 +146,13 @@ class Context(Parts):
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
         content = self.heap.get(av.ident)
-        if isinstance(content, (OneOf, Moved)):
+        if content is not None and not isinstance(content, Content):
             self.promote(av)
-        if isinstance(content, OneOf):
+        if isinstance(content, Poison):
+            raise Poisoned
+        if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            self.fail("a list of items of different kinds has another length on some path", "keep one list for each kind")
+        if isinstance(content, (OneOf, Maybe)):
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
         if isinstance(content, Moved):
             self.fail(f"{describe(av)} that is, on some path, the same as another one cannot be used here", "copy it")

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     Unbound,
+    describe,
     home_of,
 )
 from scriptc.ir.builder import Builder
@@ -146,25 +147,33 @@ class Flow(Context):
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
             content = env.get(part.ident)
-            if isinstance(content, Moved):
-                return part
-            made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
-            items = content.items if isinstance(content, Content) else made
-            held = {k: self.settled(v, env) for k, v in items.items()}
-            if isinstance(part, DictV):
-                return DictV(held, part.ident, part.home, part.sites, part.made)
-            if isinstance(part, KnownLengthListV):
-                return KnownLengthListV(held, part.reader, part.ident, part.home)
-            return ObjectV(part.cls, held, part.ident, part.home)
+            if isinstance(content, OneOf):  # other keys on other paths
+                return OneOf(content.tag, {t: self.holding(part, c, env) for t, c in content.alternatives.items()})
+            return self.holding(part, content, env)
 
         return replaced(av, swap)
+
+    def holding(self, part: DictV | KnownLengthListV | ObjectV, content: AV | None, env: Env) -> AV:
+        """An object with what it holds, None for what it was made with."""
+        if isinstance(content, (Moved, Poison)):
+            return part
+        made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+        if not (content is None or isinstance(content, Content)):
+            self.fail(f"what {describe(part)} holds is not known here", "let it have the same keys on all paths")
+        items = made if content is None else content.items
+        held = {k: self.settled(v, env) for k, v in items.items()}
+        if isinstance(part, DictV):
+            return DictV(held, part.ident, part.home, part.sites, part.made)
+        if isinstance(part, KnownLengthListV):
+            return KnownLengthListV(held, part.reader, part.ident, part.home)
+        return ObjectV(part.cls, held, part.ident, part.home)
 
     def held(self, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
         """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
         av = env.get(key)
         if av is None:
-            first = next((e[key] for e in envs if isinstance(e.get(key), Content)), None)
-            return Content(first.first, first.first) if isinstance(first, Content) else Unbound()
+            first = next((c for e in envs if key in e for c in _contents(e[key])), None)
+            return Unbound() if first is None else Content(first.first, first.first)
         return self.settled(av, env)
 
     def plans(
@@ -178,11 +187,20 @@ class Flow(Context):
                 avs = [self.held(env, key, envs) for env in envs]
                 plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
             except Conflict as e:
-                what = "this expression" if key == _VALUE else f"'{getattr(key, 'name', key)}'"
-                self.report(UserError(self.loc, f"{what} is {e} on paths that meet here", "give both one type"))
+                self.report(self.conflict(key, str(e)))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)
         return plans
+
+    def conflict(self, key: Hashable, what: str) -> UserError:
+        name = getattr(key, "name", key)
+        if isinstance(key, Ident) and not name:
+            return UserError(
+                self.loc, f"what a list, dict or object holds is {what} on paths that meet here",
+                "let it have one length or the same keys on all paths, or items of one kind",
+            )  # fmt: skip
+        who = "this expression" if key == _VALUE else f"'{name}'"
+        return UserError(self.loc, f"{who} is {what} on paths that meet here", "give both one type")
 
     def poisoned_plan(self) -> Plan:
         return unify([Poison()], self.kinds)
@@ -266,6 +284,12 @@ class Flow(Context):
     def splice(self, block: Block) -> None:
         for op in list(block.ops):
             self.builder.insert(op)
+
+
+def _contents(av: AV) -> Iterator[Content]:
+    """What an object holds, on one path or another."""
+    parts = av.alternatives.values() if isinstance(av, OneOf) else [av.av if isinstance(av, Maybe) else av]
+    return (part for part in parts if isinstance(part, Content))
 
 
 def without(av: OneOf, number: int) -> AV:

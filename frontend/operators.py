@@ -248,6 +248,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             )
         if name in _DIVIDES and common not in FLOATING:
             self.check_divisor(operands[1])
+        if name == "pow" and common not in FLOATING and self.type_of(operands[1]) == INT:
+            natural = self.compare("GtE", operands[1], Known(0))
+            self.check_that(natural, "RuntimeError", "Integers to negative integer powers are not allowed.")
         return self.op(name, *(self.cast(av, common) for av in operands))
 
     def check_divisor(self, divisor: AV) -> None:

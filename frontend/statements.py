@@ -176,7 +176,10 @@ class Statements(Managers, Matching):
 
     def s_FunctionDef(self, node: ast.FunctionDef) -> bool:
         if node.decorator_list:
-            self.fail("decorators on a function inside compiled code are not supported")
+            self.fail(
+                "decorators on a function inside compiled code are not supported",
+                "call the decorator's function in the body, or define the function at the top of the file",
+            )
         self.frame.locals[node.name] = self.closure(node)
         return True
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import torch
+from language.rejected import REJECTED, Rejected
+from three_ways import assert_same, compile_at, compiled, eager
 
 import scriptc
 from scriptc.cli import main
@@ -78,3 +81,25 @@ def test_the_command(name: str, args: str, status: int, capsys: pytest.CaptureFi
         main(["explain", f"{__file__}:{name}", "--args", args])
     assert end.value.code == status
     assert ("compiles for" if status == 0 else "hint: define the class") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])
+def test_what_is_rejected_says_where_and_what_to_write(row: Rejected) -> None:
+    found = scriptc.explain(row.refused, *row.calls[0].args)
+    marked = [d for d in found.diagnostics if "# refused" in d.loc.text]
+    assert marked and marked[0].hint, str(found)
+    with pytest.raises(scriptc.CompileError):
+        for given in row.calls:
+            scriptc.compile(row.refused, optimize=0)(*given.args)
+
+
+@pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])
+def test_what_is_written_instead_compiles(row: Rejected) -> None:
+    target = compile_at(row.instead, 0)
+    for given in row.calls:
+        assert_same(eager(row.instead, given), compiled(target, given))
+
+
+def test_docs_name_the_rejected() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "language.md").read_text().partition("## Rejected")[2]
+    assert {r.name for r in REJECTED} == set(re.findall(r"`rejected\.(\w+)`", text))

@@ -124,3 +124,11 @@ for _count in (1, 2, 3):
     _pad(_count, "reflect", "reflection")
     _pad(_count, "replicate", "replication")
     _pool(_count)
+
+
+@decomposes("aten.native_dropout", "torch.native_dropout")
+def native_dropout(input: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
+    if train is False or p == 0:
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    kept = torch.empty_like(input, dtype=torch.bool).bernoulli_(1 - p)
+    return input * kept * (0.0 if p == 1 else 1 / (1 - p)), kept

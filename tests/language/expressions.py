@@ -154,3 +154,8 @@ def messages(n, x):
         raise ValueError(f"n={n} x={x} {x:.2f} {n > 0}%")
     assert n < 0, "n is " + str(n)
     return n
+
+
+@cases((torch.arange(3), -2), (torch.arange(3), 3), (torch.arange(3.0), -2))
+def powers_of_tensors(x, n):
+    return x**n, torch.pow(x, n)

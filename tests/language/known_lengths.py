@@ -154,3 +154,14 @@ LANGUAGE.append(Program(Tied(), [call(torch.ones(1, 2))]))
 )
 def tensors_to_lists(x: Tensor) -> object:
     return x.tolist()
+
+
+@cases((torch.ones(1), True), (torch.ones(1), False))
+def other_contents_on_some_path(x: Tensor, flag: bool) -> object:
+    mixed = [x, "a"]
+    mixed.append(2.5)
+    named = {"a": x}
+    if flag:
+        mixed.append(1)
+        named["b"] = 3
+    return mixed, named
