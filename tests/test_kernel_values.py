@@ -38,7 +38,8 @@ def test_order(dtype: torch.dtype) -> None:
     for size in ((5, 4), (3, 70, 6), (2, 300), (1, 1), (2, 0)):
         x = values(dtype, *size)
         agree(sorted_ways, x)
-        agree(sorted_ways, x.transpose(0, 1))
+        if x.numel():
+            agree(sorted_ways, x.transpose(0, 1))
 
 
 def topk_values(x):

@@ -149,6 +149,12 @@ static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, int64_t k, b
         sc_retain((sc_tensor *)x);
         return sort_last(cx, (sc_tensor *)x, k, descending);
     }
+    if (x->numel == 0) { /* whose transposed counts as contiguous, with other strides */
+        int64_t size[SC_MAX_RANK];
+        memcpy(size, x->size, sizeof size);
+        size[d] = k;
+        return sc_empty(cx, SC_I64, x->rank, size);
+    }
     sc_tensor *sorted = sort_last(cx, sc_transpose(cx, x, d, x->rank - 1), k, descending);
     sc_tensor *back = sorted ? sc_transpose(cx, sorted, d, x->rank - 1) : NULL, *out = back ? sc_contiguous(cx, back) : NULL;
     sc_release(cx, sorted);
