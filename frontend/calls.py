@@ -38,6 +38,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.ir.ops import OPS
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
 _CHANGES: dict[type, tuple[str, ...]] = {
@@ -177,6 +178,8 @@ class Calls(Objects, Lookup):
         plain = Bound(func.owner, func.name[:-1])
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail(f"Tensor.{func.name} is not supported yet")
+        if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
+            self.check_overlap(func.owner, *args)
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

@@ -528,6 +528,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             self.change_outside(a.obj)
             return a
         if is_tensor(a):
+            self.check_overlap(a, b)
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
             return made
@@ -560,6 +561,16 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 self.effect("check.store", [self.value(dst), self.value(src)])
         self.copy_into(dst, src)
         return dst
+
+    def check_overlap(self, dst: AV, *operands: AV) -> None:
+        """Eager refuses to write what another operand of the same op may read in other places."""
+        for av in operands:
+            if not is_tensor(av) or av is dst:
+                continue
+            made = self.value(av).op
+            fresh = made is not None and made.has("PURE") and not made.has("VIEW") and not made.has("FETCHES")
+            if not fresh and self.value(av) is not self.value(dst):
+                self.effect("check.overlap", [self.value(dst), self.value(av)])
 
     def copy_into(self, dst: AV, src: AV) -> None:
         if not is_tensor(src):

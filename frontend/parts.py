@@ -114,6 +114,9 @@ class Parts:
     def is_plain_attribute(self, owner: AV, name: str) -> bool:
         raise NotImplementedError
 
+    def check_overlap(self, dst: AV, *operands: AV) -> None:
+        raise NotImplementedError
+
     def cast(self, av: AV, dtype: str) -> AV:
         raise NotImplementedError
 

@@ -93,4 +93,6 @@ ROWS = [
     OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step"),
     # In-place writes: src broadcasts to dst; RuntimeError.
     OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store"),
+    # In-place writes: where both are dense, src is dst element by element or shares no memory with it; RuntimeError.
+    OpDef("check.overlap", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_overlap"),
 ]

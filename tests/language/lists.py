@@ -181,6 +181,16 @@ def tensors_of_lists_that_may_be_empty(xs):
     return torch.tensor([x for x in xs]), torch.tensor([x for x in xs], dtype=torch.uint8)
 
 
+@cases((torch.arange(4.0), 2), (torch.arange(1.0), 2), (torch.arange(9.0).reshape(3, 3), 1), (torch.arange(0.0), 3))
+def written_and_read_in_other_places(x, step):
+    kept = x.clone()
+    kept += x[::2] if x.numel() < 4 else x * step
+    if x.dim() == 2:
+        x.add_(x.t())
+    x -= x[:1]
+    return x, kept
+
+
 @cases((torch.arange(4.0), 4), (torch.arange(3.0), 2), (torch.arange(2.0), 0))
 def masks_of_another_size(x, n):
     return x[torch.arange(n) != 1]
