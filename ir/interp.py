@@ -179,6 +179,16 @@ def reference(op_name: str) -> Callable[..., Any]:
     return _own_refs().get(name) or resolve(name)
 
 
+def _is_dense(t: Any) -> bool:
+    """Whether the elements fill a stretch of memory, in whatever order of dims."""
+    expected = 1
+    for stride, size in sorted((s, n) for s, n in zip(t.stride(), t.shape, strict=True) if n != 1):
+        if stride != expected:
+            return False
+        expected *= size
+    return True
+
+
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
@@ -390,8 +400,13 @@ class Interpreter:
 
     def do_check_overlap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         dst, src = operands
-        if src.dtype == dst.dtype and src.shape == dst.shape:
-            dst.clone().set_(dst).copy_(src)  # torch's own check; the values are the same until the write that follows
+        if dst is src or not dst.numel() or not src.numel() or not (_is_dense(dst) and _is_dense(src)):
+            return ()
+        spans = [(t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (dst, src)]
+        if spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]:
+            if spans[0] != spans[1] or dst.stride() != src.stride():
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                                   "to a single memory location. Please clone() the tensor before performing the operation.")
         return ()
 
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
