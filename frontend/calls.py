@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import inspect
+import weakref
 from collections.abc import Iterator, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -238,6 +239,8 @@ class Calls(Objects, Lookup):
             return self.call_bound(Bound(args[0], name), args[1:], kwargs)
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
+        if isinstance(obj, weakref.ref) and not args:
+            return Known(obj())  # it exists already, as the module that refers to it does
         home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
         if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:

@@ -64,10 +64,12 @@ static int node_init(node *n, PyObject *source, int *leaves)
             return node_free(n), n->n = 0, n->child = NULL, -1;
     if (kind == N_OPTIONAL)
         n->rank = (uint8_t)item_leaves(n->child);
-    if (is_boxed(n) && item_leaves(n) > MAX_LEAVES) {
-        PyErr_Format(PyExc_ValueError, "a tuple in a container has at most %d items", MAX_LEAVES);
-        return -1;
-    }
+    bool container = kind == N_LIST || kind == N_MAP || kind == N_SET;
+    for (int i = 0; container && i < n->n; i++)
+        if (is_boxed(&n->child[i]) && item_leaves(&n->child[i]) > MAX_LEAVES) {
+            PyErr_Format(PyExc_ValueError, "a tuple in a container has at most %d items", MAX_LEAVES);
+            return -1;
+        }
     *leaves += is_leaf(n) ? 1 : below;
     return 0;
 }
