@@ -162,7 +162,7 @@ class Context(Parts):
     def promote(self, av: AV) -> None:
         """From the next reading on, a dict or set made in compiled code has run-time keys; returns where it cannot."""
         sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
-        if sites and not sites & self.assume.untabled.keys():
+        if not sites <= self.assume.tables and not sites & self.assume.untabled.keys():
             self.assume.tables |= sites
             raise Restart
 

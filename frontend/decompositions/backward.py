@@ -77,15 +77,23 @@ def convolution_backward(
         if transposed:
             of_input = torch.convolution(grad_output, weight, None, s, p, d, False, (0,) * count, groups)
         else:
-            spans = [(grad_output.size(2 + i) - 1) * s[i] + d[i] * (weight.size(2 + i) - 1) + 1 for i in range(count)]
-            beyond = tuple(input.size(2 + i) + 2 * p[i] - spans[i] for i in range(count))
-            of_input = torch.convolution(grad_output, weight, None, s, p, d, True, beyond, groups)
+            whole = torch.convolution(grad_output, weight, None, s, (0,) * count, d, True, (0,) * count, groups)
+            of_input = _cut(whole, input, p, count)
     if output_mask[1]:
         x, y = (grad_output, input) if transposed else (input, grad_output)
         of_weight = _kernel_gradient(x, y, weight, s, p, d, groups, count)
     if output_mask[2]:
         of_bias = torch.sum(grad_output, (0, *range(2, 2 + count)))
     return of_input, of_weight, of_bias
+
+
+def _cut(whole: Tensor, input: Tensor, padding: tuple[int, ...], count: int) -> Tensor:
+    """What lies behind the padding; zeros where no window came to the end of the input."""
+    for i in range(count):
+        missing = max(0, padding[i] + input.size(2 + i) - whole.size(2 + i))
+        whole = torch.constant_pad_nd(whole, (0, 0) * (count - 1 - i) + (0, missing))
+        whole = whole.narrow(2 + i, padding[i], input.size(2 + i))
+    return whole
 
 
 def _kernel_gradient(
