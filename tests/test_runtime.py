@@ -19,7 +19,7 @@ from runtime_cases import ALL, AMAX, AMIN, ANY, CASES, DTYPES, MATRICES, MEAN, P
 from torch import Tensor
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCES = "core layout stage iter check convert copy view join reduce list dict move team str utf8".split()
+SOURCES = "core layout stage iter check convert copy view join reduce index slots list dict move team str utf8".split()
 FLAGS = [
     "-std=gnu11",
     "-march=native",
