@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from scriptc.frontend.assumptions import Place
+from scriptc.frontend.assumptions import Place, TableSite
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.results import result_of, spec_of_type
 from scriptc.frontend.signature import Signature
@@ -51,7 +51,7 @@ class KeptState(State):
             self.fail(
                 f"'{slot.name}' is kept from call to call, and takes ever more kinds of values", "give it one type"
             )
-        found = self.assume.elements.get(("argument", name))
+        found = self.assume.elements.get(TableSite(("argument", name), "item"))
         kinds[:] = [ListSpec(spec_of_type(found)) if k == ListSpec(None) and found is not None else k for k in kinds]
         try:
             avs = [self.scratch(k, name)[0] for k in kinds]

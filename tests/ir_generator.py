@@ -200,6 +200,7 @@ class Generator:
         x = self.pick(TensorType)
         xs = self.b.build("list.new", [x, x], LOC)
         self.keep(self.b.build("list.at", [xs, self.const(1)], LOC))
+        self.b.op("list.insert", [xs, self.small(), x], LOC)
         numbers = self.b.build("list.new", [self.const(n) for n in (3, 1)], LOC)
         self.keep(self.b.build("list.tensor", [numbers], LOC))
         assert isinstance(x.type, TensorType)
