@@ -460,11 +460,12 @@ class Context(Parts):
 
     def settle_cells(self) -> None:
         """Reads again if ops were typed by what containers held before they were united with others."""
-        stale = [(site, cell.find()) for site, cell in self.cells if cell.find().stale]
-        for site, cell in stale:
-            self.assume.elements[site] = cell.type
-        if stale:
-            raise Restart
+        if not any(cell.find().stale for _, cell in self.cells):
+            return
+        for site, cell in self.cells:  # all: what is stale may stand inside what another list was taken to hold
+            if cell.find().stale or site in self.assume.elements:
+                self.assume.elements[site] = cell.find().type
+        raise Restart
 
     # ---- the world outside ----
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:

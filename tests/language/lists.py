@@ -263,3 +263,24 @@ def grid_of_lists(x, n):
     empty = [[], []]
     empty[1].append(x)
     return grid, rows, empty
+
+
+@cases(([1, 2, 3],), ([7],))
+def lists_of_lists_that_begin_empty(xs):
+    beams = [[]]
+    for x in xs:
+        grown = []
+        for i in range(len(beams)):
+            beam = beams[i]
+            known = False
+            for j in range(len(grown)):
+                if grown[j] == beam:
+                    known = True
+                    break
+            if not known:
+                grown.append(beam)
+            grown.append(beam + [x])
+        beams = []
+        for g in grown:
+            beams.append(g)
+    return beams
