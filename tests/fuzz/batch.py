@@ -113,6 +113,8 @@ def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
         dispatcher.callable.add_variant(replace(dispatcher.spec(Variant(translated, library)), entry=entry))
         try:
             calls(seed, made[seed][0], dispatcher.call, tally)
+        except scriptc.CompileError as e:  # of another signature: an empty list
+            tally.refused[e.diagnostics[0].message] += 1
         except Exception as e:
             tally.findings.append(Finding(seed, "differs", f"{type(e).__name__}: {e}", made[seed][1]))
 
