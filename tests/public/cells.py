@@ -154,9 +154,7 @@ class IndRNNCell(nn.Module):
         weight = self.weight_hh
         if self.recurrent_max_abs:
             weight = weight.clamp(-self.recurrent_max_abs, self.recurrent_max_abs)
-        return self.activation(F.linear(input, self.weight_ih, self.bias_ih) + F.mul(weight, hx)
-                               if hasattr(F, "mul") else
-                               F.linear(input, self.weight_ih, self.bias_ih) + torch.mul(weight, hx))  # fmt: skip
+        return self.activation(F.linear(input, self.weight_ih, self.bias_ih) + torch.mul(weight, hx))
 
 
 class IndRNN(nn.Module):
