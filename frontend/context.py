@@ -96,10 +96,12 @@ class Restart(Exception):
 
 @dataclass
 class Walk:
-    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it. `length` asks anew for the number of items, where that of `lists` may change."""
+    """How a sequence is walked. `items`: known, one by one, of which those come whose index is below `limit`, where there
+    is one. Else `count` bounds an index (None: the sequence is empty) and `item` gives the value at it. `length` asks anew
+    for the number of items, where that of `lists` may change."""
 
     items: Iterable[AV] | None = None
+    limit: Callable[[], AV] | None = None  # a number known only at run time
     count: tuple[AV, AV, AV] | None = None
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
@@ -462,9 +464,12 @@ class Context(Parts):
         """Reads again if ops were typed by what containers held before they were united with others."""
         if not any(cell.find().stale for _, cell in self.cells):
             return
+        found: dict[Any, Type] = {}
         for site, cell in self.cells:  # all: what is stale may stand inside what another list was taken to hold
             if cell.find().stale or site in self.assume.elements:
-                self.assume.elements[site] = cell.find().type
+                made = fresh(cell.find().type)  # a body that was read again made its lists again
+                found[site] = unite(found[site], made) if site in found else made
+        self.assume.elements |= found
         raise Restart
 
     # ---- the world outside ----

@@ -77,7 +77,8 @@ class OptionalSpec(Spec):
 
 @dataclass(frozen=True)
 class TupleSpec(Spec):
-    """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence."""
+    """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence.
+    A maker that is no class of sequences takes them apart again by its `parts`."""
 
     items: tuple[Spec, ...]
     cls: Any = tuple
@@ -167,7 +168,9 @@ def is_leaf(spec: Spec) -> bool:
 def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
     """What a value that is no leaf consists of, each part with its spec."""
     match spec:
-        case TupleSpec(items) | ItemsSpec(items):
+        case TupleSpec(items, cls):
+            yield from zip(items, cls.parts(value) if hasattr(cls, "parts") else value, strict=True)
+        case ItemsSpec(items):
             yield from zip(items, value, strict=True)
         case DictSpec(keys, items):
             yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))
