@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
@@ -177,9 +181,27 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
         return r.is_exception(
             x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
         )
-    if is_tensor(x) and cls in (torch.nn.Parameter,):
-        r.fail("whether a tensor is a Parameter is not known in compiled code")
+    if is_tensor(x):
+        classes = list(flat(cls))
+        if any(tensor_has_class(x, c) for c in classes):
+            return Known(True)
+        if torch.nn.Parameter in classes:
+            r.fail("whether a tensor is a Parameter is not known in compiled code")
+        return Known(False)
     return r.evaluate(issubclass, python_class(r, x), cls)
+
+
+def flat(classes: Any) -> Iterator[Any]:
+    """The classes of a tuple of classes and such tuples."""
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        yield from flat(cls) if isinstance(cls, tuple) else (cls,)
+
+
+def tensor_has_class(x: AV, cls: Any) -> bool:
+    """Whether a tensor is an instance of a class, or of one of the types of old, such as torch.LongTensor."""
+    if isinstance(cls, type(torch.FloatTensor)):
+        return f"{cls.__module__}.{cls.__name__}" == type_name(tensor_type(x).dtype)
+    return issubclass(torch.Tensor, cls)
 
 
 @serves("builtins.issubclass")
