@@ -29,8 +29,8 @@ def is_library(module_name: str | None) -> bool:
 
 
 _KINDS = dict(
-    f32="Float", f64="Double", f16="Half", bf16="BFloat16", i64="Long", i32="Int", i16="Short", i8="Char", u8="Byte", bool="Bool",
-    c64="ComplexFloat", c128="ComplexDouble",
+    f32="Float", f64="Double", f16="Half", bf16="BFloat16", i64="Long", i32="Int", i16="Short", i8="Char", u8="Byte",
+    bool="Bool", c64="ComplexFloat", c128="ComplexDouble",
 )  # fmt: skip
 
 

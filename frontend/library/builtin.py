@@ -182,10 +182,9 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
             x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
         )
     if is_tensor(x):
-        classes = list(flat(cls))
-        if any(tensor_has_class(x, c) for c in classes):
+        if any(tensor_has_class(x, c) for c in flat(cls)):
             return Known(True)
-        if torch.nn.Parameter in classes:
+        if torch.nn.Parameter in flat(cls):
             r.fail("whether a tensor is a Parameter is not known in compiled code")
         return Known(False)
     return r.evaluate(issubclass, python_class(r, x), cls)
