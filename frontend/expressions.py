@@ -174,7 +174,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Tup(items)
 
     def e_List(self, node: ast.List) -> AV:
-        return self.new_list(self.elements(node.elts), (self.loc, "list"))
+        site = (self.loc, "list")
+        known: list[AV] = []
+        rest = [(isinstance(n, ast.Starred), self.eval(n.value if isinstance(n, ast.Starred) else n)) for n in node.elts]
+        while rest and not (rest[0][0] and self.is_run_time(rest[0][1])):
+            starred, av = rest.pop(0)
+            known += self.iterate(av) if starred else [av]
+        made = self.new_list(known, site)
+        for starred, av in rest:
+            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
+        return made
 
     def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
         items: list[AV] = []

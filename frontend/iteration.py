@@ -49,6 +49,27 @@ class Iteration(Context):
             return []
         self.fail(f"the length of {describe(av)} is not known at compile time here")
 
+    def is_run_time(self, av: AV) -> bool:
+        """Whether the number of items is known only at run time."""
+        match av:
+            case GeneratorV():
+                return self.is_run_time(av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
+            case ListV():
+                return av.items is None and not is_empty_list(av)
+            case RangeV(start, stop, step):
+                return not all(isinstance(b, Known) for b in (start, stop, step))
+            case ZipV(parts):
+                return any(map(self.is_run_time, parts))
+            case ReversedV(part):
+                return self.is_run_time(part)
+            case ViewV():
+                return True
+            case Dyn():
+                if is_dict(av) or is_set(av) or is_run_time_text(av):
+                    return True
+                return is_tensor(av) and not isinstance(self.size_av(av, 0), Known)
+        return False
+
     def unrolled_ranges(self, av: AV) -> AV:
         """The sequence with the numbers of known ranges written out."""
         match av:

@@ -31,6 +31,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Param
+from scriptc.ir.dtypes import SIZES
 from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -161,6 +162,10 @@ class Lookup(KeptState):
                 return Known(torch.device("cpu"))
             case "ndim":
                 return Known(t.rank)
+            case "itemsize":
+                return Known(SIZES[t.dtype])
+            case "nbytes":
+                return self.binary("Mult", self.call(Bound(tensor, "numel"), [], {}), Known(SIZES[t.dtype]))
             case "T" | "mT" | "H" | "mH":
                 if t.rank < 2 and name in ("T", "H"):
                     return self.view_of(tensor)

@@ -19,6 +19,7 @@ from language import (  # noqa: F401  (they list their programs)
     optional,
     pairs,
     recursion,
+    sequences,
     sets,
     statements,
     strings,

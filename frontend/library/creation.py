@@ -6,7 +6,7 @@ import torch
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
@@ -116,7 +116,7 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
     if is_tensor(data):
         r.fail("torch.tensor of a tensor is not supported", "use clone()")
-    if is_run_time(r, data):
+    if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
         wanted = getattr(torch, TORCH_NAMES[name]) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})

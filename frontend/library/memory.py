@@ -8,7 +8,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import FLOATING, SIZES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim
 
@@ -53,6 +53,11 @@ def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguou
             return Known(False)
         self = r.op("permute", self, dims=(0, *range(2, rank), 1))
     return Dyn(r.build("is_contiguous", [r.value(self)]))
+
+
+@serves("Tensor.element_size")
+def element_size(r: Reader, self: AV) -> AV:
+    return Known(SIZES[tensor_type(self).dtype])
 
 
 @serves("Tensor.dim", "Tensor.ndimension")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING, TORCH_NAMES
@@ -95,8 +96,10 @@ def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B00
 def where(r: Reader, condition: AV, *values: AV) -> AV:
     if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
         condition, values = values[0], (condition, values[1])  # x.where(condition, other)
+    if not values:
+        return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
-        r.fail("torch.where(condition) has a shape that depends on data, which is not supported yet")
+        r.raises_at_run_time("TypeError", "where() takes one tensor, or three")
     common = r.result_dtype(*values)
     return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
 

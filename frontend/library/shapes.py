@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.decompositions.shapes import squeeze_dim
+from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
 from scriptc.frontend.library.memory import axis
@@ -99,6 +99,8 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     if isinstance(split_size_or_sections, ListV) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
+        if r.is_run_time(split_size_or_sections):
+            return r.call(Known(split_sections), [tensor, split_size_or_sections, Known(d)], {})
         return _sections(r, tensor, r.iterate(split_size_or_sections), d)
     size = r.size_av(tensor, d)
     if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
