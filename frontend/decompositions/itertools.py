@@ -12,7 +12,7 @@ def chained(sequences: Any) -> list[Any]:
 def product(columns: tuple[list[Any], ...]) -> list[Any]:
     """One item of each column, in all ways: the last column is the fastest."""
     count = 1
-    strides = []
+    strides: list[int] = []
     for k in range(len(columns) - 1, -1, -1):
         strides.insert(0, count)
         count *= len(columns[k])
