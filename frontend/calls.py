@@ -67,6 +67,8 @@ def _manager() -> Iterator[None]:
 
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 
+_RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
+
 
 class Calls(Objects, Lookup):
     """Mixin: calls."""
@@ -104,11 +106,13 @@ class Calls(Objects, Lookup):
             frame = frame.outer
         assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
-        if cell is not None and isinstance(frame.first_arg, (ObjectV, Tup)):
-            return SuperV(cell.cell_contents, frame.first_arg)
-        if cell is None or not isinstance(frame.first_arg, Known):
+        first = frame.first_arg
+        names_fields = isinstance(first, Known) and hasattr(first.obj, "_fields")
+        if cell is not None and first is not None and (isinstance(first, (ObjectV, Tup)) or names_fields):
+            return SuperV(cell.cell_contents, first)
+        if cell is None or not isinstance(first, Known):
             self.fail("super() is supported in methods of objects that are known at compile time")
-        return Known(super(cell.cell_contents, frame.first_arg.obj))
+        return Known(super(cell.cell_contents, first.obj))
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:
@@ -177,6 +181,11 @@ class Calls(Objects, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
+        if plain.name in _RESHAPES:
+            self.fail(
+                f"{func.name}() changes the shape of a tensor that may have other names",
+                f"write x = x.{plain.name}(...)",
+            )
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail(f"Tensor.{func.name} is not supported yet")
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
@@ -235,15 +244,18 @@ class Calls(Objects, Lookup):
         if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
             return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
         name = getattr(obj, "__name__", "")
-        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
-            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
+            for home in (torch, torch._C._nn):
+                plain = getattr(home, name[:-1], None)
+                if getattr(home, name, None) is obj and (plain in FUNCTIONS or plain in DECOMPOSITIONS):
+                    return self.write(args[0], self.call_known(plain, args, kwargs))
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
         if isinstance(obj, weakref.ref) and not args:
             return Known(obj())  # it exists already, as the module that refers to it does
-        home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
+        source = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
-        if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
+        if is_plain and source.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
             plain = [a.obj for a in args if isinstance(a, Known)]
             if (
                 len(plain) == len(args)

@@ -15,6 +15,8 @@ from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
+    Bound,
+    Closure,
     Content,
     DictV,
     Dyn,
@@ -137,6 +139,7 @@ class Context(Parts):
         self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
         self.handling: list[AV] = []  # exceptions whose handlers are being read
+        self.in_message = False  # what is read goes into an exception
 
     @property
     def default_dtype(self) -> str:
@@ -369,7 +372,9 @@ class Context(Parts):
                 return "range"
             case ObjectV():
                 return av.cls.__name__
-        return "function"
+            case Closure() | Bound():
+                return "function"
+        self.fail(f"{describe(av)} cannot be used here")
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:

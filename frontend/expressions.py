@@ -356,14 +356,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        def store(avs: list[AV]) -> AV:
+            self.store_item(avs[0], avs[1], avs[2] if len(avs) > 2 else value)
+            return Known(None)
+
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
-
-            def store(avs: list[AV]) -> AV:
-                self.store_item(avs[0], avs[1], value)
-                return Known(None)
-
             self.split_all([owner, index], store)
+            return
+        if is_tensor(owner) and isinstance(value, OneOf):
+            self.split(value, lambda av: store([owner, index, av]))
             return
         if isinstance(owner, DictV):
             key = self.key_of(owner, index)
@@ -546,8 +548,6 @@ class Expressions(Comprehensions, Operators, Lookup):
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")
-        if step is not None and not isinstance(step, Known):
-            self.fail("a slice of a tensor with a step that is not known is not supported yet")
         operands = [
             self.value(tensor),
             self.integer(start) if start is not None else self.const(0),

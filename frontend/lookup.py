@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Home,
     Known,
     KnownSet,
+    Native,
     ObjectV,
     OneOf,
     SuperV,
@@ -121,6 +122,8 @@ class Lookup(KeptState):
                 return self.module_attribute(module, name)
             case KnownSet():
                 return Bound(owner, name)
+            case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
+                return Native(lambda items: self.named_tuple(cls, self.iterate(items), {}))
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):

@@ -13,7 +13,20 @@ import torch
 
 from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    Tup,
+    describe,
+    is_empty_list,
+    is_tensor,
+    is_text,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
@@ -224,6 +237,10 @@ class Texts(Context):
                 yield self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
             case ObjectV() if (found := self.own_text(value, quoted)) is not None:
                 yield found
+            case Dyn() if is_tensor(value) and self.in_message:
+                yield Known("<a tensor of size ")
+                yield from self.text_parts(self.tuple_of(self.iterate(self.attribute(value, "shape"))))
+                yield Known(">")
             case _:
                 self.fail(f"the text of {describe(value)} is not supported in compiled code", "use its numbers")
 

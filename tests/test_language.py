@@ -13,6 +13,7 @@ from language import (  # noqa: F401  (they list their programs)
     exceptions,
     expressions,
     known_lengths,
+    libraries,
     lists,
     modules,
     objects,

@@ -150,11 +150,19 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     return ListV(r.build("unbind", [r.value(input)], dim=d))
 
 
-def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
-    """The operand of cat and stack: a run-time list; tensors of several dtypes are promoted."""
+def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
+    """cat and stack, of a run-time list or of known items, of which some may be of several kinds."""
+
+    def build(values: AV) -> AV:
+        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
+
     if isinstance(tensors, ListV) and tensors.items is None:
-        return tensors
-    items = r.iterate(tensors)
+        return build(tensors)
+    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
+
+
+def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
+    """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
         what = "expected a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList"
         r.raises_at_run_time("RuntimeError", f"torch.cat(): {what}" if name == "cat" else what)
@@ -184,14 +192,12 @@ def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")
 def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    values = _tensor_list(r, tensors, "cat")
-    return Dyn(r.build("cat", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "cat", dim)
 
 
 @serves("torch.stack")
 def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    values = _tensor_list(r, tensors, "stack")
-    return Dyn(r.build("stack", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "stack", dim)
 
 
 @serves("Tensor.expand_as")
