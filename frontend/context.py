@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_storable, unite
+from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.shapes import sequence_items
@@ -34,6 +34,7 @@ from scriptc.frontend.values import (
     Unbound,
     ViewV,
     describe,
+    is_plain_tuple,
     is_text,
     python_of,
     tensor_type,
@@ -58,6 +59,7 @@ from scriptc.ir.types import (
     TensorType,
     Type,
     cells,
+    tuple_of,
 )
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
@@ -292,9 +294,13 @@ class Context(Parts):
         """The SSA value of something that goes into a container."""
         if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
             return self.optional(av)
+        if isinstance(av, OneOf) and is_plain_tuple(av):
+            return self.any_length(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
+        if not items and is_plain_tuple(av):
+            return self.any_length(av)
         if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
             self.fail(
                 f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
@@ -358,7 +364,7 @@ class Context(Parts):
             case Tup():
                 return av.cls.__name__
             case ListV():
-                return "list"
+                return "tuple" if av.is_tuple else "list"
             case DictV():
                 return av.made.cls.__name__
             case ViewV():
@@ -376,6 +382,7 @@ class Context(Parts):
 
     def mutate(self, av: ListV) -> Value:
         """The run-time list, which is about to change."""
+        assert not av.is_tuple
         if av.value is None:
             self.keep_length(av, "a list whose items have no common type cannot be changed here")
         if av.items is not None or av.observed:
@@ -404,6 +411,7 @@ class Context(Parts):
                 elem = unite(elem, v.type)
             if not is_storable(elem):
                 self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
+            values = [self.as_type(v, elem) for v in values]
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
             cell = value.type.cell.find()
@@ -428,7 +436,9 @@ class Context(Parts):
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and sites and (cell.type == NEVER or joined == OptionalType(cell.type) or cell.type == NONE):
+        laid_out_anew = length_is_lost(cell.type, joined)
+        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
+        if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
@@ -438,7 +448,9 @@ class Context(Parts):
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
-        if cell.observed:
+        if laid_out_anew and not sites:
+            self.fail(f"{what} cannot hold {item} as well", "use tuples of one length")
+        if cell.observed or laid_out_anew:
             raise Restart
 
     def refuse(self, cell: Elem, message: str, hint: str) -> NoReturn:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from scriptc.frontend.cells import unite
@@ -20,18 +20,36 @@ from scriptc.frontend.values import (
     Moved,
     OneOf,
     Poison,
+    Tup,
     Unbound,
     describe,
     home_of,
+    is_plain_tuple,
     is_run_time_text,
     is_text,
     made_of,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, STR, DictType, JoinError, ListType, ScalarType, SetType, TensorType, Type
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    DictType,
+    JoinError,
+    ListType,
+    ScalarType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    tuple_of,
+)
 
 _MOST = 8  # alternatives of one value
 _TEXT = str(STR)  # the kind of strings made at run time
+_TUPLE = "tuple"  # the kind of tuples of any length
 
 
 class Conflict(Exception):
@@ -89,6 +107,8 @@ class Leaf(Plan):
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         if isinstance(av, (Unbound, Poison)):
             yield ctx.builder.op("undef", (), ctx.loc, types=[self.type]).result
+        elif isinstance(self.type, ListType) and self.type.is_tuple:
+            yield ctx.any_length(av, self.type.elem)
         else:
             yield ctx.value(av)
 
@@ -164,7 +184,8 @@ class OneOfPlan(Plan):
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         absent = Unbound()
-        av = self.with_texts_merged(ctx, av)
+        av = self.gathered(ctx, av, _TEXT, is_text, lambda a, plan: Dyn(ctx.value(a)))
+        av = self.gathered(ctx, av, _TUPLE, is_plain_tuple, lambda a, plan: plan.rebuild(iter([*plan.flatten(ctx, a)]), ""))
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
@@ -178,21 +199,24 @@ class OneOfPlan(Plan):
         for tag, plan in self.alternatives:
             yield from plan.flatten(ctx, held.get(tag, absent))
 
-    def with_texts_merged(self, ctx: Context, av: AV) -> AV:
-        """The value with one kind for all strings, where the plan has one."""
-        text = self.kinds.tag(_TEXT)
-        if not any(tag == text for tag, _ in self.alternatives):
+    def gathered(
+        self, ctx: Context, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
+    ) -> AV:  # fmt: skip
+        """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
+        number = self.kinds.tag(kind)
+        plan = dict(self.alternatives).get(number)
+        if plan is None:
             return av
-        if is_text(av):
-            return Dyn(ctx.value(av))
+        if belongs(av):
+            return make(av, plan)
         if not isinstance(av, OneOf):
             return av
-        texts = {tag: a for tag, a in av.alternatives.items() if is_text(a)}
-        if not texts or list(texts) == [text]:
+        held = {tag: a for tag, a in av.alternatives.items() if belongs(a)}
+        if not held or list(held) == [number]:
             return av
-        one = ctx.value(OneOf(av.tag, texts))  # whichever, where the tag says that it is no string
-        tag = ctx.value(ctx.split(av, lambda a: Known(text if is_text(a) else self.kinds.tag(kind_of(a)))))
-        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in texts}, text: Dyn(one)})
+        one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
+        tag = ctx.value(ctx.split(av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
+        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in held}, number: one})
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         tag = next(values)
@@ -248,13 +272,36 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
+    if (plan := _tuples_gathered(groups, kinds, force)) is not None and not groups:
+        return plan
     texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
     if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
         groups[kinds.tag(_TEXT)] = [a for tag in texts for a in groups.pop(tag)]
     if len(groups) > _MOST:
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
-    return OneOfPlan(kinds, tuple(plans))
+    return OneOfPlan(kinds, (*plans, *([] if plan is None else [(kinds.tag(_TUPLE), plan)])))
+
+
+def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> Plan | None:
+    """The plan for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
+    makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
+    tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
+    avs = [av for tag in tags for av in groups[tag]]
+    found = any(isinstance(av, ListV) for av in avs)
+    if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
+        return None
+    try:
+        joined: Type = tuple_of(NEVER)
+        for av in avs:
+            joined = unite(joined, _type_of(av))
+    except (Conflict, JoinError) as e:
+        if found:
+            raise Conflict("a tuple of one type of items, of any length, and another") from e
+        return None
+    for tag in tags:
+        del groups[tag]
+    return Leaf(joined)
 
 
 def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
@@ -278,7 +325,7 @@ def kind_of(av: AV) -> Hashable:
         case Dyn(value):
             return str(value.type)
         case ListV(value) if value is not None:
-            return "list"
+            return _TUPLE if av.is_tuple else "list"
     raise Conflict(describe(av))
 
 
@@ -294,6 +341,14 @@ def _type_of(av: AV) -> Type:
             return NUMBERS[type(obj)]
         case ListV(value) if value is not None:
             return value.type
+        case Known(str()):
+            return STR
+        case Known(None):
+            return NONE
+        case Tup(items, cls) if cls is tuple:
+            return TupleType(tuple(map(_type_of, items))) if items else tuple_of(NEVER)
+        case Known(tuple() as held) if type(held) is tuple:
+            return _type_of(Tup([Known(x) for x in held]))
     raise Conflict(describe(av))
 
 

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Home,
     Known,
     KnownSet,
+    ListV,
     ObjectV,
     OneOf,
     SuperV,
@@ -120,6 +121,8 @@ class Lookup(KeptState):
                 return self.module_attribute(module, name)
             case KnownSet():
                 return Bound(owner, name)
+            case Known(obj) if type(obj) is tuple and name in ("index", "count"):
+                return self.attribute(Tup([Known(o) for o in obj]), name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
@@ -128,6 +131,8 @@ class Lookup(KeptState):
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
                 return found
+            case ListV() if owner.is_tuple:
+                return self.any_length_method(owner, name)
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
                 found = self.class_value(owner, cls, name)
                 if found is None:

@@ -238,7 +238,7 @@ class Recursion(Statements, State):
     def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
         operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
         for plan_type, value in zip(_types(function.arguments), operands, strict=True):
-            if isinstance(plan_type, ListType) and isinstance(value.type, ListType):
+            if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
                 self.same_elements(plan_type, value.type)
         results = function.results or {}
         types = [t for plan in results.values() for t in plan.types()]
@@ -369,7 +369,7 @@ def has_argument(av: AV) -> bool:
 
 
 def lists_in(av: AV) -> Iterator[ListV]:
-    if isinstance(av, ListV):
+    if isinstance(av, ListV) and not av.is_tuple:
         yield av
     for part in _parts(av):
         yield from lists_in(part)

@@ -160,7 +160,7 @@ def spec_of_type(t: Type) -> Spec:
     """The spec of values in a container."""
     match t:
         case ListType():
-            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
         case DictType():
             made = made_of(t)
             make = None if made.cls is dict else DictMaker(made.cls, _factory(made))

@@ -45,9 +45,10 @@ class KnownSpec(Spec):
 
 @dataclass(frozen=True)
 class ListSpec(Spec):
-    """A list of any length; `elem` is None for a list that is empty."""
+    """A list of any length, or where `cls` says so a tuple; `elem` is None for one that is empty."""
 
     elem: Spec | None
+    cls: type = list
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,9 @@ def describe(spec: Spec) -> str:
             return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
         case ScalarSpec(kind):
             return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}[kind]
-        case ListSpec(elem):
-            return f"list[{describe(elem) if elem is not None else ''}]"
+        case ListSpec(elem, cls):
+            more = ", ..." if cls is tuple else ""
+            return f"{cls.__name__}[{describe(elem) + more if elem is not None else more[2:]}]"
         case TupleSpec(items, cls):
             return f"{getattr(cls, '__name__', 'tuple')}[{', '.join(map(describe, items))}]"
         case DictSpec(keys, items):

@@ -212,6 +212,8 @@ class Texts(Context):
             case ListV(items=list() as items):
                 self.observe(value)
                 yield from self.listed("[", items, "]")
+            case ListV() if value.is_tuple:
+                yield self.call(Known(strings.tuple_text), [value], {})
             case ListV():
                 yield Known("[]") if is_empty_list(value) else self.call(Known(strings.list_text), [value], {})
             case DictV():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type
+from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type, is_tuple
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -63,13 +63,18 @@ class Tup(AV):
 
 @dataclass(eq=False, slots=True)
 class ListV(AV):
-    """A list. `value` is the run-time list (None where its items have no common type); `items` its content while that is
-    known: nobody has changed it since the display that made it."""
+    """A list, or a tuple whose length is known only at run time. `value` is what it is at run time (None for a list whose
+    items have no common type); `items` the content of a list while that is known: nobody has changed it since the display
+    that made it."""
 
     value: Value | None
     items: list[AV] | None = None
     site: Any = None
     observed: bool = False  # something was decided by `items`
+
+    @property
+    def is_tuple(self) -> bool:
+        return self.value is not None and is_tuple(self.value.type)
 
 
 _serials = itertools.count()
@@ -316,6 +321,18 @@ def home_of(av: AV) -> Home | None:
     return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
 
 
+def is_plain_tuple(av: AV) -> bool:
+    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
+    match av:
+        case OneOf():
+            return all(map(is_plain_tuple, av.alternatives.values()))
+        case Tup():
+            return av.cls is tuple
+        case ListV():
+            return av.is_tuple
+    return isinstance(av, Known) and type(av.obj) is tuple
+
+
 def is_dict(av: AV) -> bool:
     """Whether it is a dict with run-time keys."""
     return isinstance(av, Dyn) and isinstance(av.type, DictType)
@@ -367,7 +384,7 @@ def describe(av: AV) -> str:
         case Tup():
             return f"a {av.cls.__name__} of {len(av.items)}"
         case ListV():
-            return "a list"
+            return "a tuple" if av.is_tuple else "a list"
         case DictV():
             return f"a {av.made.cls.__name__}"
         case ObjectV():

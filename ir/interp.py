@@ -450,6 +450,9 @@ class Interpreter:
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
 
+    def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (tuple(operands),)
+
     # A place in a dict or set is an index into its keys.
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ({},)

@@ -66,7 +66,10 @@ class Known:
 
 @dataclass(frozen=True)
 class List:
+    """A list, or where `cls` says so a tuple, of any length."""
+
     element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
+    cls: type = list
 
 
 @dataclass(frozen=True)
@@ -247,10 +250,10 @@ def _lower(spec: Spec) -> _Lowered:
             return _Kind.STR, None, ()
         case Known(value):
             return _Kind.KNOWN, value, ()
-        case List(element):
+        case List(element, cls):
             if not isinstance(element, _ELEMENTS):
                 raise ValueError(f"elements of a list cannot be {element}")
-            return _Kind.LIST, None, (_lower(element),)
+            return _Kind.LIST, cls, (_lower(element),)
         case Tuple(items):
             return _Kind.TUPLE, None, tuple(map(_lower, items))
         case NamedTuple_(cls, items):
@@ -288,6 +291,8 @@ def _key_kind(key: Spec) -> bytes:
             return b"s"
         case Tuple(items):
             return b"(" + b"".join(map(_key_kind, items)) + b")"
+        case List(element, cls) if cls is tuple:
+            return b"[" + _key_kind(element) + b"]"
         case Tensor():  # of an empty dict
             return b""
     raise ValueError(f"keys cannot be {key}")

@@ -18,7 +18,7 @@ from scriptc.frontend.results import Chooser
 from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NEVER, ListType, TensorType, TupleType
+from scriptc.ir.types import NEVER, ListType, TensorType, TupleType, is_tuple
 from scriptc.target import Target
 
 # Headers serve both languages.
@@ -99,6 +99,11 @@ class _Describer:
             case front.DictSpec(keys, items):
                 pairs = zip(keys, items, strict=True)
                 return [leaf for k, s in pairs for leaf in self.leaves(s, f"{name}_{k}", argument=argument)]
+            case front.ListSpec(_, cls) if cls is tuple:
+                raise self.refusal(
+                    f"'{name}' is a tuple whose length is known only at run time, which the C API cannot pass",
+                    "pass or return a list",
+                )
             case front.ListSpec(None):
                 return [Leaf(self.fresh(name), "nothing", is_list=True)]
             case front.ListSpec(front.TensorSpec(dtype, sizes)):
@@ -198,7 +203,7 @@ def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
     for place in entry.kept:
         for i, (t, value) in enumerate(zip(place.types, place.initial, strict=True)):
             elem = t.elem if isinstance(t, ListType) else t
-            if isinstance(elem, (ListType, TupleType)):
+            if isinstance(elem, (ListType, TupleType)) or is_tuple(t):
                 loc = entry.module.funcs[entry.module.entries[0]].loc
                 problem = f"'{place.name}' keeps {t}, which a build ahead of time cannot"
                 raise CompileError(Diagnostic(loc, problem, "keep flat lists, or tensors"))

@@ -23,8 +23,8 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return _SCALARS[kind]()
         case front.KnownSpec(obj):
             return bridge.Known(obj)
-        case front.ListSpec(elem):
-            return bridge.List(_or_nothing(elem))
+        case front.ListSpec(elem, cls):
+            return bridge.List(_or_nothing(elem), cls)
         case front.TupleSpec(items, cls):
             parts = tuple(map(to_bridge, items))
             return bridge.Tuple(parts) if cls is tuple else bridge.NamedTuple_(cls, parts)

@@ -21,6 +21,7 @@ from language import (  # noqa: F401  (they list their programs)
     sets,
     statements,
     strings,
+    tuples,
     unrolled,
 )
 from language.cases import LANGUAGE

@@ -34,7 +34,7 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
     value = r.stored(target, item)
     list_value = r.mutate(target)
     r.widen(list_value.type, 0, value.type)
-    r.effect("list.insert", [list_value, r.integer(index), value])
+    r.effect("list.insert", [list_value, r.integer(index), r.item_for(list_value, value)])
     return Known(None)
 
 

@@ -71,7 +71,7 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.tuple_of(r.iterate(sequence))
+    return r.tuple_of_items(sequence) if is_run_time(r, sequence) else r.tuple_of(r.iterate(sequence))
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:

@@ -131,7 +131,8 @@ typedef struct sc_dict {
     bool counted;     /* values are sc_obj and are retained */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
-    const char *kind; /* of the keys: one of "ifbs", or several in parentheses for a tuple */
+    const char *kind; /* of the keys: one of "ifbs", several in parentheses for a tuple, one in brackets for tuples of any
+                         length, each an sc_list */
     void *owner;      /* caller's object when it came in as an argument, else NULL */
     int64_t len;      /* keys */
     int64_t n, cap;   /* items, holes included */
@@ -144,7 +145,7 @@ typedef struct sc_dict {
 } sc_dict;
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
-    return d->kind[0] == '(' || d->kind[0] == 's';
+    return d->kind[0] == '(' || d->kind[0] == '[' || d->kind[0] == 's';
 }
 
 /* Where an error arose: one row per raising statement of the user's source. */
@@ -286,6 +287,11 @@ int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
     *at = i < 0 ? i + l->len : i;
     return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
+}
+
+static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at) { /* the same of a tuple */
+    *at = i < 0 ? i + t->len : i;
+    return (uint64_t)*at < (uint64_t)t->len ? 0 : (sc_raise(cx, "IndexError", "tuple index out of range"), -1);
 }
 
 static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */

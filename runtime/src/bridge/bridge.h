@@ -26,7 +26,7 @@ typedef struct node {
     int n;
     struct node *child;
     int place;      /* of an object among the arguments; -1: has none */
-    PyObject *data; /* known object, tuple of keys, class, path of an argument, what makes a dict of a dict */
+    PyObject *data; /* known object, tuple of keys, class (of a list: list or tuple), path of an argument, what makes a dict of a dict */
     PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
@@ -37,6 +37,12 @@ enum { MAX_LEAVES = 32 }; /* of a tuple in a container */
 static inline bool is_leaf(const node *n)
 {
     return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+}
+
+/* A tuple of any length, where most of this kind are lists? */
+static inline bool is_tuple(const node *n)
+{
+    return n->kind == N_LIST && n->data == (PyObject *)&PyTuple_Type;
 }
 
 /* Is a value of this kind an object of the runtime? */

@@ -90,17 +90,19 @@ static PyObject *give_str(const sc_str *s)
     return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
 }
 
-static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
+static PyObject *fresh_items(frame *f, const node *n, const sc_list *l)
 {
-    PyObject *list = PyList_New(l->len);
-    for (int64_t i = 0; list && i < l->len; i++) {
-        PyObject *item = give_item(f, element, l->items[i]);
+    PyObject *made = is_tuple(n) ? PyTuple_New(l->len) : PyList_New(l->len);
+    for (int64_t i = 0; made && i < l->len; i++) {
+        PyObject *item = give_item(f, n->child, l->items[i]);
         if (!item)
-            Py_CLEAR(list);
+            Py_CLEAR(made);
+        else if (is_tuple(n))
+            PyTuple_SET_ITEM(made, i, item);
         else
-            PyList_SET_ITEM(list, i, item);
+            PyList_SET_ITEM(made, i, item);
     }
-    return list;
+    return made;
 }
 
 static PyObject *give_list(frame *f, const node *n, sc_list *l)
@@ -108,7 +110,7 @@ static PyObject *give_list(frame *f, const node *n, sc_list *l)
     if (!l)
         Py_RETURN_NONE;
     if (!l->owner) {
-        PyObject *list = fresh_items(f, n->child, l);
+        PyObject *list = fresh_items(f, n, l);
         if (frame_keep(f, list) < 0)
             return NULL;
         l->owner = list;
@@ -228,7 +230,7 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 
 static int list_back(frame *f, const seen *s)
 {
-    PyObject *items = fresh_items(f, s->spec->child, s->made.l);
+    PyObject *items = fresh_items(f, s->spec, s->made.l);
     int r = items ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items) : -1;
     Py_XDECREF(items);
     return r;
