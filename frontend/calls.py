@@ -19,6 +19,7 @@ from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENIN
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
+from scriptc.frontend.records import Records
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.values import (
     AV,
@@ -68,7 +69,7 @@ def _manager() -> Iterator[None]:
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 
 
-class Calls(Objects, Lookup):
+class Calls(Objects, Records, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:

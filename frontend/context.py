@@ -30,6 +30,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
+    RecordV,
     Tup,
     Unbound,
     ViewV,
@@ -55,6 +56,7 @@ from scriptc.ir.types import (
     JoinError,
     ListType,
     OptionalType,
+    Record,
     SetType,
     TensorType,
     Type,
@@ -114,6 +116,7 @@ class Context(Parts):
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
         self.module = module
+        self.records: dict[type, Record] = {}  # classes whose instances exist at run time
         self.assume = assumptions
         self._default_dtype = default_dtype
         self.builder = Builder(Block())
@@ -147,11 +150,15 @@ class Context(Parts):
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
+        if isinstance(av, RecordV):
+            return {name: self.get_field(av, name) for name in av.record.names}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
             self.promote(av)
         if isinstance(content, Poison):
             raise Poisoned
+        if isinstance(content, (OneOf, Maybe, Moved)):
+            self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.fail("a list of items of different kinds has another length on some path", "keep one list for each kind")
         if isinstance(content, (OneOf, Maybe)):
@@ -262,7 +269,7 @@ class Context(Parts):
     def value(self, av: AV) -> Value:
         """The SSA value of a number, tensor, list or None."""
         match av:
-            case Dyn(value):
+            case Dyn(value) | RecordV(value=value):
                 return value
             case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)

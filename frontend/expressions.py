@@ -40,6 +40,7 @@ from scriptc.frontend.values import (
     is_run_time_text,
     is_tensor,
     is_text,
+    of_value,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -295,7 +296,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
         if value.type == NONE:
             return Known(None)
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
         """Start, stop and step of a slice of a list; what stands for None is beyond its end."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from scriptc.frontend.cells import unite
 from scriptc.frontend.context import NUMBERS, Context
@@ -20,6 +21,7 @@ from scriptc.frontend.values import (
     Moved,
     OneOf,
     Poison,
+    RecordV,
     Tup,
     Unbound,
     describe,
@@ -28,6 +30,7 @@ from scriptc.frontend.values import (
     is_run_time_text,
     is_text,
     made_of,
+    of_value,
 )
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -115,7 +118,7 @@ class Leaf(Plan):
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         value = next(values)
         value.name = value.name or name
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
 
 @dataclass(frozen=True)
@@ -252,10 +255,10 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
         return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and _is_number(first)):
-        is_run_time = isinstance(first, (Dyn, OneOf)) or (isinstance(first, ListV) and first.value is not None)
+        is_run_time = isinstance(first, (Dyn, OneOf, RecordV)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
-        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
+        if all(_is_value(a) and _is_value(first) and a.value is first.value for a in avs) and not (
             force or fresh
         ):
             return Same(first)
@@ -324,9 +327,15 @@ def kind_of(av: AV) -> Hashable:
             return (type(value.type), made_of(value.type))
         case Dyn(value):
             return str(value.type)
+        case RecordV(cls=cls):
+            return "object", cls
         case ListV(value) if value is not None:
             return _TUPLE if av.is_tuple else "list"
     raise Conflict(describe(av))
+
+
+def _is_value(av: AV) -> TypeGuard[Dyn | RecordV]:
+    return isinstance(av, (Dyn, RecordV))
 
 
 def _is_number(av: AV) -> bool:
@@ -339,6 +348,8 @@ def _type_of(av: AV) -> Type:
             return av.type
         case Known(obj) if type(obj) in NUMBERS:
             return NUMBERS[type(obj)]
+        case RecordV():
+            return av.value.type
         case ListV(value) if value is not None:
             return value.type
         case Known(str()):

@@ -13,7 +13,7 @@ import torch
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
+from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, RecordV, SuperV, Tup
 
 _PLAIN_BASES = (object, Generic, Protocol)
 
@@ -22,6 +22,10 @@ class Objects(Alternatives):
     """Mixin: making objects, and their attributes."""
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        made = self.constructed(cls, args, kwargs)
+        return self.as_record(made) if isinstance(made, ObjectV) else made
+
+    def constructed(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
             return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
@@ -137,6 +141,8 @@ class Objects(Alternatives):
         return Known(raw)
 
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
+        if isinstance(owner, RecordV):
+            return self.record_attribute(owner, name)
         items = self.items_of(owner)
         if name in items and not isinstance(getattr(owner.cls, name, None), property):
             return items[name]
@@ -161,7 +167,10 @@ class Objects(Alternatives):
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             self.fail(f"a {owner.cls.__name__} is frozen", "make a changed one with dataclasses.replace()")
-        self.set_items(owner, {**self.items_of(owner), name: value})
+        if isinstance(owner, RecordV):
+            self.set_field(owner, name, value)
+        else:
+            self.set_items(owner, {**self.items_of(owner), name: value})
 
     def super_value(self, owner: SuperV, name: str) -> AV:
         cls = self.python_class(owner.obj)

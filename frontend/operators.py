@@ -334,7 +334,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
                 else self.truth(self.special(a, "__eq__", [b]) or Known(False))
             )
         else:
-            equal = Known(identity_of(a) is identity_of(b))
+            equal = self.identity(a, b, negate=False)
         return self.negate(equal) if op == "NotEq" else equal
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
@@ -391,7 +391,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
 
     def identity(self, a: AV, b: AV, negate: bool) -> AV:
         result: AV
-        if isinstance(a, Known) and isinstance(b, Known):
+        if (found := self.same_record(a, b)) is not None:
+            result = found
+        elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
         elif a is not b and is_text(a) and is_text(b):
             self.fail("whether two strings are one object is not known in compiled code", "compare with ==")

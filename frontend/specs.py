@@ -5,8 +5,8 @@ Dynamic leaves (tensors, numbers, lists), taken in order, are the parameters of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -103,6 +103,16 @@ class ObjectSpec(Spec):
 
 
 @dataclass(frozen=True)
+class InstanceSpec(Spec):
+    """A result: an instance of a user's class that exists at run time. `fields` gives the specs of its attributes, among
+    which may be its own."""
+
+    cls: type
+    names: tuple[str, ...]
+    fields: Callable[[], tuple[Spec, ...]] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class ItemsSpec(Spec):
     """An argument: a list with just these items."""
 
@@ -151,6 +161,8 @@ def describe(spec: Spec) -> str:
             return f"{cls.__name__}({', '.join(f'{n}: {describe(i)}' for n, i in zip(names, items, strict=True))})"
         case ItemsSpec(items):
             return f"list[{', '.join(map(describe, items))}]"
+        case InstanceSpec(cls):
+            return cls.__name__
         case PlaceSpec():
             return "the same object"
         case KnownSpec(obj):
@@ -158,7 +170,7 @@ def describe(spec: Spec) -> str:
     raise AssertionError(spec)
 
 
-LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec)
+LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec, InstanceSpec)
 
 
 def is_leaf(spec: Spec) -> bool:

@@ -282,6 +282,7 @@ class Tables(Context):
         return self.choose(self.compare("GtE", place, Known(0)), lambda: self.at(table, place), missing)
 
     def table_set(self, table: Dyn, key: AV, item: AV) -> None:
+        self.promote_objects([item])
         held, value = self.own_key(table, key), self.list_item(item)
         self.widen(table.type, 0, held.type)
         self.widen(table.type, 1, value.type)

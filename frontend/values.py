@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type, is_tuple
+from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, ObjectType, Record, SetType, TensorType, Type, is_tuple
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -160,6 +160,21 @@ class ObjectV(AV):
     items: dict[str, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
     home: Home | None = None  # of the caller: changes are written back to it
+
+
+class RecordV(ObjectV):
+    """An instance of a user's class that exists at run time, so that nobody needs to know which one it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, cls: type, value: Value):
+        ObjectV.__init__(self, cls)
+        self.value = value
+
+    @property
+    def record(self) -> Record:
+        assert isinstance(self.value.type, ObjectType)
+        return self.value.type.record
 
 
 @dataclass(eq=False, slots=True)
@@ -315,6 +330,13 @@ def is_tensor(av: AV) -> bool:
 def tensor_type(av: AV) -> TensorType:
     assert isinstance(av, Dyn) and isinstance(av.type, TensorType)
     return av.type
+
+
+def of_value(value: Value) -> AV:
+    """What an SSA value is for the front end."""
+    if isinstance(value.type, ListType):
+        return ListV(value)
+    return RecordV(value.type.record.cls, value) if isinstance(value.type, ObjectType) else Dyn(value)
 
 
 def home_of(av: AV) -> Home | None:

@@ -9,13 +9,14 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
-from scriptc.ir.types import TensorType
+from scriptc.ir.types import ObjectType, TensorType
 
 Env = dict[Value, Any]
 
@@ -177,6 +178,13 @@ def reference(op_name: str) -> Callable[..., Any]:
     defn = OPS[op_name]
     name = defn.ref or defn.torch[0]
     return _own_refs().get(name) or resolve(name)
+
+
+def _field(op: Op) -> str:
+    """The name of the field that an op is about."""
+    t = op.operands[0].type
+    assert isinstance(t, ObjectType)
+    return t.record.names[op.attrs["field"]]
 
 
 def _is_dense(t: Any) -> bool:
@@ -452,6 +460,20 @@ class Interpreter:
 
     def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (tuple(operands),)
+
+    def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        assert isinstance(op.result.type, ObjectType)
+        record = op.result.type.record
+        made: Any = object.__new__(record.cls or SimpleNamespace)
+        made.__dict__.update(zip(record.names, operands, strict=True))
+        return (made,)
+
+    def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0].__dict__[_field(op)],)
+
+    def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].__dict__[_field(op)] = operands[1]
+        return ()
 
     # A place in a dict or set is an index into its keys.
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ _API = """load free level machine_has build_id context context_new context_free 
 context_set_read_only context_seed seed state
 state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
+    front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
     front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
     front.SetSpec: ("a set", "pass a sorted list"),
     front.ObjectSpec: ("an object", "pass what it holds"),

@@ -36,6 +36,8 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return bridge.Optional(to_bridge(item))
         case front.ObjectSpec(cls, names, items):
             return bridge.Object(cls, tuple(zip(names, map(to_bridge, items), strict=True)))
+        case front.InstanceSpec(cls, names, fields):
+            return bridge.Instance(cls, names, lambda: tuple(map(to_bridge, fields())))
         case front.ItemsSpec(items):
             return bridge.Items(tuple(map(to_bridge, items)))
         case front.PlaceSpec(number):

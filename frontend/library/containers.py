@@ -58,7 +58,7 @@ def copy_(r: Reader, x: AV) -> AV:
         case DictV():
             return r.call(r.attribute(x, "copy"), [], {})
         case ObjectV():
-            return ObjectV(x.cls, dict(r.items_of(x)))
+            return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
         case Tup():
             return x
         case Dyn() if is_dict(x) or is_set(x):

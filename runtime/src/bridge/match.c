@@ -198,6 +198,8 @@ static bool same_node(const node *a, const node *b)
     for (int i = 0; i < a->n; i++)
         if (!same_node(&a->child[i], &b->child[i]))
             return false;
+    if (a->kind == N_LIST && is_tuple(a) != is_tuple(b))
+        return false;
     return a->kind != N_TENSOR || (a->dtype == b->dtype && a->rank == b->rank && a->contiguous == b->contiguous &&
                                    memcmp(a->size, b->size, sizeof a->size) == 0);
 }
