@@ -191,6 +191,8 @@ class Calls(Objects, Records, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+            return self.call(self.base_init(args[0]), args[1:], kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
             return self.into(kwargs["out"], self.call_known(obj, args, rest))

@@ -56,7 +56,6 @@ from scriptc.ir.types import (
     JoinError,
     ListType,
     OptionalType,
-    Record,
     SetType,
     TensorType,
     Type,
@@ -116,7 +115,6 @@ class Context(Parts):
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
         self.module = module
-        self.records: dict[type, Record] = {}  # classes whose instances exist at run time
         self.assume = assumptions
         self._default_dtype = default_dtype
         self.builder = Builder(Block())
@@ -139,6 +137,9 @@ class Context(Parts):
         self.named_functions = 0
         self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
+        self.held_places: dict[type, Ident] = {}  # variables of what exceptions hold, by their classes
+        self.held_names: dict[type, tuple[str, ...]] = {}  # and the names of that
+        self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
 
     @property

@@ -267,6 +267,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
         if isinstance(owner, ListV) and owner.value is None:
+            if not self.is_known_place(index):
+                self.promote_objects(owner.items or [])
             return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
@@ -318,6 +320,9 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def is_known_place(self, index: AV) -> bool:
+        return self.is_known_index(index) or self.is_slice(index) and self.is_known(index)
 
     def known_index(self, index: AV) -> int | slice:
         what = "an index into values of different types"

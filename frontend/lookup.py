@@ -150,7 +150,7 @@ class Lookup(KeptState):
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
                 return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
-                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
+                return self.caught_attribute(owner, name)
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

@@ -31,9 +31,7 @@ class Objects(Alternatives):
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.named_tuple(cls, args, kwargs)
         if issubclass(cls, BaseException):
-            if kwargs:
-                self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no keyword arguments")
-            return ObjectV(cls, {"args": self.tuple_of(list(args))})
+            return self.exception_of(cls, args, kwargs)
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
             evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
@@ -176,6 +174,8 @@ class Objects(Alternatives):
         cls = self.python_class(owner.obj)
         mro = cls.__mro__
         for home in mro[mro.index(owner.after) + 1 :]:
+            if name == "__init__" and home.__module__ == "builtins":
+                return self.base_init(owner.obj)
             if name in home.__dict__:
                 return self.bound_to(owner.obj, cls, name, home.__dict__[name])
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")

@@ -13,7 +13,7 @@ from scriptc.frontend.objects import is_plain
 from scriptc.frontend.shapes import shape_of
 from scriptc.frontend.values import AV, Content, Known, Maybe, ObjectV, OneOf, RecordV, describe
 from scriptc.ir.core import Value
-from scriptc.ir.types import NEVER, Elem, JoinError, ObjectType, OptionalType, Record, TensorType, TupleType, Type
+from scriptc.ir.types import NEVER, Elem, JoinError, Names, ObjectType, OptionalType, Record, TensorType, TupleType, Type
 
 _MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it taken apart
 
@@ -21,16 +21,24 @@ _MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it
 class Records(Context):
     """Mixin: objects at run time."""
 
-    records: dict[type, Record]
-
     # ---- which classes ----
     def promote_objects(self, avs: Iterable[AV]) -> None:
         """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
-        classes = {o.cls for av in avs for o in self.objects_made(av, 0) if may_be_record(o)} - self.assume.records
-        if classes:
-            self.assume.records |= classes
+        classes = {o.cls for av in avs for o in self.objects_made(av, 0) if may_be_record(o)}
+        if not classes <= self.assume.records.keys():
+            names = Names({r.name: 1 for r in self.assume.records.values()})
+            for cls in sorted(classes - self.assume.records.keys(), key=lambda c: c.__qualname__):
+                self.assume.records[cls] = Record(names.fresh(cls.__name__), cls=cls)
             self.assume.known_length.clear()  # lists of such objects have one type of items
             raise Restart
+
+    def promote_nested(self, avs: Iterable[AV]) -> None:
+        """The same of objects that hold others of their class, where each turn of a recursion would make one more."""
+        for av in avs:
+            for made in self.objects_made(av, 0):
+                inner = (o for part in made.items.values() for o in self.objects_made(part, 1))
+                if any(o.cls is made.cls for o in inner):
+                    self.promote_objects([made])
 
     def objects_made(self, av: AV, depth: int) -> Iterator[ObjectV]:
         if depth > 8:
@@ -57,7 +65,9 @@ class Records(Context):
             return made
         items = self.items_of(made)
         self.refuse_leak(made)
-        record = self.records.get(made.cls) or self.new_record(made.cls, tuple(items))
+        record = self.assume.records[made.cls]
+        if record.name not in self.module.records:
+            self.begin_record(record, tuple(items))
         if set(items) != set(record.names):
             self.fail(
                 f"a {made.cls.__name__} has other attributes in some places, and goes into a list of unknown length",
@@ -81,18 +91,15 @@ class Records(Context):
             if any(i is made.ident for part in parts for i in identities(part)):
                 self.fail(f"a {made.cls.__name__} is stored somewhere in its own __init__", "store it behind the call")
 
-    def new_record(self, cls: type, names: tuple[str, ...]) -> Record:
-        name, count = cls.__name__, 1
-        while name in self.module.records:
-            count += 1
-            name = f"{cls.__name__}_{count}"
-        record = self.records[cls] = self.module.records[name] = Record(name, names, cls=cls)
-        for field in names:
-            site = ("field", cls, field)
+    def begin_record(self, record: Record, names: tuple[str, ...]) -> None:
+        """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
+        self.module.records[record.name] = record
+        record.names, record.fields = names, []
+        for name in names:
+            site = ("field", record.cls, name)
             cell = Elem(fresh(self.assume.elements.get(site, NEVER)))
             record.fields.append(cell)
             self.cells.append((site, cell))
-        return record
 
     def field_value(self, record: Record, index: int, av: AV) -> Value:
         """The SSA value of what goes into a field."""

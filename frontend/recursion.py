@@ -229,6 +229,7 @@ class Recursion(Statements, State):
         if not frame.returns:
             return None, objects
         envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+        self.promote_nested(self.settled(site.av, env) for site, env in zip(frame.returns, envs, strict=True))
         keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
         keys |= {k for env in envs for k in changed(before, env, mark)}
         plans = self.plans(keys, envs, fresh=True, mark=mark)

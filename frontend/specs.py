@@ -5,6 +5,7 @@ Dynamic leaves (tensors, numbers, lists), taken in order, are the parameters of 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -239,6 +240,19 @@ class LiveValue:
     container: Any
     key: Any
     spec: Spec
+
+
+class Raised(threading.local):
+    """Where compiled code leaves what an exception of a class holds, on its way to Python: the names of its attributes, `args`
+    among them, and their values."""
+
+    held: tuple[tuple[str, ...], tuple[Any, ...]] | None = None
+
+    def __init__(self, cls: type):
+        self.cls = cls
+
+    def __deepcopy__(self, memo: Any) -> Raised:
+        return self
 
 
 @dataclass(frozen=True)

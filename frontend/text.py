@@ -239,7 +239,7 @@ class Texts(Context):
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""
-        args = made.items["args"]
+        args = self.items_of(made)["args"]
         if isinstance(args, Known):
             args = Tup([Known(a) for a in args.obj])
         assert isinstance(args, Tup)

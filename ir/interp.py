@@ -262,9 +262,12 @@ class Interpreter:
     def exception(self, op: Op, operands: list[Any]) -> BaseException:
         error = self.class_of(op.attrs["type"])
         message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
-        if issubclass(error, KeyError) and message:
-            return error(argument(message))
-        return error(message) if message else error()
+        args = () if not message else (argument(message) if issubclass(error, KeyError) else message,)
+        if op.attrs["type"] not in self.exceptions:
+            return error(*args)
+        made = error.__new__(error)  # its __init__ ran where it was made
+        made.args = args
+        return made
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""

@@ -14,7 +14,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Param, Value
 from scriptc.ir.dtypes import DTYPES, FLOATING
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
-from scriptc.ir.ops import OPS, dicts, strings
+from scriptc.ir.ops import objects, OPS, dicts, strings
 from scriptc.ir.types import (
     BOOL,
     EXC,
@@ -46,7 +46,7 @@ BUILT_ELSEWHERE = {
 TENSOR_ROWS = {
     n: row
     for n, row in OPS.items()
-    if not n.startswith("c.") and not row.writes & {"random", "state"} and row not in dicts.ROWS
+    if not n.startswith("c.") and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
 }
 STRING_ROWS = [row for row in strings.ROWS if row.name != "text"]
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE and row not in strings.ROWS]

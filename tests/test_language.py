@@ -17,6 +17,7 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    raised,
     records,
     recursion,
     sets,

@@ -13,6 +13,7 @@ from scriptc.frontend.values import (
     GeneratorV,
     Known,
     ListV,
+    Native,
     RangeV,
     ReversedV,
     Tup,
@@ -194,6 +195,29 @@ def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     for item in items[1:]:
         result = r.call(function, [result, item], {})
     return result
+
+
+@serves("operator.itemgetter")
+def itemgetter(r: Reader, *keys: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = [r.subscript(x, key) for key in keys]
+        return found[0] if len(found) == 1 else r.tuple_of(found)
+
+    return Native(get)
+
+
+@serves("operator.attrgetter")
+def attrgetter(r: Reader, *names: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = []
+        for name in names:
+            part = x
+            for step in r.known(name, "the name of attrgetter()").split("."):
+                part = r.attribute(part, step)
+            found.append(part)
+        return found[0] if len(found) == 1 else r.tuple_of(found)
+
+    return Native(get)
 
 
 # ---- itertools, over known sequences ----
