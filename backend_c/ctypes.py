@@ -16,6 +16,7 @@ from scriptc.ir.types import (
     DictType,
     ElemType,
     ListType,
+    ObjectType,
     OptionalType,
     PtrType,
     SetType,
@@ -36,7 +37,7 @@ def c_type(t: Type) -> str:
         return c_type(t.item)
     if isinstance(t, TensorType):
         return "sc_tensor *"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "sc_list *"
     if isinstance(t, (DictType, SetType)):
         return "sc_dict *"
@@ -60,7 +61,7 @@ def list_member(t: Type) -> str:
         return list_member(t.item)
     if isinstance(t, TensorType):
         return "t"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "l"
     if isinstance(t, (DictType, SetType)):
         return "d"

@@ -19,6 +19,7 @@ from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENIN
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
+from scriptc.frontend.records import Records
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.values import (
     AV,
@@ -70,7 +71,7 @@ _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 _RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
 
-class Calls(Objects, Lookup):
+class Calls(Objects, Records, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -199,6 +200,8 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+            return self.call(self.base_init(args[0]), args[1:], kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
             return self.into(kwargs["out"], self.call_known(obj, args, rest))

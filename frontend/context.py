@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_storable, unite
+from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.shapes import sequence_items
@@ -32,10 +32,12 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
+    RecordV,
     Tup,
     Unbound,
     ViewV,
     describe,
+    is_plain_tuple,
     is_text,
     python_of,
     tensor_type,
@@ -60,6 +62,7 @@ from scriptc.ir.types import (
     TensorType,
     Type,
     cells,
+    tuple_of,
 )
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
@@ -138,6 +141,9 @@ class Context(Parts):
         self.named_functions = 0
         self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
+        self.held_places: dict[type, Ident] = {}  # variables of what exceptions hold, by their classes
+        self.held_names: dict[type, tuple[str, ...]] = {}  # and the names of that
+        self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
         self.in_message = False  # what is read goes into an exception
 
@@ -150,11 +156,15 @@ class Context(Parts):
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
+        if isinstance(av, RecordV):
+            return {name: self.get_field(av, name) for name in av.record.names}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
             self.promote(av)
         if isinstance(content, Poison):
             raise Poisoned
+        if isinstance(content, (OneOf, Maybe, Moved)):
+            self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.fail("a list of items of different kinds has another length on some path", "keep one list for each kind")
         if isinstance(content, (OneOf, Maybe)):
@@ -265,7 +275,7 @@ class Context(Parts):
     def value(self, av: AV) -> Value:
         """The SSA value of a number, tensor, list or None."""
         match av:
-            case Dyn(value):
+            case Dyn(value) | RecordV(value=value):
                 return value
             case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
@@ -297,9 +307,13 @@ class Context(Parts):
         """The SSA value of something that goes into a container."""
         if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
             return self.optional(av)
+        if isinstance(av, OneOf) and is_plain_tuple(av):
+            return self.any_length(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
+        if not items and is_plain_tuple(av):
+            return self.any_length(av)
         if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
             self.fail(
                 f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
@@ -363,7 +377,7 @@ class Context(Parts):
             case Tup():
                 return av.cls.__name__
             case ListV():
-                return "list"
+                return "tuple" if av.is_tuple else "list"
             case DictV():
                 return av.made.cls.__name__
             case ViewV():
@@ -383,6 +397,7 @@ class Context(Parts):
 
     def mutate(self, av: ListV) -> Value:
         """The run-time list, which is about to change."""
+        assert not av.is_tuple
         if av.value is None:
             self.keep_length(av, "a list whose items have no common type cannot be changed here")
         if av.items is not None or av.observed:
@@ -411,6 +426,7 @@ class Context(Parts):
                 elem = unite(elem, v.type)
             if not is_storable(elem):
                 self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
+            values = [self.as_type(v, elem) for v in values]
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
             cell = value.type.cell.find()
@@ -435,7 +451,9 @@ class Context(Parts):
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and sites and (cell.type == NEVER or joined == OptionalType(cell.type) or cell.type == NONE):
+        laid_out_anew = length_is_lost(cell.type, joined)
+        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
+        if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
@@ -445,7 +463,9 @@ class Context(Parts):
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
-        if cell.observed:
+        if laid_out_anew and not sites:
+            self.fail(f"{what} cannot hold {item} as well", "use tuples of one length")
+        if cell.observed or laid_out_anew:
             raise Restart
 
     def refuse(self, cell: Elem, message: str, hint: str) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from scriptc.frontend.cells import length_is_lost
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
@@ -39,6 +40,7 @@ from scriptc.frontend.values import (
     is_run_time_text,
     is_tensor,
     is_text,
+    of_value,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -274,6 +276,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
         if isinstance(owner, ListV) and owner.value is None:
+            if not self.is_known_place(index):
+                self.promote_objects(owner.items or [])
             return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
@@ -303,7 +307,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
         if value.type == NONE:
             return Known(None)
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
         """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
@@ -325,6 +329,9 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def is_known_place(self, index: AV) -> bool:
+        return self.is_known_index(index) or self.is_slice(index) and self.is_known(index)
 
     def known_index(self, index: AV) -> int | slice:
         what = "an index into values of different types"
@@ -389,6 +396,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
             else:
                 self.edit(owner, lambda items: items.__setitem__(place, value))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object does not support item assignment")
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
@@ -398,7 +407,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             item = self.stored(owner, value)
             target = self.mutate(owner)
             self.widen(target.type, 0, item.type)
-            self.effect("list.set", [target, self.integer(index), item])
+            self.effect("list.set", [target, self.integer(index), self.item_for(target, item)])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
         elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
@@ -420,6 +429,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
+        if length_is_lost(added.type.elem, target.type.elem):  # items are copied as they are
+            self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])
 
     def delete_item(self, owner: AV, index: AV) -> None:
@@ -434,6 +445,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, KnownLengthListV):
             place = self.known_index(index)
             self.edit(owner, lambda items: items.__delitem__(place))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object doesn't support item deletion")
         elif isinstance(owner, ListV) and self.is_slice(index):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
@@ -518,6 +531,8 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
+        if isinstance(part, ListV) and part.is_tuple:
+            self.fail("an index of a tensor whose length is known only at run time", "index dimension by dimension")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):

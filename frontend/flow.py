@@ -21,6 +21,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordV,
     Unbound,
     describe,
     home_of,
@@ -142,7 +143,7 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RecordV):
                 return part
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
@@ -187,6 +188,7 @@ class Flow(Context):
                 avs = [self.held(env, key, envs) for env in envs]
                 plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
             except Conflict as e:
+                self.promote_objects(avs)
                 self.report(self.conflict(key, str(e)))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)
@@ -214,6 +216,7 @@ class Flow(Context):
                     continue
                 for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:
+                        self.promote_objects([env[key]])
                         self.report(
                             UserError(self.loc, "an object has two names where paths meet", "use one name for it")
                         )

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Home,
     Known,
     KnownSet,
+    ListV,
     Native,
     ObjectV,
     OneOf,
@@ -124,6 +125,8 @@ class Lookup(KeptState):
                 return Bound(owner, name)
             case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
                 return Native(lambda items: self.named_tuple(cls, self.iterate(items), {}))
+            case Known(obj) if type(obj) is tuple and name in ("index", "count"):
+                return self.attribute(Tup([Known(o) for o in obj]), name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
@@ -132,6 +135,8 @@ class Lookup(KeptState):
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
                 return found
+            case ListV() if owner.is_tuple:
+                return self.any_length_method(owner, name)
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
                 found = self.class_value(owner, cls, name)
                 if found is None:
@@ -149,7 +154,7 @@ class Lookup(KeptState):
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
                 return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
-                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
+                return self.caught_attribute(owner, name)
             case Closure() | Bound():
                 self.fail(f"attribute '{name}' of a function is not supported in compiled code")
         return Bound(owner, name)

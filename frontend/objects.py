@@ -15,7 +15,7 @@ import torch
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
+from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, RecordV, SuperV, Tup
 
 _PLAIN_BASES = (object, Generic, Protocol)
 
@@ -24,14 +24,16 @@ class Objects(Alternatives):
     """Mixin: making objects, and their attributes."""
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        made = self.constructed(cls, args, kwargs)
+        return self.as_record(made) if isinstance(made, ObjectV) else made
+
+    def constructed(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
             return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.call(self.maker_after(cls, 0), [Known(cls), *args], kwargs)
         if issubclass(cls, BaseException):
-            if kwargs:
-                self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no keyword arguments")
-            return ObjectV(cls, {"args": self.tuple_of(list(args))})
+            return self.exception_of(cls, args, kwargs)
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
             evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
@@ -153,6 +155,8 @@ class Objects(Alternatives):
         return Known(raw)
 
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
+        if isinstance(owner, RecordV):
+            return self.record_attribute(owner, name)
         items = self.items_of(owner)
         if name in items and not isinstance(inspect.getattr_static(owner.cls, name, None), property):
             return items[name]
@@ -177,7 +181,10 @@ class Objects(Alternatives):
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             self.fail(f"a {owner.cls.__name__} is frozen", "make a changed one with dataclasses.replace()")
-        self.set_items(owner, {**self.items_of(owner), name: value})
+        if isinstance(owner, RecordV):
+            self.set_field(owner, name, value)
+        else:
+            self.set_items(owner, {**self.items_of(owner), name: value})
 
     def super_value(self, owner: SuperV, name: str) -> AV:
         if name == "__new__" and isinstance(owner.obj, Known) and hasattr(owner.obj.obj, "_fields"):
@@ -186,8 +193,8 @@ class Objects(Alternatives):
         cls = self.python_class(owner.obj)
         mro = cls.__mro__
         for home in mro[mro.index(owner.after) + 1 :]:
-            if home is object and name == "__init__":
-                return Native(lambda *args, **kwargs: Known(None))
+            if name == "__init__" and home.__module__ == "builtins":
+                return self.base_init(owner.obj)
             if name in home.__dict__:
                 return self.bound_to(owner.obj, cls, name, home.__dict__[name])
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")

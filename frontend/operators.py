@@ -16,6 +16,7 @@ from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
+from scriptc.frontend.tuples import Tuples
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -94,7 +95,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -129,6 +130,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
+        if (found := self.tuple_operator(op, a, b)) is not None:
+            return found
         columns = [sequence_items(av) for av in (a, b)]
         if columns[0] is not None and columns[1] is not None and op == "Add":
             return Tup([*columns[0], *columns[1]])
@@ -331,14 +334,14 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 else self.truth(self.special(a, "__eq__", [b]) or Known(False))
             )
         else:
-            equal = Known(identity_of(a) is identity_of(b))
+            equal = self.identity(a, b, negate=False)
         return self.negate(equal) if op == "NotEq" else equal
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if (found := self.compare_tuples(op, a, b)) is not None:
+            return found
         if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
-            decomposition = {"Eq": lists.equal, "NotEq": lists.not_equal, "Lt": lists.less, "LtE": lists.less_equal,
-                             "Gt": lists.greater, "GtE": lists.greater_equal}[op]  # fmt: skip
-            return self.call(Known(decomposition), [a, b], {})
+            return self.call(Known(lists.COMPARISONS[op]), [a, b], {})
         if op not in ("Eq", "NotEq"):
             return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
         classes = [self.python_class(av) for av in (a, b)]
@@ -388,7 +391,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
 
     def identity(self, a: AV, b: AV, negate: bool) -> AV:
         result: AV
-        if isinstance(a, Known) and isinstance(b, Known):
+        if (found := self.same_record(a, b)) is not None:
+            result = found
+        elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
         elif a is not b and is_text(a) and is_text(b):
             self.fail("whether two strings are one object is not known in compiled code", "compare with ==")
@@ -532,7 +537,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
             return made
-        if isinstance(a, ListV) and op == "Add":
+        if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
             self.call(self.attribute(a, "extend"), [b], {})
             return a
         if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
@@ -546,7 +551,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
         value = self.stored(target, item)
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
-        self.effect("list.append", [list_value, value])
+        self.effect("list.append", [list_value, self.item_for(list_value, value)])
 
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""

@@ -12,6 +12,7 @@ from scriptc.frontend.joins import Conflict
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
     DictSpec,
+    InstanceSpec,
     KnownSpec,
     ListSpec,
     MapSpec,
@@ -35,6 +36,7 @@ from scriptc.frontend.values import (
     Made,
     ObjectV,
     OneOf,
+    RecordV,
     Tup,
     describe,
     made_of,
@@ -45,6 +47,7 @@ from scriptc.ir.types import (
     NONE,
     DictType,
     ListType,
+    ObjectType,
     OptionalType,
     SetType,
     TensorType,
@@ -147,6 +150,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
+        case RecordV():
+            return spec_of_type(av.value.type), [av]
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
@@ -170,7 +175,7 @@ def spec_of_type(t: Type) -> Spec:
     """The spec of values in a container."""
     match t:
         case ListType():
-            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
         case DictType():
             made = made_of(t)
             make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
@@ -182,6 +187,9 @@ def spec_of_type(t: Type) -> Spec:
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
             return TupleSpec(tuple(map(spec_of_type, items)))
+        case ObjectType(record):
+            fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
+            return InstanceSpec(record.cls, record.names, fields)
         case OptionalType(item):
             return OptionalSpec(spec_of_type(item))
     return KnownSpec(None) if t == NONE else ScalarSpec(str(t))

@@ -225,6 +225,8 @@ class Texts(Context):
             case ListV(items=list() as items):
                 self.observe(value)
                 yield from self.listed("[", items, "]")
+            case ListV() if value.is_tuple:
+                yield self.call(Known(strings.tuple_text), [value], {})
             case ListV():
                 yield Known("[]") if is_empty_list(value) else self.call(Known(strings.list_text), [value], {})
             case DictV():
@@ -254,7 +256,7 @@ class Texts(Context):
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""
-        args = made.items["args"]
+        args = self.items_of(made)["args"]
         if isinstance(args, Known):
             args = Tup([Known(a) for a in args.obj])
         assert isinstance(args, Tup)

@@ -9,13 +9,14 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
-from scriptc.ir.types import TensorType
+from scriptc.ir.types import ObjectType, TensorType
 
 Env = dict[Value, Any]
 
@@ -179,6 +180,13 @@ def reference(op_name: str) -> Callable[..., Any]:
     return _own_refs().get(name) or resolve(name)
 
 
+def _field(op: Op) -> str:
+    """The name of the field that an op is about."""
+    t = op.operands[0].type
+    assert isinstance(t, ObjectType)
+    return t.record.names[op.attrs["field"]]
+
+
 def _is_dense(t: Any) -> bool:
     """Whether the elements fill a stretch of memory, in whatever order of dims."""
     expected = 1
@@ -254,9 +262,12 @@ class Interpreter:
     def exception(self, op: Op, operands: list[Any]) -> BaseException:
         error = self.class_of(op.attrs["type"])
         message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
-        if issubclass(error, KeyError) and message:
-            return error(argument(message))
-        return error(message) if message else error()
+        args = () if not message else (argument(message) if issubclass(error, KeyError) else message,)
+        if op.attrs["type"] not in self.exceptions:
+            return error(*args)
+        made = error.__new__(error)  # its __init__ ran where it was made
+        made.args = args
+        return made
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
@@ -449,6 +460,23 @@ class Interpreter:
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
+
+    def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (tuple(operands),)
+
+    def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        assert isinstance(op.result.type, ObjectType)
+        record = op.result.type.record
+        made: Any = object.__new__(record.cls or SimpleNamespace)
+        made.__dict__.update(zip(record.names, operands, strict=True))
+        return (made,)
+
+    def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0].__dict__[_field(op)],)
+
+    def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].__dict__[_field(op)] = operands[1]
+        return ()
 
     # A place in a dict or set is an index into its keys.
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

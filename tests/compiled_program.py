@@ -124,7 +124,8 @@ class Compiled:
         if isinstance(t, ListType):
             items = c.POINTER(Box)()
             n = self.lib.drv_list_items(c.c_void_p(box.p), c.byref(items))
-            return [self.take(items[i], t.elem) for i in range(n)]
+            taken = [self.take(items[i], t.elem) for i in range(n)]
+            return tuple(taken) if t.is_tuple else taken
         if t == STR:
             codes = (c.c_uint32 * self.lib.drv_str_codes(c.c_void_p(box.p), None))()
             self.lib.drv_str_codes(c.c_void_p(box.p), codes)

@@ -19,11 +19,14 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    raised,
+    records,
     recursion,
     sequences,
     sets,
     statements,
     strings,
+    tuples,
     unrolled,
 )
 from language.cases import LANGUAGE

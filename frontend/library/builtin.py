@@ -154,7 +154,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Tup():
             return x.cls
         case ListV():
-            return list
+            return tuple if x.is_tuple else list
         case DictV():
             return x.made.cls
         case Dyn() if is_dict(x) or is_set(x):

@@ -34,7 +34,7 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
     value = r.stored(target, item)
     list_value = r.mutate(target)
     r.widen(list_value.type, 0, value.type)
-    r.effect("list.insert", [list_value, r.integer(index), value])
+    r.effect("list.insert", [list_value, r.integer(index), r.item_for(list_value, value)])
     return Known(None)
 
 
@@ -58,7 +58,7 @@ def copy_(r: Reader, x: AV) -> AV:
         case DictV():
             return r.call(r.attribute(x, "copy"), [], {})
         case ObjectV():
-            return ObjectV(x.cls, dict(r.items_of(x)))
+            return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
         case Tup():
             return x
         case Dyn() if is_dict(x) or is_set(x):

@@ -12,6 +12,7 @@ from scriptc.frontend.values import (
     Dyn,
     Known,
     ListV,
+    Native,
     ReversedV,
     Tup,
 )
@@ -40,7 +41,7 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.tuple_of(r.iterate(sequence))
+    return r.tuple_of_items(sequence) if r.is_run_time(sequence) else r.tuple_of(r.iterate(sequence))
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
@@ -163,3 +164,26 @@ def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     for item in items[1:]:
         result = r.call(function, [result, item], {})
     return result
+
+
+@serves("operator.itemgetter")
+def itemgetter(r: Reader, *keys: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = [r.subscript(x, key) for key in keys]
+        return found[0] if len(found) == 1 else r.tuple_of(found)
+
+    return Native(get)
+
+
+@serves("operator.attrgetter")
+def attrgetter(r: Reader, *names: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = []
+        for name in names:
+            part = x
+            for step in r.known(name, "the name of attrgetter()").split("."):
+                part = r.attribute(part, step)
+            found.append(part)
+        return found[0] if len(found) == 1 else r.tuple_of(found)
+
+    return Native(get)

@@ -32,6 +32,8 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
         return r.joined(pieces)
     found = as_list(r, parts)
     assert isinstance(found, ListV)
+    if found.is_tuple:
+        found = r.call(Known(list), [found], {})
     items = r.value(found)
     elem = elem_of(items)
     if elem == STR:

@@ -15,6 +15,7 @@ from scriptc.ir.ops import (
     loops,
     memory,
     normalisation,
+    objects,
     pointwise,
     random,
     reductions,
@@ -28,7 +29,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, strings, containers, dicts, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalisation, scans, indexing, views, contractions, images,
     loops, random,
 ):  # fmt: skip

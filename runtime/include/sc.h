@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 7
+#define SC_ABI_VERSION 8
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -131,7 +131,8 @@ typedef struct sc_dict {
     bool counted;     /* values are sc_obj and are retained */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
-    const char *kind; /* of the keys: one of "ifbs", or several in parentheses for a tuple */
+    const char *kind; /* of the keys: one of "ifbs", several in parentheses for a tuple, one in brackets for tuples of any
+                         length, each an sc_list */
     void *owner;      /* caller's object when it came in as an argument, else NULL */
     int64_t len;      /* keys */
     int64_t n, cap;   /* items, holes included */
@@ -144,7 +145,7 @@ typedef struct sc_dict {
 } sc_dict;
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
-    return d->kind[0] == '(' || d->kind[0] == 's';
+    return d->kind[0] == '(' || d->kind[0] == '[' || d->kind[0] == 's';
 }
 
 /* Where an error arose: one row per raising statement of the user's source. */
@@ -194,6 +195,8 @@ typedef struct sc_target { /* a place outside the call, and what it was set to l
 
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
+    sc_obj *dying;            /* objects without references that sc_free() has still to free, linked through next */
+    bool frees;               /* sc_free() is at it */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
@@ -276,16 +279,32 @@ void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the 
 sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many bytes, of which those in use are kept */
 
-/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
-sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 uint64_t sc_str_hash_of(const sc_str *s); /* computes it: see sc_str_hash */
 
 sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
 int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
 
+/* A tuple as an element of a list, or an object: its items, tuples in it written out; those that mask names are retained. */
+static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+    sc_list *made = sc_list_new(cx, false, n);
+    if (!made) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(items[i].o);
+        made->items[i] = items[i];
+    }
+    made->len = n;
+    made->mask = mask;
+    return made;
+}
+
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
     *at = i < 0 ? i + l->len : i;
     return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
+}
+
+static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at) { /* the same of a tuple */
+    *at = i < 0 ? i + t->len : i;
+    return (uint64_t)*at < (uint64_t)t->len ? 0 : (sc_raise(cx, "IndexError", "tuple index out of range"), -1);
 }
 
 static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */

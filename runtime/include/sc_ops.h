@@ -134,6 +134,9 @@ SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t group
 /* ---- lists (sc_list.c): indices and bounds are Python's; slice and argsort make a new list ---- */
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
+/* Other values for n leaves, from `at` on, of an object: a tuple object that changes. */
+SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves);
+SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b);
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */

@@ -332,9 +332,7 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 
 /* ---- counts ---- */
 
-void sc_free(sc_ctx *cx, sc_obj *o) {
-    if (!o->prev) return; /* detached: its new owner frees it */
-    unlink_live(o);
+static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
@@ -354,6 +352,19 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         }
     }
     recycle(cx, o);
+}
+
+void sc_free(sc_ctx *cx, sc_obj *o) {
+    if (!o->prev) return; /* detached: its new owner frees it */
+    unlink_live(o);
+    o->next = cx->dying; /* what it holds dies behind it, not within this call: a chain of objects may be long */
+    cx->dying = o;
+    if (cx->frees) return;
+    for (cx->frees = true; (o = cx->dying);) {
+        cx->dying = o->next;
+        free_object(cx, o);
+    }
+    cx->frees = false;
 }
 
 void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
@@ -581,16 +592,4 @@ sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
 
 int sc_list_grow(sc_ctx *cx, sc_list *l) {
     return list_reserve(cx, l, 2 * l->cap);
-}
-
-sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
-    if (!made) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
-        made->items[i] = items[i];
-    }
-    made->len = n;
-    made->mask = mask;
-    return made;
 }
