@@ -246,6 +246,8 @@ class Context(Parts):
         raise Terminated
 
     def const(self, value: Attr) -> Value:
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self.fail("an int that needs more than 64 bits cannot be used at run time", "use a float, or smaller ints")
         return self.builder.const(value, self.loc)
 
     def op(self, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:

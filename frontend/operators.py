@@ -535,6 +535,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
         if isinstance(a, ListV) and op == "Add":
             self.call(self.attribute(a, "extend"), [b], {})
             return a
+        if isinstance(a, ListV) and op == "Mult":
+            self.store_item(a, Known(slice(None)), self.binary(op, a, b))
+            return a
         if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
             return found
         return self.binary(op, a, b)

@@ -112,6 +112,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if base is not None:
         r.raises_at_run_time("TypeError", "int() can't convert non-string with explicit base")
     if is_tensor(x):
+        _check_one_element(r, x)
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
     return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
@@ -123,7 +124,17 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         return r.evaluate(float, x.obj)
     if is_text(x):
         return r.op("parse.float", x)
-    return Dyn(r.build("item.float", [r.value(x)])) if is_tensor(x) else Dyn(r.to_float(r.value(x)))
+    if is_tensor(x):
+        _check_one_element(r, x)
+        return Dyn(r.build("item.float", [r.value(x)]))
+    return Dyn(r.to_float(r.value(x)))
+
+
+def _check_one_element(r: Reader, x: AV) -> None:
+    """`int(t)` and `float(t)` raise another error than `t.item()`."""
+    count = r.call(r.attribute(x, "numel"), [], {})
+    message = "only one element tensors can be converted to Python scalars"
+    r.check_that(r.compare("Eq", count, Known(1)), "ValueError", message)
 
 
 @serves("builtins.bool", "Tensor.__bool__")
