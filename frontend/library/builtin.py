@@ -69,7 +69,7 @@ def len_(r: Reader, x: AV) -> AV:
             return Known(len(obj))
         case Known(obj):
             return r.evaluate(len, obj)
-    r.fail("len() of this value is not supported yet")
+    r.fail("len_of_other")
 
 
 def range_length(start: int, stop: int, step: int) -> int:
@@ -178,7 +178,7 @@ def python_class(r: Reader, x: AV) -> type:
             return type(python_class)
         case Bound():
             return type(r.python_class)
-    r.fail("the class of this value is not known at compile time")
+    r.fail("class_unknown")
 
 
 @serves("builtins.isinstance")
@@ -189,7 +189,7 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
             x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
         )
     if is_tensor(x) and cls in (torch.nn.Parameter,):
-        r.fail("whether a tensor is a Parameter is not known in compiled code")
+        r.fail("is_parameter")
     return r.evaluate(issubclass, python_class(r, x), cls)
 
 
@@ -231,7 +231,7 @@ def setattr_(r: Reader, owner: AV, name: AV, value: AV) -> AV:
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AV, name: AV) -> AV:
     if not isinstance(owner, Known):
-        r.fail("delattr() of an object made here is not supported", "assign None to it")
+        r.fail("delattr_of_object")
     r.delete_attribute(owner.obj, r.known(name, "the name of delattr()"))
     return Known(None)
 
@@ -261,7 +261,7 @@ def _has_always(r: Reader, owner: AV, name: str) -> bool:
 
 @serves("builtins.id", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval")
 def refused(r: Reader, *args: AV, **kwargs: AV) -> AV:
-    r.fail("this builtin is not supported in compiled code", "call it outside of the compiled function")
+    r.fail("builtin_function")
 
 
 @serves("Size.numel")

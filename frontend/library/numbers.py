@@ -67,7 +67,7 @@ def round_(r: Reader, x: AV, digits: AV = Known(None)) -> AV:  # noqa: B008
     if isinstance(x, Known) and isinstance(digits, Known):
         return r.evaluate(lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
-        r.fail("round() of a tensor is not supported", "use torch.round")
+        r.fail("round_of_tensor")
     value = r.value(x)
     if isinstance(digits, Known) and digits.obj is None:
         return Dyn(r.build("float.round", [value])) if value.type == FLOAT else Dyn(r.integer(x))

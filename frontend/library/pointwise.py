@@ -71,7 +71,7 @@ for _method, _op in (
 def nextafter(r: Reader, input: AV, other: AV) -> AV:
     common = r.result_dtype(input, other)
     if common in ("f16", "bf16"):
-        r.fail(f"nextafter in {TORCH_NAMES[common]} is not supported", "compute it in float32 or float64")
+        r.fail("nextafter_of_half", dtype=TORCH_NAMES[common])
     return r.elementwise("nextafter", input, other)
 
 
@@ -96,7 +96,7 @@ def where(r: Reader, condition: AV, *values: AV) -> AV:
     if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
         condition, values = values[0], (condition, values[1])  # x.where(condition, other)
     if len(values) != 2:
-        r.fail("torch.where(condition) has a shape that depends on data, which is not supported yet")
+        r.fail("where_of_condition")
     common = r.result_dtype(*values)
     return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
 

@@ -6,6 +6,7 @@ import ast
 import copy
 import re
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ def minimised(report: Report, seconds: float = 60) -> Program:
     at = 0
     while time.monotonic() < end:
         texts = [t for t in map(ast.unparse, _smaller(ast.parse(best.text))) if len(t) < len(best.text)]
-        texts = list(dict.fromkeys(texts))
+        texts = list(filter(_is_program, dict.fromkeys(texts)))
         texts = texts[at:] + texts[:at]  # what was refused before comes last
         for start in range(0, len(texts), PROBES):
             found = _first([replace(best, text=t + "\n") for t in texts[start : start + PROBES]], wanted)
@@ -46,6 +47,16 @@ def _first(candidates: list[Program], wanted: tuple[str, str]) -> Program | None
 
 def _likeness(report: Report) -> tuple[str, str]:
     return report.kind, re.split(r"[\d'\"%\[(]", report.message, maxsplit=1)[0][:60]
+
+
+def _is_program(text: str) -> bool:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(text, "<candidate>", "exec")
+    except SyntaxError:
+        return False
+    return text.startswith("def ")
 
 
 def _smaller(tree: ast.Module) -> Iterator[ast.Module]:
