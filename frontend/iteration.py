@@ -47,7 +47,7 @@ class Iteration(Context):
             return list(walk.items)
         if walk.items is None and walk.count is None:
             return []
-        self.fail(f"the length of {describe(av)} is not known at compile time here")
+        self.fail("length_unknown", what=describe(av))
 
     def is_run_time(self, av: AV) -> bool:
         """Whether the number of items is known only at run time."""
@@ -96,7 +96,7 @@ class Iteration(Context):
                 if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
                     found = self.split(found, lambda a: Tup(self.iterate(a)))  # tuples of different classes
                 if isinstance(found, OneOf):
-                    self.fail(f"iteration over {describe(found)} is not supported", "test its type first")
+                    self.fail("iteration_over_one_of_several", what=describe(found))
                 return self.iteration(found, site)
             case DictV():
                 return Walk(items=[Known(k) for k in self.items_of(av)])
@@ -138,12 +138,12 @@ class Iteration(Context):
                 if walk.items is None and walk.count is None:
                     return Walk()
                 if walk.count is None or walk.item is None or not self.starts_at_zero(walk.count):
-                    self.fail("reversed of this sequence is not supported yet")
+                    self.fail("reversed_of_other")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
             case Known(obj):
                 return Walk(items=self.known_items(obj))
-        self.fail(f"iteration over {describe(av)} is not supported in compiled code")
+        self.fail("iteration_over_value", what=describe(av))
 
     def current_items(self, av: KnownLengthListV) -> Iterator[AV]:
         """The items one by one; as in Python, the loop that walks a list may change it."""
@@ -201,7 +201,7 @@ class Iteration(Context):
             return Walk(items=[self.enumerated(av.offset, i, r[0]) for i, r in enumerate(rows)])
         walks = [self.counted(w) for w in walks]
         if any(w.items is None and (w.count is None or not self.starts_at_zero(w.count)) for w in walks):
-            self.fail("zip of these sequences is not supported", "index one with the counter of a range")
+            self.fail("zip_of_others")
 
         def least(lengths: list[AV]) -> AV:
             found = lengths[0]
@@ -221,7 +221,7 @@ class Iteration(Context):
 
         if len(counted) < len(walks):
             if av.strict and limits:
-                self.fail("zip of these sequences is not supported with strict=True", "compare their lengths before")
+                self.fail("zip_strict")
             finish = (lambda: self.check_equal([*map(self.length_of, walks)])) if av.strict else None
             made = self.limited_rows(walks)
             if av.offset is None:
@@ -284,7 +284,5 @@ class Iteration(Context):
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
         numbers = range(*bounds)
         if len(numbers) > UNROLL_LIMIT:
-            self.fail(
-                f"this loop needs its counter at compile time, but {len(numbers)} iterations are too many to unroll"
-            )
+            self.fail("too_long_to_unroll", count=len(numbers))
         return [Known(i) for i in numbers]

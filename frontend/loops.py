@@ -184,7 +184,7 @@ class Loops(Flow):
             for leaving, n in noted:
                 del leaving[n:]
         else:
-            self.fail("what this loop carries from one iteration to the next has no type", "use one type per name")
+            self.fail("loop_without_type")
         if falls:
             with self.builder.at(block):
                 self.effect("yield", self.flatten(plans, end, envs))
@@ -222,7 +222,7 @@ class Loops(Flow):
             nonlocal count
             count += 1
             if count > UNROLL_LIMIT and isinstance(node, ast.While):
-                self.fail(f"this loop needs its numbers at compile time, but {UNROLL_LIMIT} iterations do not end it")
+                self.fail("loop_does_not_end", count=UNROLL_LIMIT)
             return advance()
 
         if limit is None and not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):

@@ -41,7 +41,7 @@ class Objects(Alternatives):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
         if not is_plain(cls):
-            self.fail(f"making a {cls.__name__} is not supported in compiled code", "make it outside and pass it in")
+            self.fail("object_of_other_class", name=cls.__name__)
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
         made = ObjectV(cls)
@@ -180,7 +180,7 @@ class Objects(Alternatives):
             return
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
-            self.fail(f"a {owner.cls.__name__} is frozen", "make a changed one with dataclasses.replace()")
+            self.fail("frozen", name=owner.cls.__name__)
         if isinstance(owner, RecordV):
             self.set_field(owner, name, value)
         else:

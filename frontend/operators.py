@@ -120,7 +120,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
             return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
-                self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
+                self.fail("operator_on_tensors", operator=_SYMBOLS[op])
             if on_tensors == "matmul":
                 return self.matmul(a, b)
             if not is_tensor(a) and on_tensors in ("add", "mul"):
@@ -203,7 +203,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
                 return value
         if is_text(av) or (isinstance(av, Known) and av.obj is None):
             self.bad_operands(op, a, b)
-        self.fail(f"{_SYMBOLS.get(op, op)} on a {self.type_name(a)} and a {self.type_name(b)} is not supported yet")
+        self.fail("operator_on_others", operator=_SYMBOLS.get(op, op), a=self.type_name(a), b=self.type_name(b))
 
     def to_float(self, v: Value) -> Value:
         if v.type == FLOAT:
@@ -396,7 +396,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
         elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
         elif a is not b and is_text(a) and is_text(b):
-            self.fail("whether two strings are one object is not known in compiled code", "compare with ==")
+            self.fail("identity_of_strings")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
             result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
@@ -412,7 +412,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
         elif is_tensor(a) and is_tensor(b):
             result = self.op("is_same", a, b)
         else:
-            self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
+            self.fail("identity_unknown")
         return self.negate(result) if negate else result
 
     def is_new(self, av: AV) -> bool:
@@ -500,7 +500,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
                     return Dyn(self.build("int.to_bool", [self.build("str.len", [value])]))
                 if value.type == NONE:
                     return Known(False)
-        self.fail(f"the truth of a {self.type_name(av)} is not known at compile time")
+        self.fail("truth_unknown", what=self.type_name(av))
 
     def unary(self, node: ast.unaryop, av: AV) -> AV:
         name = type(node).__name__
@@ -539,6 +539,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
             return made
         if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
             self.call(self.attribute(a, "extend"), [b], {})
+            return a
+        if isinstance(a, ListV) and op == "Mult":
+            self.store_item(a, Known(slice(None)), self.binary(op, a, b))
             return a
         if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
             return found

@@ -80,18 +80,12 @@ class Records(Context):
         if record.name not in self.module.records:
             self.begin_record(record, tuple(items))
         if set(items) != set(record.names):
-            self.fail(
-                f"a {made.cls.__name__} has other attributes in some places, and goes into a list of unknown length",
-                "set the same attributes in its __init__ wherever one is made",
-            )
+            self.fail("record_attributes_differ", name=made.cls.__name__)
         values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
         self.heap.pop(made.ident, None)
         result = self.builder.op("object.new", values, self.loc, types=[ObjectType(record)]).result
         if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
-            self.fail(
-                f"a {made.cls.__name__} holds more than {_MOST_LEAVES} values, and goes into a list of unknown length",
-                "keep some of them in a list",
-            )
+            self.fail("record_of_many", name=made.cls.__name__, most=_MOST_LEAVES)
         return RecordV(made.cls, result)
 
     def refuse_leak(self, made: ObjectV) -> None:
@@ -100,7 +94,7 @@ class Records(Context):
         for av in held:
             parts = av.items.values() if isinstance(av, Content) else [av]
             if any(i is made.ident for part in parts for i in identities(part)):
-                self.fail(f"a {made.cls.__name__} is stored somewhere in its own __init__", "store it behind the call")
+                self.fail("record_stored_in_init", name=made.cls.__name__)
 
     def begin_record(self, record: Record, names: tuple[str, ...]) -> None:
         """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
@@ -121,12 +115,9 @@ class Records(Context):
         try:
             joined = unite(cell.type, value.type)
         except JoinError:
-            self.fail(
-                f"'{name}' of a {owner} that goes into a list of unknown length is {cell.type} and {value.type}",
-                "give it one type",
-            )
+            self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
         if isinstance(joined, TensorType) and joined.dims is None:
-            self.fail(f"'{name}' of a {owner} is a tensor of different ranks", "give it one rank")
+            self.fail("record_field_of_ranks", name=name, owner=owner)
         if joined != cell.type:
             anew = cell.observed or length_is_lost(cell.type, joined)
             cell.type = self.assume.elements["field", record.cls, name] = joined
@@ -151,10 +142,7 @@ class Records(Context):
 
     def set_field(self, owner: RecordV, name: str, value: AV) -> None:
         if name not in owner.record.names:
-            self.fail(
-                f"{describe(owner)} that goes into a list of unknown length gets a new attribute '{name}'",
-                "set it in its __init__",
-            )
+            self.fail("record_new_attribute", what=describe(owner), name=name)
         index = owner.record.names.index(name)
         held = self.field_value(owner.record, index, value)
         self.effect("object.set", [owner.value, held], field=index)

@@ -73,7 +73,7 @@ def len_(r: Reader, x: AV) -> AV:
             return Known(len(obj))
         case Known(obj):
             return r.evaluate(len, obj)
-    r.fail("len() of this value is not supported yet")
+    r.fail("len_of_other")
 
 
 def range_length(start: int, stop: int, step: int) -> int:
@@ -116,6 +116,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if base is not None:
         r.raises_at_run_time("TypeError", "int() can't convert non-string with explicit base")
     if is_tensor(x):
+        _check_one_element(r, x)
         return Dyn(r.build("item.int", [r.value(x)]))
     value = r.value(x)
     return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
@@ -127,7 +128,17 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         return r.evaluate(float, x.obj)
     if is_text(x):
         return r.op("parse.float", x)
-    return Dyn(r.build("item.float", [r.value(x)])) if is_tensor(x) else Dyn(r.to_float(r.value(x)))
+    if is_tensor(x):
+        _check_one_element(r, x)
+        return Dyn(r.build("item.float", [r.value(x)]))
+    return Dyn(r.to_float(r.value(x)))
+
+
+def _check_one_element(r: Reader, x: AV) -> None:
+    """`int(t)` and `float(t)` raise another error than `t.item()`."""
+    count = r.call(r.attribute(x, "numel"), [], {})
+    message = "only one element tensors can be converted to Python scalars"
+    r.check_that(r.compare("Eq", count, Known(1)), "ValueError", message)
 
 
 @serves("builtins.bool", "Tensor.__bool__")
@@ -171,7 +182,7 @@ def python_class(r: Reader, x: AV) -> type:
             return type(python_class)
         case Bound():
             return type(r.python_class)
-    r.fail("the class of this value is not known at compile time")
+    r.fail("class_unknown")
 
 
 @serves("builtins.isinstance")
@@ -185,7 +196,7 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
         if any(tensor_has_class(x, c) for c in flat(cls)):
             return Known(True)
         if torch.nn.Parameter in flat(cls):
-            r.fail("whether a tensor is a Parameter is not known in compiled code")
+            r.fail("is_parameter")
         return Known(False)
     return r.evaluate(issubclass, python_class(r, x), cls)
 
@@ -241,7 +252,7 @@ def setattr_(r: Reader, owner: AV, name: AV, value: AV) -> AV:
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AV, name: AV) -> AV:
     if not isinstance(owner, Known):
-        r.fail("delattr() of an object made here is not supported", "assign None to it")
+        r.fail("delattr_of_object")
     r.delete_attribute(owner.obj, r.known(name, "the name of delattr()"))
     return Known(None)
 
@@ -271,7 +282,7 @@ def _has_always(r: Reader, owner: AV, name: str) -> bool:
 
 @serves("builtins.id", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval")
 def refused(r: Reader, *args: AV, **kwargs: AV) -> AV:
-    r.fail("this builtin is not supported in compiled code", "call it outside of the compiled function")
+    r.fail("builtin_function")
 
 
 @serves("Size.numel")

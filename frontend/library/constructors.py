@@ -21,7 +21,7 @@ def made(r: Reader, args: tuple[AV, ...], dtype: str) -> AV:
     if len(args) == 1:
         (only,) = args
         if is_tensor(only):
-            r.fail("this constructor does not take a tensor in compiled code", "use the tensor itself, or clone()")
+            r.fail("constructor_of_tensor")
         is_size = isinstance(only, Tup) and only.cls is torch.Size or isinstance(getattr(only, "obj", None), torch.Size)
         if not is_size and (isinstance(only, (Tup, ListV)) or isinstance(getattr(only, "obj", None), (list, tuple))):
             return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))

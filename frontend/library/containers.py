@@ -65,11 +65,11 @@ def copy_(r: Reader, x: AV) -> AV:
             return r.call(r.attribute(x, "copy"), [], {})
         case Known(obj) if isinstance(obj, (int, float, str, bool, tuple, type(None))):
             return x
-    r.fail("copy.copy() of this value is not supported", "use clone() for tensors")
+    r.fail("copy_of_other")
 
 
 @serves("dataclasses.replace")
 def replace(r: Reader, x: AV, **changes: AV) -> AV:
     if not isinstance(x, ObjectV):
-        r.fail("dataclasses.replace() of an object from outside is not supported", "make it in the compiled code")
+        r.fail("replace_of_outside")
     return r.call(Known(x.cls), [], {**r.items_of(x), **changes})

@@ -24,7 +24,7 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
         return default
     name = dtype_name(obj) if isinstance(obj, torch.dtype) else {float: "f64", int: "i64", bool: "bool"}.get(obj)
     if name is None:
-        r.fail(f"the dtype {obj} is not supported")
+        r.fail("dtype_of_other", dtype=obj)
     return name
 
 
@@ -38,7 +38,7 @@ def options(r: Reader, kwargs: dict[str, AV]) -> None:
             or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format)
             and key in _IGNORED
         ):
-            r.fail(f"the argument {key}={obj!r} is not supported in compiled code")
+            r.fail("argument_of_creation", name=key, value=obj)
 
 
 def size_items(r: Reader, size: tuple[AV, ...]) -> list[AV]:
@@ -115,7 +115,7 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
-        r.fail("torch.tensor of a tensor is not supported", "use clone()")
+        r.fail("tensor_of_tensor")
     if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
         wanted = getattr(torch, TORCH_NAMES[name]) if name else None

@@ -22,7 +22,7 @@ def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
 
 def _own(r: Reader, d: AV) -> DictV:
     if not isinstance(d, DictV):
-        r.fail("a dict from outside cannot be changed in compiled code", "make a new dict: dict(d)")
+        r.fail("dict_outside_changed")
     return d
 
 
@@ -88,9 +88,7 @@ def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
     if is_dict(source) or not is_dict_like(source) and r.is_run_time(source):
         if isinstance(d, DictV):
             r.promote(d)
-            r.fail(
-                "a dict with known keys cannot take keys that are known only at run time", "begin with an empty dict"
-            )
+            r.fail("dict_gets_run_time_keys")
         r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
         pairs: list[tuple[AV, AV]] = []
     elif is_dict_like(source):

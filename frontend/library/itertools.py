@@ -48,7 +48,7 @@ def _rows(name: str) -> Callable[..., AV]:
 
     def handler(r: Reader, iterable: AV, length: AV = _NONE) -> AV:
         if r.is_run_time(iterable):
-            r.fail(f"{name}() of a sequence of unknown length is not supported", "write the loops over its indices")
+            r.fail("itertools_of_unknown", name=name)
         items, count = r.iterate(iterable), r.known(length, f"the length that {name}() is given")
         return Tup([r.tuple_of(list(row)) for row in choose(items, len(items) if count is None else count)])
 
@@ -87,7 +87,7 @@ def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
 def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = _NONE) -> AV:
     if _any_run_time(r, sequences):
         if len(sequences) != 2:
-            r.fail("zip_longest() of more than two sequences of unknown length is not supported", "fill them before")
+            r.fail("zip_longest_of_many")
         return r.call(Known(lists.filled_pairs), [*(as_list(r, s) for s in sequences), fillvalue], {})
     rows = itertools.zip_longest(*map(r.iterate, sequences), fillvalue=fillvalue)
     return Tup([r.tuple_of(list(row)) for row in rows])
@@ -111,5 +111,5 @@ def pairwise(r: Reader, sequence: AV) -> AV:
 @serves("itertools.starmap")
 def starmap(r: Reader, function: AV, sequence: AV) -> AV:
     if r.is_run_time(sequence):
-        r.fail("starmap() of a sequence of unknown length is not supported", "write a comprehension")
+        r.fail("itertools_of_unknown", name="starmap")
     return Tup([r.call(function, r.iterate(row), {}) for row in r.iterate(sequence)])

@@ -40,7 +40,7 @@ def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
 @serves("Tensor.storage_offset")
 def storage_offset(r: Reader, self: AV) -> AV:
     if not r.is_new(self):
-        r.fail("where a tensor from outside begins in its storage is not known in compiled code")
+        r.fail("storage_offset")
     return Known(0)
 
 

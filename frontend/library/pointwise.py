@@ -72,7 +72,7 @@ for _method, _op in (
 def nextafter(r: Reader, input: AV, other: AV) -> AV:
     common = r.result_dtype(input, other)
     if common in ("f16", "bf16"):
-        r.fail(f"nextafter in {TORCH_NAMES[common]} is not supported", "compute it in float32 or float64")
+        r.fail("nextafter_of_half", dtype=TORCH_NAMES[common])
     return r.elementwise("nextafter", input, other)
 
 

@@ -152,10 +152,7 @@ def filter_(r: Reader, function: AV, sequence: AV) -> AV:
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     if r.is_run_time(sequence):
         if not initial:
-            r.fail(
-                "reduce() of a list of unknown length without an initial value is not supported",
-                "give the initial value",
-            )
+            r.fail("reduce_without_start")
         return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
     items = [*initial, *r.iterate(sequence)]
     if not items:

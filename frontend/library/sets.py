@@ -82,9 +82,9 @@ def _changed(r: Reader, s: AV) -> AV:
     """A set that is about to change."""
     r.promote(s)
     if isinstance(s, Tup):
-        r.fail("a set of such items cannot change in compiled code", "use numbers, or tuples of numbers")
+        r.fail("set_of_items")
     if not is_set(s):
-        r.fail("a set from outside cannot be changed in compiled code", "make a new one: set(...)")
+        r.fail("set_outside_changed")
     if made_of(r.value(s).type).cls is frozenset:
         r.raises_at_run_time("AttributeError", "'frozenset' object has no such attribute")
     return s

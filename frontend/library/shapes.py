@@ -85,11 +85,12 @@ def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
 def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     d = axis(r, input, dim)
     size = r.size_av(input, d)
+    r.check_that(r.compare("GtE", length, _ZERO), "RuntimeError", "narrow(): length must be non-negative.")
+    for inside in (r.compare("LtE", start, size), r.compare("GtE", r.binary("Add", start, size), _ZERO)):
+        r.check_that(inside, "IndexError", "start out of range of the dimension's size")
+    start = r.binary("Add", start, r.binary("Mult", r.compare("Lt", start, _ZERO), size))
     end = r.binary("Add", start, length)
-    r.check_that(
-        r.compare("LtE", end, size), "RuntimeError", "narrow: start + length exceeds the size of the dimension"
-    )
-    r.check_that(r.compare("GtE", start, Known(0)), "RuntimeError", "narrow: start must not be negative")
+    r.check_that(r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
     return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
 
 

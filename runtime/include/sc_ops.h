@@ -7,6 +7,8 @@
 /* ---- checks (sc_check.c): raise what the op of the same name would raise; 0 or -1 ---- */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
+/* Of what in-place ops write: raises where elements of dst share memory, or dst overlaps with one of src partly. */
+SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias /* or NULL */);
 SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */

@@ -185,7 +185,8 @@ static int check_position_type(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 
 static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t *index, int64_t count) {
     int64_t n = size_of(x, d);
-    if (n == 0 && count) return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
+    if (n == 0 && count && x->rank > 1)
+        return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
     for (int64_t i = 0; i < count; i++) {
         int64_t k = index[i];
         if (k >= 0 && k < n) continue;

@@ -86,7 +86,6 @@ SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank
 SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, int64_t *full);
 /* Broadcasts (*rank, size) with t's shape, in place. */
 SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank);
-SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 
 /* ---- iteration through buffers (sc_stage.c): makes all steps of `it` 1; -1 when memory ends ---- */
 SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *const *out, sc_tensor *const *in);
