@@ -39,7 +39,7 @@ static void note(const node *n, sc_value v)
         tensor_note(v.t);
     if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note_item(n->child, v.l->items[i]);
+            note_item(n->child, v.l->items[i]); /* no bools: these hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
             if (v.d->items[i].hash != SC_HOLE)
@@ -79,6 +79,8 @@ static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
 
 static PyObject *give_item(frame *f, const node *n, sc_value v)
 {
+    if (!is_boxed(n) && n->kind != N_OPTIONAL)
+        return give(f, n, v);
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
     return give_leaves(f, n, &next);
 }
@@ -94,7 +96,7 @@ static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
     PyObject *list = PyList_New(l->len);
     for (int64_t i = 0; list && i < l->len; i++) {
-        PyObject *item = give_item(f, element, l->items[i]);
+        PyObject *item = give_item(f, element, sc_list_at(l, i));
         if (!item)
             Py_CLEAR(list);
         else
