@@ -522,7 +522,7 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
     sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
     *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
-    if (sc_str_reserve(cx, s, nbytes)) {
+    if (nbytes > SC_STR_BYTES - sizeof *s && sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
     }

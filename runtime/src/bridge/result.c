@@ -92,10 +92,14 @@ static PyObject *give_str(const sc_str *s)
     return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
 }
 
+enum { AHEAD = 8 }; /* items: made long ago, they may have left the cache */
+
 static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
 {
     PyObject *list = PyList_New(l->len);
     for (int64_t i = 0; list && i < l->len; i++) {
+        if (l->holds == SC_OBJECTS && i + AHEAD < l->len)
+            __builtin_prefetch(l->items[i + AHEAD].o + 1); /* the fields behind the head */
         PyObject *item = give_item(f, element, sc_list_at(l, i));
         if (!item)
             Py_CLEAR(list);
