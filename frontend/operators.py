@@ -175,7 +175,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples):
             self.observe(a)
             self.observe(b)
             return self.new_list([*a.items, *b.items], (self.loc, "add"))
-        return self.call(Known(lists.concatenated if op == "Add" else lists.repeated), [a, b], {})
+        if op == "Mult":
+            return self.wrap(self.build("list.repeat", [self.value(a), self.integer(b)]))
+        return self.call(Known(lists.concatenated), [a, b], {})
 
     def special_operator(self, op: str, a: AV, b: AV) -> AV:
         """The operator as the class of an operand defines it."""

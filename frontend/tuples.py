@@ -84,8 +84,7 @@ class Tuples(Context):
         if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListV) for av in (a, b)):
             return self.joined_tuples(a, b)
         if op == "Mult" and (isinstance(a, ListV) or not isinstance(b, Known)):
-            copy = self.call(Known(list), [ListV(self.any_length(a))], {})
-            return self.tuple_of_items(self.call(Known(lists.repeated), [copy, b], {}))
+            return self.wrap(self.build("list.repeat", [self.any_length(a), self.integer(b)]))
         return None
 
     def joined_tuples(self, a: AV, b: AV) -> AV:

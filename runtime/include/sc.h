@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 8
+#define SC_ABI_VERSION 9
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -106,15 +106,24 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     struct sc_dict *d;
 } sc_value;
 
+typedef enum sc_items { /* what a list holds, which its static type says */
+    SC_VALUES,
+    SC_OBJECTS, /* sc_obj, which the list retains */
+    SC_BOOLS    /* one byte each */
+} sc_items;
+
 typedef struct sc_list {
     sc_obj obj;
-    bool counted; /* elements are sc_obj and are retained by the list */
+    uint8_t holds; /* sc_items */
     bool written; /* mutated during this call */
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
     sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
-    sc_value *items;
+    union {
+        sc_value *items;
+        bool *bools; /* of SC_BOOLS */
+    };
 } sc_list;
 
 /* One key of a dict with its value. A key that is a tuple is a list as above. */
@@ -281,12 +290,12 @@ int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many by
 
 uint64_t sc_str_hash_of(const sc_str *s); /* computes it: see sc_str_hash */
 
-sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
-int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
+sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity);
+int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len); /* room for so many items, and more */
 
 /* A tuple as an element of a list, or an object: its items, tuples in it written out; those that mask names are retained. */
 static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
+    sc_list *made = sc_list_new(cx, SC_VALUES, n);
     if (!made) return NULL;
     for (int i = 0; i < n; i++) {
         if (mask >> i & 1) sc_retain(items[i].o);
@@ -307,22 +316,36 @@ static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_
     return (uint64_t)*at < (uint64_t)t->len ? 0 : (sc_raise(cx, "IndexError", "tuple index out of range"), -1);
 }
 
-static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */
-    if (l->len == l->cap && sc_list_grow(cx, l) < 0) return -1;
-    if (l->counted) sc_retain(v.o);
-    l->items[l->len++] = v;
+static inline sc_value sc_list_at(const sc_list *l, int64_t i) { /* whatever it holds */
+    sc_value v;
+    if (l->holds != SC_BOOLS) return l->items[i];
+    v.i = 0;
+    v.b = l->bools[i];
+    return v;
+}
+
+/* Compiled code says what the list holds; others say l->holds. Objects are retained. */
+static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) {
+    if (l->len == l->cap && sc_list_grow(cx, l, l->len + 1) < 0) return -1;
+    if (holds == SC_OBJECTS) sc_retain(v.o);
+    if (holds == SC_BOOLS) l->bools[l->len++] = v.b;
+    else l->items[l->len++] = v;
     l->written = true;
     return 0;
 }
 
-static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
+static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
     if (i < 0) i += l->len;
     if ((uint64_t)i >= (uint64_t)l->len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
-    sc_value old = l->items[i];
-    if (l->counted) sc_retain(v.o);
-    l->items[i] = v;
     l->written = true;
-    if (l->counted) sc_release(cx, old.o);
+    if (holds == SC_BOOLS) {
+        l->bools[i] = v.b;
+        return 0;
+    }
+    sc_value old = l->items[i];
+    if (holds == SC_OBJECTS) sc_retain(v.o);
+    l->items[i] = v;
+    if (holds == SC_OBJECTS) sc_release(cx, old.o);
     return 0;
 }
 

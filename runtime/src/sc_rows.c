@@ -9,7 +9,7 @@ enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window 
 enum { WINDOW, ROW, HELD, FIRST = HELD, SLOTS };
 
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
-    return sc_list_new(cx, true, SLOTS);
+    return sc_list_new(cx, SC_OBJECTS, SLOTS);
 }
 
 static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
