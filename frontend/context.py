@@ -11,10 +11,11 @@ from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, is_storable, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import sequence_items, shape_of
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
+    ComplexV,
     Content,
     DictV,
     Dyn,
@@ -34,15 +35,18 @@ from scriptc.frontend.values import (
     Unbound,
     ViewV,
     describe,
+    is_complex_number,
     is_text,
     python_of,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
+from scriptc.ir.dtypes import COMPLEX, complex_of
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -59,8 +63,13 @@ from scriptc.ir.types import (
     Type,
     cells,
 )
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+def is_complex_tensor(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.dtype in COMPLEX
 
 
 class UserError(Exception):
@@ -141,6 +150,11 @@ class Context(Parts):
         """torch.get_default_dtype(); what is built from it is guarded."""
         self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
         return self._default_dtype
+
+    @property
+    def default_complex(self) -> str:
+        """The dtype of complex numbers in a new tensor."""
+        return complex_of(self.default_dtype)
 
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
@@ -231,6 +245,8 @@ class Context(Parts):
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
+            self.fail(f"{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)")
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
@@ -268,6 +284,10 @@ class Context(Parts):
                 return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
+            case ComplexV() | Known(complex()):
+                shape = shape_of(av)
+                assert shape is not None
+                return self.build("complex.make", [self.value(part) for part in shape.parts])
             case Tup(items):
                 return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
             case DictV() | KnownSet():
@@ -292,6 +312,8 @@ class Context(Parts):
         """The SSA value of something that goes into a container."""
         if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
             return self.optional(av)
+        if is_complex_number(av):
+            self.fail("a list of complex numbers cannot change in compiled code", "keep one list for each part")
         items = sequence_items(av)
         if items is None:
             return self.value(av)
@@ -325,6 +347,8 @@ class Context(Parts):
         match av:
             case Dyn():
                 return av.type
+            case ComplexV() | Known(complex()):
+                return COMPLEX_NUMBER
             case Known(obj):
                 return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
         return None
@@ -357,6 +381,8 @@ class Context(Parts):
                 return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
+            case ComplexV():
+                return "complex"
             case ListV():
                 return "list"
             case DictV():
