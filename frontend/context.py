@@ -12,12 +12,13 @@ from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import sequence_items, shape_of
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
     Bound,
     Closure,
+    ComplexV,
     Content,
     DictV,
     Dyn,
@@ -38,6 +39,7 @@ from scriptc.frontend.values import (
     Unbound,
     ViewV,
     describe,
+    is_complex_number,
     is_plain_tuple,
     is_text,
     python_of,
@@ -45,9 +47,11 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
+from scriptc.ir.dtypes import COMPLEX, complex_of
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -65,8 +69,13 @@ from scriptc.ir.types import (
     cells,
     tuple_of,
 )
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+def is_complex_tensor(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.dtype in COMPLEX
 
 
 class UserError(Exception):
@@ -153,6 +162,11 @@ class Context(Parts):
         """torch.get_default_dtype(); what is built from it is guarded."""
         self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
         return self._default_dtype
+
+    @property
+    def default_complex(self) -> str:
+        """The dtype of complex numbers in a new tensor."""
+        return complex_of(self.default_dtype)
 
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
@@ -248,6 +262,8 @@ class Context(Parts):
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
+            self.fail("complex_kernel", name=name)
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
@@ -287,6 +303,10 @@ class Context(Parts):
                 return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
+            case ComplexV() | Known(complex()):
+                shape = shape_of(av)
+                assert shape is not None
+                return self.build("complex.make", [self.value(part) for part in shape.parts])
             case Tup(items):
                 return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
             case DictV() | KnownSet():
@@ -313,6 +333,8 @@ class Context(Parts):
             return self.optional(av)
         if isinstance(av, OneOf) and is_plain_tuple(av):
             return self.any_length(av)
+        if is_complex_number(av):
+            self.fail("list_of_complex")
         items = sequence_items(av)
         if items is None:
             return self.value(av)
@@ -346,6 +368,8 @@ class Context(Parts):
         match av:
             case Dyn():
                 return av.type
+            case ComplexV() | Known(complex()):
+                return COMPLEX_NUMBER
             case Known(obj):
                 return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
         return None
@@ -378,6 +402,8 @@ class Context(Parts):
                 return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
+            case ComplexV():
+                return "complex"
             case ListV():
                 return "tuple" if av.is_tuple else "list"
             case DictV():

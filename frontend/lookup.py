@@ -17,6 +17,7 @@ from scriptc.frontend.values import (
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Home,
@@ -128,6 +129,10 @@ class Lookup(KeptState):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
+            case ComplexV() if (part := self.complex_attribute(owner, name)) is not None:
+                return part
+            case ComplexV() if not hasattr(complex, name):
+                self.raises_at_run_time("AttributeError", f"'complex' object has no attribute '{name}'")
             case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
@@ -176,7 +181,12 @@ class Lookup(KeptState):
                     return self.view_of(tensor)
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
                     self.fail("transpose_of_many_dims", name=name, rank=t.rank)
-                return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                turned = self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                return self.call(Known(torch.conj), [turned], {}) if name in ("H", "mH") else turned
+            case "real":
+                return self.real_part(tensor)
+            case "imag":
+                return self.imaginary_part(tensor)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
                 return Known(False)
             case "is_cpu":
@@ -267,7 +277,7 @@ class Lookup(KeptState):
             return self.python_module_attribute(obj, name)
         if isinstance(obj, super):
             return self.super_attribute(obj, name)
-        if isinstance(obj, (list, dict, set, str, tuple)) and callable(getattr(obj, name, None)):
+        if isinstance(obj, (list, dict, set, str, tuple, complex)) and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):

@@ -46,6 +46,13 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "define the class at the top of the file",
     ),
     "class_unknown": ("the class of this value is not known at compile time", "use isinstance"),
+    "complex32": ("complex32 (complex numbers of half precision) is not supported", "convert to float32 first"),
+    "complex_in_real": ("a complex number in a real tensor is not supported", "take its .real"),
+    "complex_kernel": ("{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)"),
+    "complex_operator": (
+        "{name} of complex tensors is not supported",
+        "compute on their parts, .real and .imag, or on abs()",
+    ),
     "computed_at_run_time": (
         "{what} must be known at compile time, but it is computed here",
         "use a constant or an argument of the compiled function",
@@ -136,6 +143,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use numbers, or tuples of numbers",
     ),
     "key_of_other_type": ("a {item} is no key where keys are {held}", "use one type of items"),
+    "lazy_conjugate_unknown": (
+        "whether this tensor is a lazy conjugate depends on the path that led here",
+        "call resolve_conj() on it",
+    ),
     "len_of_other": ("len() of this value is not supported yet", "count its items in a loop"),
     "length_unknown": (
         "the length of {what} is not known at compile time here",
@@ -145,6 +156,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a list whose items have no common type cannot be changed here",
         "use one type of items in a list, or one list for each",
     ),
+    "list_of_complex": ("a list of complex numbers cannot change in compiled code", "keep one list for each part"),
     "list_of_kinds_of_caller": (
         "a list of the caller whose items differ in kind keeps its length",
         "pass one type of items",

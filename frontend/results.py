@@ -27,6 +27,7 @@ from scriptc.frontend.specs import (
 )
 from scriptc.frontend.values import (
     AV,
+    ComplexV,
     DictV,
     Dyn,
     Home,
@@ -143,6 +144,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return spec_of_type(value.type), [av]
         case ListV(items=list() as items):
             return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case ComplexV(real, imag):
+            return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
         case Tup(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:

@@ -104,6 +104,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
 
+    def power(a: Any, b: Any) -> Any:
+        """Small exponents of complex tensors, which eager takes apart, are other ops by now."""
+        if isinstance(a, torch.Tensor) and a.is_complex() and not isinstance(b, torch.Tensor):
+            return torch.pow(a, torch.tensor(b, dtype=a.dtype))
+        return torch.pow(a, b)
+
     def heaviside(a: Any, b: Any) -> Any:
         """Also of numbers, which torch's own does not take."""
         dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
@@ -140,7 +146,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     own: dict[str, Callable[..., Any]] = {
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
-        "heaviside": heaviside,
+        "heaviside": heaviside, "power": power,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
@@ -297,7 +303,7 @@ class Interpreter:
         """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
         if isinstance(value, self.torch.Tensor):
             return value
-        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None)
+        return self.torch.tensor(value, dtype={float: self.torch.float64, complex: self.torch.complex128}.get(type(value)))
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value

@@ -18,7 +18,8 @@ from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-          torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+          torch.float16, torch.bfloat16, torch.float32, torch.float64,
+          torch.complex64, torch.complex128]  # fmt: skip
 
 
 def assert_no_warnings(module: Module, directory: Path) -> None:

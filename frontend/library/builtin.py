@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.library import serves
 from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
@@ -15,6 +16,7 @@ from scriptc.frontend.values import (
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Known,
@@ -107,6 +109,12 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
     return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
 
 
+def refuse_complex(r: Reader, name: str, x: AV) -> None:
+    if isinstance(x, ComplexV):
+        what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
+        r.raises_at_run_time("TypeError", f"{name}() argument must be {what}, not 'complex'")
+
+
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B008
     if isinstance(x, Known) and (base is None or isinstance(base, Known)):
@@ -118,6 +126,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.int", [r.value(x)]))
+    refuse_complex(r, "int", x)
     value = r.value(x)
     return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
@@ -128,6 +137,7 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         return r.evaluate(float, x.obj)
     if is_text(x):
         return r.op("parse.float", x)
+    refuse_complex(r, "float", x)
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.float", [r.value(x)]))
@@ -152,6 +162,8 @@ def abs_(r: Reader, x: AV) -> AV:
         return r.evaluate(abs, x.obj)
     if is_tensor(x):
         return r.elementwise("abs", x)
+    if isinstance(x, ComplexV):
+        return r.call(Known(complexes.magnitude), [x.real, x.imag], {})
     return (
         Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
     )
@@ -164,6 +176,8 @@ def python_class(r: Reader, x: AV) -> type:
             return type(obj)
         case Tup():
             return x.cls
+        case ComplexV():
+            return complex
         case ListV():
             return tuple if x.is_tuple else list
         case DictV():

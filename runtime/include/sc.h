@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 9
+#define SC_ABI_VERSION 10
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -33,7 +33,8 @@ extern "C" {
 
 /* ORDER DTYPE: ir/dtypes.py, sc_dtype_size in sc_core.c */
 typedef enum sc_dtype {
-    SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
+    SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_C64, SC_C128,
+    SC_NDTYPES
 } sc_dtype;
 
 typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC, SC_DICT } sc_kind;

@@ -11,6 +11,7 @@
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
+#include "sc_complex.c"
 #include "sc_join.c"
 #include "sc_stacked.c"
 #include "sc_reduce.c"

@@ -376,13 +376,14 @@ void sc_storage_free_detached(sc_storage *s) {
 /* ---- tensors ---- */
 
 size_t sc_dtype_size(int dtype) {
-    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
+    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
     return bytes[dtype];
 }
 
 const char *sc_dtype_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
+                                                  "c10::complex<float>", "c10::complex<double>"};
     return names[dtype];
 }
 

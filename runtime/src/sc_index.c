@@ -1,6 +1,7 @@
 /* sc_index.c - elements picked and placed by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
 #include <math.h>
 
+#include "../include/sc_complex.h"
 #include "sc_internal.h"
 
 /* A tensor without dimensions counts as having one of size 1, as in eager. */
@@ -101,6 +102,12 @@ static bool places_next(places *p) {
 #define T uint64_t
 #define N(name) name##_8
 #include "sc_index_rows.inc"
+#define T sc_c64
+#define N(name) name##_c64
+#include "sc_index_rows.inc"
+#define T sc_c128
+#define N(name) name##_c128
+#include "sc_index_rows.inc"
 #define T float
 #define N(name) name##_f32
 #include "sc_index_rows.inc"
@@ -114,7 +121,8 @@ static void pick_row(size_t bytes, void *to, const void *from, int64_t from_step
     case 1: pick_1(to, from, from_step, step, index, index_step, n); break;
     case 2: pick_2(to, from, from_step, step, index, index_step, n); break;
     case 4: pick_4(to, from, from_step, step, index, index_step, n); break;
-    default: pick_8(to, from, from_step, step, index, index_step, n);
+    case 8: pick_8(to, from, from_step, step, index, index_step, n); break;
+    default: pick_c128(to, from, from_step, step, index, index_step, n);
     }
 }
 
@@ -124,7 +132,8 @@ static void put_row(size_t bytes, void *to, int64_t to_step, int64_t step, const
     case 1: put_1(to, to_step, step, index, index_step, from, from_step, n); break;
     case 2: put_2(to, to_step, step, index, index_step, from, from_step, n); break;
     case 4: put_4(to, to_step, step, index, index_step, from, from_step, n); break;
-    default: put_8(to, to_step, step, index, index_step, from, from_step, n);
+    case 8: put_8(to, to_step, step, index, index_step, from, from_step, n); break;
+    default: put_c128(to, to_step, step, index, index_step, from, from_step, n);
     }
 }
 
@@ -133,6 +142,8 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
                     int64_t from_step, int64_t n) {
     switch (dtype) {
     case SC_F32: add_f32(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C64: add_c64(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C128: add_c128(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_F64: add_f64(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I64: add_8(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I32: add_4(to, to_step, step, index, index_step, from, from_step, n); return true;

@@ -30,12 +30,20 @@ static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
 /* "Float", "Long": eager's names of dtypes in messages that do not use the C++ type. */
 static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                                  "Long", "Half", "BFloat16", "Float", "Double"};
+                                                  "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
     return names[dtype];
 }
 
 static inline bool sc_is_float(int dtype) {
-    return dtype >= SC_F16;
+    return dtype >= SC_F16 && dtype <= SC_F64;
+}
+
+static inline bool sc_is_complex(int dtype) {
+    return dtype >= SC_C64;
+}
+
+static inline int sc_part(int dtype) { /* of complex elements: the dtype of their parts */
+    return dtype == SC_C64 ? SC_F32 : SC_F64;
 }
 
 static inline bool sc_same_sizes(const int64_t *a, const int64_t *b, int rank) {

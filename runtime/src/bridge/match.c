@@ -440,6 +440,15 @@ static int take_items(frame *f, const node *n, PyObject *o)
     return r;
 }
 
+static int take_complex(frame *f, PyObject *o)
+{
+    if (!PyComplex_CheckExact(o))
+        return 0;
+    f->args[f->n_args++].f = PyComplex_RealAsDouble(o);
+    f->args[f->n_args++].f = PyComplex_ImagAsDouble(o);
+    return 1;
+}
+
 static int take(frame *f, const node *n, PyObject *o)
 {
     int r;
@@ -448,6 +457,8 @@ static int take(frame *f, const node *n, PyObject *o)
     case N_KNOWN: return same_value(o, n->data);
     case N_NAMEDTUPLE:
     case N_TUPLE:
+        if (n->data == (PyObject *)&PyComplex_Type)
+            return take_complex(f, o);
         if ((n->kind == N_TUPLE ? !PyTuple_CheckExact(o) : (PyObject *)Py_TYPE(o) != n->data) ||
             PyTuple_GET_SIZE(o) != n->n)
             return 0;

@@ -248,11 +248,12 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     case N_ARG: return argument_at(f, n->data);
     case N_PLACE: return Py_NewRef(f->places[n->place]);
     case N_TUPLE: return give_tuple(f, n, next, give_tree);
-    case N_NAMEDTUPLE: /* named tuples take their fields as arguments, torch.return_types one sequence */
+    case N_NAMEDTUPLE: /* named tuples and complex take their parts as arguments, torch.return_types one sequence */
         if (!(items = give_tuple(f, n, next, give_tree)))
             return NULL;
-        object = PyObject_HasAttrString(n->data, "_fields") ? PyObject_CallObject(n->data, items)
-                                                            : PyObject_CallOneArg(n->data, items);
+        object = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields")
+                     ? PyObject_CallObject(n->data, items)
+                     : PyObject_CallOneArg(n->data, items);
         Py_DECREF(items);
         return object;
     case N_DICT:
