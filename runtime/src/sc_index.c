@@ -62,7 +62,7 @@ static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t
                     (long long)limit);
 }
 
-/* Walks over index's rows along its last dim: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
+/* Walks over index's rows along its last dim that is not of size 1: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
  * dim d of the operand that is indexed. */
 typedef struct places {
     int rank;
@@ -73,6 +73,7 @@ static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, 
     const sc_tensor *all[3] = {index, a, b};
     memset(p, 0, sizeof *p);
     p->rank = rank_of(index) - 1;
+    while (p->rank > 0 && size_of(index, p->rank) == 1) p->rank--;
     p->n = size_of(index, p->rank);
     for (int o = 0; o < 3; o++)
         for (int k = 0; k <= p->rank; k++) {
@@ -409,13 +410,14 @@ static int scatter_counted(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *i
 }
 
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src, int64_t op,
-                                bool include_self) {
+                                bool include_self, bool over) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0 || check_shapes(cx, "scatter", x, d, index, src)) return NULL;
-    sc_tensor *out = sc_empty(cx, x->dtype, x->rank, x->size);
+    over = over && src != x && index != x && sc_is_contiguous(x);
+    sc_tensor *out = over ? sc_take(cx, (sc_tensor *)x, x->dtype, x->rank, x->size) : sc_empty(cx, x->dtype, x->rank, x->size);
     if (!out) return NULL;
     bool counted = op != SC_SCATTER_SET && (op == SC_SCATTER_MEAN || !include_self);
-    int failed = sc_copy_into(cx, out, x);
+    int failed = out == x ? 0 : sc_copy_into(cx, out, x);
     if (!failed && index->numel) {
         sc_tensor *wide = wide_index(cx, index);
         failed = !wide                 ? -1
