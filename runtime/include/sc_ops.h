@@ -100,9 +100,10 @@ typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
 } sc_scatter_op;
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
-/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction. */
+/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction; over: whether the result may
+ * be x itself, which nobody needs any more. */
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
-                                int64_t op, bool include_self);
+                                int64_t op, bool include_self, bool over);
 SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, rank] */
 
 /* ---- along one dim (sc_scan.c) ---- */

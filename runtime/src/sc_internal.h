@@ -100,6 +100,8 @@ SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *co
 
 /* ---- elements of one size, in bytes, as they are (sc_move.c); steps and pitches count elements ---- */
 SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
+/* memcpy for rows of a few KB, most of whose time there can be the call and the choice of a way */
+SC_KERNEL void sc_move_bytes(void *to, const void *from, size_t n);
 /* to[i * to_pitch + j] = from[j * from_pitch + i] */
 SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
                                   int64_t columns);
