@@ -163,6 +163,7 @@ SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_pack
  * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
  * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
+#ifndef SC_WITHOUT_CONTRACTIONS
 /* The same where sc_rows_at finds no row. */
 SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
                                          const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
@@ -194,6 +195,7 @@ static inline sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_lis
     sc_tensor *row = sc_rows_at(rows, index);
     return row ? row : sc_linear_items_anew(cx, rows, xs, index, stop, w, bias, step, sure);
 }
+#endif
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
