@@ -31,11 +31,16 @@ extern "C" {
 #define SC_KERNEL __attribute__((visibility("hidden")))
 #endif
 
-/* ORDER DTYPE: ir/dtypes.py, sc_dtype_size in sc_core.c */
+/* ORDER DTYPE: ir/dtypes.py, sc_dtype_size */
 typedef enum sc_dtype {
     SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_C64, SC_C128,
     SC_NDTYPES
 } sc_dtype;
+
+static inline size_t sc_dtype_size(int dtype) {
+    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+    return bytes[dtype];
+}
 
 typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC, SC_DICT } sc_kind;
 
@@ -258,7 +263,6 @@ size_t sc_stack_room(void); /* bytes of a thread's stack that compiled code may 
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */
-size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
 void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
@@ -373,7 +377,13 @@ SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes
                            unsigned last);
 /* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
  * it up next, and nobody else has it. */
-SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size);
+static inline sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size) {
+    const sc_storage *s = x->storage;
+    bool ours = x->obj.refs == 1 && s->obj.refs == 1 && !(s->flags & SC_EXTERNAL);
+    if (!ours || x->data != s->data || (size_t)x->numel * sc_dtype_size(dtype) != s->nbytes) return sc_empty(cx, dtype, rank, size);
+    x->obj.refs++;
+    return x;
+}
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);

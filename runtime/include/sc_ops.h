@@ -172,10 +172,39 @@ SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_pack
  * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
  * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
-SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
-                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
-SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
-                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
+#ifndef SC_WITHOUT_CONTRACTIONS
+/* The same where sc_rows_at finds no row. */
+SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                         const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
+SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                          const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
+
+/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved where nobody else has it.
+ * Behind the list's end stand the index of the window's first row, how many it has, and where they are; 0 where none is. */
+enum { SC_ROWS_WINDOW, SC_ROWS_ROW, SC_ROWS_HELD, SC_ROWS_FIRST = SC_ROWS_HELD, SC_ROWS_COUNT, SC_ROWS_DATA, SC_ROWS_BYTES, SC_ROWS_SLOTS };
+
+static inline sc_tensor *sc_rows_at(const sc_list *rows, int64_t index) {
+    const sc_value *held = rows->items;
+    uint64_t at = (uint64_t)index - (uint64_t)held[SC_ROWS_FIRST].i;
+    if (at >= (uint64_t)held[SC_ROWS_COUNT].i || held[SC_ROWS_ROW].t->obj.refs != 1) return NULL;
+    sc_tensor *row = held[SC_ROWS_ROW].t;
+    row->data = (char *)held[SC_ROWS_DATA].p + at * (uint64_t)held[SC_ROWS_BYTES].i;
+    row->obj.refs++;
+    return row;
+}
+
+static inline sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                        const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
+    sc_tensor *row = sc_rows_at(rows, index);
+    return row ? row : sc_linear_rows_anew(cx, rows, x, index, stop, w, bias, dim, step, sure);
+}
+
+static inline sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                         const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
+    sc_tensor *row = sc_rows_at(rows, index);
+    return row ? row : sc_linear_items_anew(cx, rows, xs, index, stop, w, bias, step, sure);
+}
+#endif
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
