@@ -1,5 +1,6 @@
 /* sc_conv.c - conv2d and conv_transpose2d. float and double are computed by sc_planes.c; halves go through float; integers through
  * plain loops of wrapping 64-bit sums. */
+#include "sc_gemm.h"
 #include "sc_image.h"
 #include "sc_planes.h"
 
@@ -127,23 +128,24 @@ static void conv_run_i64(const conv_shape *s, int64_t groups, bool transposed, c
 
 /* all contiguous and of dtype, which is f32, f64 or i64; out [batch, groups * filters, ...] exists */
 static int conv_run_all(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, bool transposed, const sc_tensor *x,
-                        const sc_tensor *w, const sc_tensor *bias, sc_tensor *out) {
+                        const sc_tensor *w, const sc_packed *arranged, const sc_tensor *bias, sc_tensor *out) {
     if (dtype == SC_I64) {
         conv_run_i64(s, groups, transposed, x, w, bias, out);
         return 0;
     }
+    if (transposed && arranged) return conv_transposed(cx, s, dtype, groups, x, arranged->storage->data, bias, out);
     if (transposed) {
-        sc_tensor *arranged = conv_arrange(cx, s, groups, w);
-        int status = arranged ? conv_transposed(cx, s, dtype, groups, x, arranged->data, bias, out) : -1;
-        sc_release(cx, arranged);
+        sc_tensor *made = conv_arrange(cx, s, groups, w);
+        int status = made ? conv_transposed(cx, s, dtype, groups, x, made->data, bias, out) : -1;
+        sc_release(cx, made);
         return status;
     }
     return conv_forward(cx, s, dtype, groups, x, w, bias, out);
 }
 
-/* x is batched and everything is checked */
+/* x is batched and everything is checked; arranged: see sc_conv_transpose2d */
 static sc_tensor *conv_compute(sc_ctx *cx, const conv_shape *s, int64_t groups, bool transposed, const sc_tensor *x,
-                               const sc_tensor *w, const sc_tensor *bias) {
+                               const sc_tensor *w, const sc_packed *arranged, const sc_tensor *bias) {
     int dtype = x->dtype == SC_F64 ? SC_F64 : x->dtype >= SC_F16 ? SC_F32 : SC_I64;
     int64_t size[4] = {x->size[0], x->size[1] ? groups * s->filters : 0, s->out[0], s->out[1]}; /* no channels in: none out, as in eager */
     sc_tensor *wide = sc_empty(cx, dtype, 4, size), *out = NULL, *in = NULL, *weight = NULL, *b = NULL;
@@ -151,7 +153,7 @@ static sc_tensor *conv_compute(sc_ctx *cx, const conv_shape *s, int64_t groups, 
     bool ready = wide->numel == 0;
     if (!ready && (in = image_prepared(cx, x, dtype)) && (weight = image_prepared(cx, w, dtype)) &&
         (!bias || (b = image_prepared(cx, bias, dtype))))
-        ready = conv_run_all(cx, s, dtype, groups, transposed, in, weight, b, wide) == 0;
+        ready = conv_run_all(cx, s, dtype, groups, transposed, in, weight, arranged, b, wide) == 0;
     if (ready) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, in);
     sc_release(cx, weight);
@@ -180,7 +182,7 @@ SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
         s.channels = w->size[1], s.filters = w->size[0] / groups;
         for (int i = 0; i < 2; i++)
             s.out[i] = (s.in[i] + 2 * padding[i] - dilation[i] * (s.kernel[i] - 1) - 1) / stride[i] + 1;
-        out = image_unbatched(cx, conv_compute(cx, &s, groups, false, batch, w, bias), x->rank == 3);
+        out = image_unbatched(cx, conv_compute(cx, &s, groups, false, batch, w, NULL, bias), x->rank == 3);
     }
     sc_release(cx, batch);
     return out;
@@ -211,8 +213,8 @@ static int conv_check_transposed(sc_ctx *cx, const sc_tensor *x, const sc_tensor
 }
 
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
-                                         const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         int64_t groups, const int64_t *dilation) {
+                                         const sc_packed *arranged, const int64_t *stride, const int64_t *padding,
+                                         const int64_t *output_padding, int64_t groups, const int64_t *dilation) {
     if (conv_check_numbers(cx, x, w, stride, padding, dilation, groups) < 0) return NULL;
     sc_tensor *batch = image_batched(cx, x), *out = NULL;
     if (!batch) return NULL;
@@ -225,7 +227,7 @@ SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const s
             s.out[i] = (s.in[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (s.kernel[i] - 1) + output_padding[i] + 1;
             fits = fits && s.out[i] > 0;
         }
-        if (fits) out = image_unbatched(cx, conv_compute(cx, &s, groups, true, batch, w, bias), x->rank == 3);
+        if (fits) out = image_unbatched(cx, conv_compute(cx, &s, groups, true, batch, w, arranged, bias), x->rank == 3);
         else
             sc_raise(cx, "RuntimeError",
                      "Given input size per channel: (%lld x %lld). Calculated output size per channel: (%lld x %lld). Output size is too "
@@ -233,4 +235,26 @@ SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const s
     }
     sc_release(cx, batch);
     return out;
+}
+
+SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                           int64_t groups, const int64_t *dilation) {
+    bool fits = stride[0] > 0 && stride[1] > 0 && dilation[0] > 0 && dilation[1] > 0 && groups > 0 && w->size[0] % groups == 0;
+    sc_tensor *whole = NULL, *out = NULL;
+    if (!fits) out = sc_empty(cx, w->dtype, 1, (int64_t[]){0}); /* the convolution will say why */
+    else if ((whole = sc_contiguous(cx, (sc_tensor *)w))) {
+        conv_shape s = conv_shape_of(w, w, stride, padding, dilation);
+        s.channels = w->size[0] / groups, s.filters = w->size[1];
+        out = conv_arrange(cx, &s, groups, whole);
+    }
+    sc_release(cx, whole);
+    return out ? gemm_packed_from(out, w->dtype, w->size[0], w->size[1]) : NULL;
+}
+
+SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                                int64_t groups, const int64_t *dilation, int64_t slot) {
+    sc_packed *arranged = (sc_packed *)(void *)sc_ctx_kept(cx, (int)slot);
+    if (arranged) return arranged;
+    arranged = sc_arrange_transposed(cx, w, stride, padding, groups, dilation);
+    return arranged && sc_ctx_keep(cx, (int)slot, &arranged->obj, arranged->storage) == 0 ? arranged : NULL;
 }
