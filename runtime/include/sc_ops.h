@@ -211,10 +211,14 @@ SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
 /* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
 SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
-/* w [channels, filters of a group, kernel] */
+/* w [channels, filters of a group, kernel]; arranged: the same as one of the functions below has made it, or NULL */
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
-                                         const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         int64_t groups, const int64_t *dilation);
+                                         const sc_packed *arranged, const int64_t *stride, const int64_t *padding,
+                                         const int64_t *output_padding, int64_t groups, const int64_t *dilation);
+SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                           int64_t groups, const int64_t *dilation);
+SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                                int64_t groups, const int64_t *dilation, int64_t slot);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

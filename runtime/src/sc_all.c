@@ -35,6 +35,7 @@
 #include "sc_rows.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
+#include "sc_planes.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"
