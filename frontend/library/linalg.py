@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.decompositions import linalg
+from scriptc.frontend.decompositions import eigen, linalg
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Tup
@@ -10,8 +10,19 @@ from scriptc.frontend.values import AV, Dyn, Tup
 _HOME = linalg.__name__
 
 
-def _several(r: Reader, name: str, A: AV) -> AV:
-    return Tup([Dyn(v) for v in r.effect(name, [r.value(A)]).results])
+def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
+    known = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
+    return Tup([Dyn(v) for v in r.effect(name, [r.value(A)], **known).results])
+
+
+@serves(f"{eigen.__name__}._eigh")
+def eigh(r: Reader, A: AV, vectors: AV) -> AV:
+    return _several(r, "linalg.eigh", A, vectors=vectors)
+
+
+@serves(f"{eigen.__name__}._svd")
+def svd(r: Reader, A: AV, vectors: AV, full: AV) -> AV:
+    return _several(r, "linalg.svd", A, vectors=vectors, full=full)
 
 
 def _factorisation(function: str, row: str) -> None:

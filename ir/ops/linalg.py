@@ -120,7 +120,7 @@ ROWS = [
     OpDef("linalg.eigh", "(Tensor A, *, bool vectors) -> (Tensor, Tensor, Tensor)", _eigh, _PURE, ref="linalg:eigh",
           reads=_TENSOR, raises=True, kernel="sc_linalg_eigh", tolerance_ulp=1024,
           samples=Samples(_SQUARE, dtypes=_FLOATS, extra=((False,),))),
-    # Left vectors, values and right vectors; also -4 where the matrix is not finite. full: square matrices of vectors.
+    # Left vectors, values and right vectors; also -4 where the matrix has a NaN. full: square matrices of vectors.
     OpDef("linalg.svd", "(Tensor A, *, bool vectors, bool full) -> (Tensor, Tensor, Tensor, Tensor)", _svd, _PURE,
           ref="linalg:svd", reads=_TENSOR, raises=True, kernel="sc_linalg_svd", tolerance_ulp=1024,
           samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS, extra=((False, False),))),

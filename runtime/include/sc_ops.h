@@ -182,7 +182,7 @@ SC_KERNEL sc_tensor *sc_linalg_q(sc_ctx *cx, const sc_tensor *v, const sc_tensor
 /* Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without `vectors`. info: not 0 where that
  * does not converge. */
 SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v, sc_tensor **info);
-/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x is not finite. */
+/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x has a NaN. */
 SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
                             sc_tensor **vh, sc_tensor **info);
 
