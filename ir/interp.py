@@ -146,7 +146,23 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
+    def eigh(A: Any, vectors: bool) -> Any:
+        batch = A.shape[:-2]
+        values, v = torch.linalg.eigh(A) if vectors else (torch.linalg.eigvalsh(A), A.new_empty(*batch, 0, 0))
+        return values, v, torch.zeros(batch, dtype=torch.int32)
+
+    def svd(A: Any, vectors: bool, full: bool) -> Any:
+        batch, (m, n) = A.shape[:-2], A.shape[-2:]
+        info = torch.where(A.isnan().flatten(-2).any(-1), -4, 0).to(torch.int32)
+        A = torch.where(info.view(*batch, 1, 1) == 0, A, 0)
+        if vectors:
+            u, values, vh = torch.linalg.svd(A, full_matrices=full)
+        else:
+            u, values, vh = A.new_empty(*batch, 0, 0), torch.linalg.svdvals(A), A.new_empty(*batch, 0, 0)
+        return u, values, vh, info
+
     own: dict[str, Callable[..., Any]] = {
+        "linalg:eigh": eigh, "linalg:svd": svd,
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
         "heaviside": heaviside, "power": power,
@@ -260,7 +276,9 @@ class Interpreter:
                     raise operands[0]
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
-            results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
+            results = special(op, operands, env) if special else self.apply(op.name, operands, op.attrs)
+            if special is None and len(op.results) == 1:
+                results = (results,)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.linalg import are_floating
 from scriptc.frontend.library import decomposes
 
 
@@ -89,6 +90,7 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
+    are_floating(x, "linalg.vector_norm")
     values = torch.abs(x if dtype is None else x.to(dtype))
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
@@ -109,7 +111,7 @@ def norm(
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
     if p == "nuc":
-        raise NotImplementedError("the nuclear norm")
+        return torch.linalg.matrix_norm(input, p, tuple(range(input.dim())) if dim is None else dim, keepdim, dtype=dtype)
     order = 2.0 if p is None or p == "fro" else p
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 

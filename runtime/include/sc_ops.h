@@ -206,6 +206,24 @@ static inline sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_lis
 }
 #endif
 
+/* ---- factorisations and what they solve (sc_linalg.c): of float and double, over the last two dims; batch dims broadcast.
+ * The results' matrices stand in columns. info: i32, 0 where all went well. ---- */
+/* Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1. */
+SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_tensor **pivots, sc_tensor **info);
+SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const sc_tensor *pivots, const sc_tensor *b,
+                                        bool adjoint); /* of the transposed matrix */
+SC_KERNEL sc_tensor *sc_linalg_triangle(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, bool upper, bool unit); /* x of a x = b */
+/* Reads the lower triangle. info: the order of the first leading minor that is not positive. */
+SC_KERNEL int sc_linalg_cholesky(sc_ctx *cx, const sc_tensor *x, sc_tensor **l, sc_tensor **info);
+SC_KERNEL int sc_linalg_geqrf(sc_ctx *cx, const sc_tensor *x, sc_tensor **a, sc_tensor **tau);
+SC_KERNEL sc_tensor *sc_linalg_q(sc_ctx *cx, const sc_tensor *v, const sc_tensor *tau); /* householder_product */
+/* Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without `vectors`. info: not 0 where that
+ * does not converge. */
+SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v, sc_tensor **info);
+/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x has a NaN. */
+SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
+                            sc_tensor **vh, sc_tensor **info);
+
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);

@@ -33,6 +33,7 @@
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
 #include "sc_rows.c"
+#include "sc_linalg.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
 #include "sc_planes.c"
