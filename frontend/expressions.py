@@ -452,7 +452,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
-        else:
+        elif self.special(owner, "__delitem__", [index]) is None:
             self.fail("item_deleted", what=describe(owner))
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,7 @@ class _Compiled(torch.autograd.Function):
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
-    elif isinstance(value, (list, tuple, dict)):
+    elif isinstance(value, (list, tuple, dict, deque)):
         for v in value.values() if isinstance(value, dict) else value:
             yield from _tensors(v)
 
@@ -163,6 +164,11 @@ def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:
         return replaced.get(id(value), value)
     if isinstance(value, list):
         value[:] = [_rebuild(v, replaced) for v in value]
+        return value
+    if isinstance(value, deque):
+        items = [_rebuild(v, replaced) for v in value]
+        value.clear()
+        value.extend(items)
         return value
     if isinstance(value, dict):
         value.update({k: _rebuild(v, replaced) for k, v in value.items()})
