@@ -56,7 +56,9 @@ def unite(a: Type, b: Type) -> Type:
                 _link(x.find(), y.find())
             return a
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
-            return TupleType(tuple(map(unite, xs, ys)))
+            if a.cls is not b.cls:
+                raise JoinError("tuples of different classes")
+            return TupleType(tuple(map(unite, xs, ys)), a.cls)
         case (OptionalType(), OptionalType()):
             return OptionalType(unite(a.item, b.item))
         case (OptionalType(), other) | (other, OptionalType()) if other not in (NONE, NEVER):
@@ -77,7 +79,7 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
     """The type of tuples of any length that holds tuples of both types. They are values, so each has cells of its own."""
     elem: Type = NEVER
     for t in (a, b):
-        if isinstance(t, ListType) and not t.is_tuple:
+        if isinstance(t, ListType) and not t.is_tuple or isinstance(t, TupleType) and t.cls is not None:
             raise JoinError(f"{a} and {b}")
         for item in t.items if isinstance(t, TupleType) else (t.elem,):
             elem = unite(elem, item)
@@ -130,7 +132,7 @@ def fresh(t: Type) -> Type:
         case SetType(key):
             return SetType(_copy(key))
         case TupleType(items):
-            return TupleType(tuple(map(fresh, items)))
+            return TupleType(tuple(map(fresh, items)), t.cls)
         case OptionalType(item):
             return OptionalType(fresh(item))
     return t

@@ -58,6 +58,7 @@ from scriptc.ir.types import (
     OptionalType,
     SetType,
     TensorType,
+    TupleType,
     Type,
     cells,
     tuple_of,
@@ -309,11 +310,10 @@ class Context(Parts):
             return self.value(av)
         if not items and is_plain_tuple(av):
             return self.any_length(av)
-        if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
-            self.fail(
-                f"a list of {describe(av)} cannot change in compiled code", "use plain tuples, or one list per field"
-            )
-        return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+        cls = av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else tuple
+        values = [self.list_item(i) for i in items]
+        made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
+        return self.builder.op("tuple", values, self.loc, types=[made]).result
 
     def optional(self, av: OneOf) -> Value:
         """None or a value of one type, as one value."""

@@ -292,7 +292,8 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def wrap(self, value: Any) -> AV:
         if isinstance(value.type, TupleType):
-            return Tup([self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))])
+            parts = [self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
+            return Tup(parts, value.type.cls or tuple)
         if isinstance(value.type, OptionalType):
             present = Dyn(self.build("optional.present", [value]))
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))

@@ -176,7 +176,7 @@ def spec_of_type(t: Type) -> Spec:
         case TensorType():
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
-            return TupleSpec(tuple(map(spec_of_type, items)))
+            return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)

@@ -56,7 +56,8 @@ class Tuples(Context):
         items = [self.build("tuple.get", [value], index=i) for i in range(len(held.items))]
         if isinstance(wanted, TupleType):
             parts = [self.as_type(v, t) for v, t in zip(items, wanted.items, strict=True)]
-            return self.build("tuple", parts)
+            made = TupleType(tuple(v.type for v in parts), wanted.cls)
+            return self.builder.op("tuple", parts, self.loc, types=[made]).result
         assert isinstance(wanted, ListType)
         return self.tuple_value([self.wrap(v) for v in items], wanted.elem)
 

@@ -16,7 +16,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
-from scriptc.ir.types import ObjectType, TensorType
+from scriptc.ir.types import ObjectType, TensorType, TupleType
 
 Env = dict[Value, Any]
 
@@ -421,7 +421,11 @@ class Interpreter:
         return ()
 
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (tuple(operands),)
+        assert isinstance(op.result.type, TupleType)
+        cls = op.result.type.cls
+        if cls is None:
+            return (tuple(operands),)
+        return (cls(*operands) if hasattr(cls, "_fields") else cls(operands),)
 
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)

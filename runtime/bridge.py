@@ -243,7 +243,8 @@ class VariantSpec:
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance)
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance,
+             NamedTuple_)  # fmt: skip
 
 
 def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
@@ -310,7 +311,7 @@ def _key_kind(key: Spec) -> bytes:
             return b"b"
         case Str():
             return b"s"
-        case Tuple(items):
+        case Tuple(items) | NamedTuple_(_, items):
             return b"(" + b"".join(map(_key_kind, items)) + b")"
         case List(element, cls) if cls is tuple:
             return b"[" + _key_kind(element) + b"]"

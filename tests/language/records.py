@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import List, NamedTuple, Optional
 
 import torch
 
@@ -207,3 +207,22 @@ def by_recursion(n):
         return 0 if node is None else 1 + depth(node.previous)
 
     return depth(build(n))
+
+
+class Token(NamedTuple):
+    text: str
+    score: float = 0.0
+
+    def scaled(self, k):
+        return self._replace(score=self.score * k)
+
+
+@cases(["a", "bc"], [], ["x"])
+def named_tuples(words):
+    tokens = [Token("<s>")]
+    for i, word in enumerate(words):
+        tokens.append(Token(word, i + 0.5).scaled(2))
+    tokens.sort(key=lambda t: -t.score)
+    best = max(tokens, key=lambda t: t.score)
+    by_name = {t.text: t for t in tokens}
+    return tokens, best, best.text, tokens[0].score, by_name["<s>"], isinstance(tokens[-1], Token), len(tokens[0])
