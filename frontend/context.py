@@ -15,6 +15,7 @@ from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Content,
     DictV,
     Dyn,
@@ -30,6 +31,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
+    RecordDictV,
     RecordV,
     Tup,
     Unbound,
@@ -152,7 +154,7 @@ class Context(Parts):
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
-        if isinstance(av, RecordV):
+        if isinstance(av, RECORDS):
             return {name: self.get_field(av, name) for name in av.record.names}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
@@ -178,6 +180,9 @@ class Context(Parts):
             raise Restart
 
     def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
+        if isinstance(av, RECORDS):
+            self.set_fields(av, items)
+            return
         old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
         self.items_changed(av, old, items)
@@ -271,7 +276,7 @@ class Context(Parts):
     def value(self, av: AV) -> Value:
         """The SSA value of a number, tensor, list or None."""
         match av:
-            case Dyn(value) | RecordV(value=value):
+            case Dyn(value) | RecordV(value=value) | RecordDictV(value=value):
                 return value
             case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)

@@ -167,7 +167,10 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     # ---- displays ----
     def e_Tuple(self, node: ast.Tuple) -> AV:
-        return self.tuple_of(self.elements(node.elts))
+        parts = self.display(node.elts)
+        if self.is_grown(parts):
+            return self.tuple_of_items(self.grown_list(parts, (self.loc, "tuple")))
+        return self.tuple_of(self.elements(parts))
 
     def tuple_of(self, items: list[AV]) -> AV:
         """A tuple; known as a whole where all items are."""
@@ -176,16 +179,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Tup(items)
 
     def e_List(self, node: ast.List) -> AV:
-        return self.new_list(self.elements(node.elts), (self.loc, "list"))
-
-    def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
-        items: list[AV] = []
-        for n in nodes:
-            if isinstance(n, ast.Starred):
-                items += self.iterate(self.eval(n.value))
-            else:
-                items.append(self.eval(n))
-        return items
+        parts, site = self.display(node.elts), (self.loc, "list")
+        return self.grown_list(parts, site) if self.is_grown(parts) else self.new_list(self.elements(parts), site)
 
     def e_Dict(self, node: ast.Dict) -> AV:
         site = (self.loc, "dict")
@@ -213,7 +208,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         return value
 
     def e_Set(self, node: ast.Set) -> AV:
-        items = self.elements(node.elts)
+        items = self.elements(self.display(node.elts))
         if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
             items = self.iterate(self.evaluate(frozenset, [i.obj for i in items if isinstance(i, Known)]))
         return self.new_set(items, (self.loc, "set"))

@@ -11,6 +11,7 @@ from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Content,
     DictV,
     Ident,
@@ -21,7 +22,6 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
-    RecordV,
     Unbound,
     describe,
     home_of,
@@ -143,7 +143,7 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RecordV):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
                 return part
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself

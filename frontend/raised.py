@@ -108,7 +108,8 @@ class RaisedObjects(Context):
             if name in ("args", "add_note", "with_traceback"):
                 self.fail(f"attribute '{name}' of an exception that was caught is not known here", "use str() of it")
             class_name = self.op("text", e, format="%n")
-            self.raise_with("AttributeError", self.joined([Known("'"), class_name, Known(f"' object has no attribute '{name}'")]))
+            message = [Known("'"), class_name, Known(f"' object has no attribute '{name}'")]
+            self.raise_with("AttributeError", self.joined(message))
         first, *rest = instances
         found = lambda: self.object_attribute(first, name)  # noqa: E731
         if only and not rest:

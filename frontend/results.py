@@ -32,6 +32,7 @@ from scriptc.frontend.values import (
     Made,
     ObjectV,
     OneOf,
+    RecordDictV,
     RecordV,
     Tup,
     describe,
@@ -120,6 +121,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
     match av:
         case Known(obj):
             return KnownSpec(obj), []
+        case RecordV() | RecordDictV():
+            return spec_of_type(av.value.type), [av]
         case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
             return place, []
         case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
@@ -140,8 +143,6 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case RecordV():
-            return spec_of_type(av.value.type), [av]
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):

@@ -187,6 +187,11 @@ def _field(op: Op) -> str:
     return t.record.names[op.attrs["field"]]
 
 
+def _held(made: Any) -> dict[str, Any]:
+    """The fields of an object."""
+    return made if isinstance(made, dict) else vars(made)
+
+
 def _is_dense(t: Any) -> bool:
     """Whether the elements fill a stretch of memory, in whatever order of dims."""
     expected = 1
@@ -471,15 +476,18 @@ class Interpreter:
     def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, ObjectType)
         record = op.result.type.record
+        held = dict(zip(record.names, operands, strict=True))
+        if record.cls is dict:
+            return (held,)
         made: Any = object.__new__(record.cls or SimpleNamespace)
-        made.__dict__.update(zip(record.names, operands, strict=True))
+        made.__dict__.update(held)
         return (made,)
 
     def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (operands[0].__dict__[_field(op)],)
+        return (_held(operands[0])[_field(op)],)
 
     def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        operands[0].__dict__[_field(op)] = operands[1]
+        _held(operands[0])[_field(op)] = operands[1]
         return ()
 
     # A place in a dict or set is an index into its keys.

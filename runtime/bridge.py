@@ -247,7 +247,7 @@ _ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Kno
              NamedTuple_)  # fmt: skip
 
 
-def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
+def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
     """classes: numbers of the classes of instances around this spec; one that refers to its own class gives its number."""
     numbers = {} if classes is None else classes
 
@@ -293,11 +293,11 @@ def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
             return _Kind.ITEMS, None, tuple(map(inner, items))
         case Place(number):
             return _Kind.PLACE, number, ()
-        case Instance(cls, names, _) if cls in numbers:
-            return _Kind.INSTANCE, (numbers[cls], cls, names), ()
+        case Instance(cls, names, _) if (cls, names) in numbers:
+            return _Kind.INSTANCE, (numbers[cls, names], cls, names), ()
         case Instance(cls, names, fields):
-            numbers[cls] = len(numbers)
-            return _Kind.INSTANCE, (numbers[cls], cls, tuple(map(sys.intern, names))), tuple(map(inner, fields()))
+            number = numbers[cls, names] = len(numbers)
+            return _Kind.INSTANCE, (number, cls, tuple(map(_interned, names))), tuple(map(inner, fields()))
 
 
 def _key_kind(key: Spec) -> bytes:

@@ -14,7 +14,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Param, Value
 from scriptc.ir.dtypes import DTYPES, FLOATING
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
-from scriptc.ir.ops import objects, OPS, dicts, strings
+from scriptc.ir.ops import OPS, dicts, objects, strings
 from scriptc.ir.types import (
     BOOL,
     EXC,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
+from scriptc.ir.ops.rules import Attrs, Operands, given
 from scriptc.ir.types import BOOL, ObjectType, Record, Type, is_subtype
 
 _MEMORY = frozenset({"list"})

@@ -84,7 +84,7 @@ def of_tensors(n):
 def of_texts(n):
     words = ()
     for i in range(n):
-        words = words[:1] + (str(i),) if i > 5 else words + (str(i), "x")
+        words = (*words[:1], str(i)) if i > 5 else (*words, str(i), "x")
     return words, "-".join(words), words == ("0", "x")
 
 

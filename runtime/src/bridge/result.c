@@ -147,8 +147,9 @@ static PyObject *give_instance(frame *f, const node *n, sc_list *l)
     if (f->depth >= DEEPEST)
         return PyErr_SetString(PyExc_RecursionError, "a result has too many objects that refer to one another"), NULL;
     PyObject *cls = PyTuple_GET_ITEM(n->data, 1), *names = PyTuple_GET_ITEM(n->data, 2);
-    PyObject *made = PyObject_CallMethod(cls, "__new__", "O", cls);
-    PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
+    bool is_dict = cls == (PyObject *)&PyDict_Type;
+    PyObject *made = is_dict ? PyDict_New() : PyObject_CallMethod(cls, "__new__", "O", cls);
+    PyObject *attributes = !made ? NULL : is_dict ? Py_NewRef(made) : PyObject_GenericGetDict(made, NULL);
     const sc_value *next = l->items;
     if (frame_keep(f, made) < 0 || !attributes)
         return Py_XDECREF(attributes), NULL;
