@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
+from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.shapes import sequence_items
@@ -164,6 +164,8 @@ class Context(Parts):
         if isinstance(content, (OneOf, Maybe, Moved)):
             self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            self.allow_unions()
+        if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.fail("a list of items of different kinds has another length on some path", "keep one list for each kind")
         if isinstance(content, (OneOf, Maybe)):
             self.fail(f"{describe(av)} has other keys or attributes on some path", "set them on all paths")
@@ -250,6 +252,8 @@ class Context(Parts):
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
+            if any(is_union(t) for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))):
+                self.fail(f"a container of values of several kinds cannot be used here ({e})", "make them one type first")
             self.raises_at_run_time("RuntimeError", str(e))
 
     def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
@@ -310,6 +314,8 @@ class Context(Parts):
             return self.optional(av)
         if isinstance(av, OneOf) and is_plain_tuple(av):
             return self.any_length(av)
+        if isinstance(av, OneOf) and not is_text(av):
+            return self.union_item(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
@@ -421,7 +427,7 @@ class Context(Parts):
         try:
             values = [self.list_item(i) for i in items]
             for v in values:
-                elem = unite(elem, v.type)
+                elem = unite(elem, v.type, unions=self.assume.unions)
             if not is_storable(elem):
                 self.fail(f"a list of {elem} cannot change in compiled code", "keep one list for each part")
             values = [self.as_type(v, elem) for v in values]
@@ -443,13 +449,13 @@ class Context(Parts):
         if not is_storable(item):
             self.refuse(cell, f"a {name} of {item} cannot grow in compiled code", f"keep one {name} for each part")
         try:
-            joined = unite(cell.type, item)
+            joined = unite(cell.type, item, unions=self.assume.unions and not cell.fixed)
         except JoinError:
             self.refuse(cell, f"{what} cannot hold {item} as well", f"use one type of items in a {name}")
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        laid_out_anew = length_is_lost(cell.type, joined)
+        laid_out_anew = is_laid_out_anew(cell.type, joined)
         fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
         if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
@@ -479,6 +485,8 @@ class Context(Parts):
     def keep_sites(self, sites: set[Any], cell: Elem | None, message: str, hint: str) -> NoReturn:
         sites -= {None, *self.assume.known_length}
         if not sites or (cell is not None and cell.fixed):
+            if cell is None or not cell.fixed:
+                self.allow_unions()
             self.fail(message, hint)
         self.assume.known_length |= sites
         raise Restart

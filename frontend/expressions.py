@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from scriptc.frontend.cells import length_is_lost
+from scriptc.frontend.cells import is_laid_out_anew, is_union
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
@@ -288,7 +288,7 @@ class Expressions(Comprehensions, Operators, Lookup):
     def wrap(self, value: Any) -> AV:
         if isinstance(value.type, TupleType):
             parts = [self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
-            return Tup(parts, value.type.cls or tuple)
+            return self.from_union(parts) if is_union(value.type) else Tup(parts, value.type.cls or tuple)
         if isinstance(value.type, OptionalType):
             present = Dyn(self.build("optional.present", [value]))
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
@@ -414,7 +414,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
-        if length_is_lost(added.type.elem, target.type.elem):  # items are copied as they are
+        if is_laid_out_anew(added.type.elem, target.type.elem):  # items are copied as they are
             self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])
 

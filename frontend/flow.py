@@ -343,9 +343,9 @@ def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
         tag, number = op.operands
         if number.op is not None and number.op.name == "const":
             yield tag, number.op.attrs["value"], truth
-    elif op.name == "bool.and_" and truth:
+    elif op.name == ("bool.and_" if truth else "bool.or_"):
         for operand in op.operands:
-            yield from _facts(operand, True)
+            yield from _facts(operand, truth)
     elif op.name == "if":
         yields = [region.ops[-1] for region in op.regions]
         if any(y.name != "yield" for y in yields):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scriptc.frontend.cells import fresh, length_is_lost, unite
+from scriptc.frontend.cells import fresh, is_laid_out_anew, unite
 from scriptc.frontend.context import Context, Restart, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.objects import is_plain
@@ -75,6 +75,7 @@ class Records(Context):
             return self.list_item(av)
         except UserError:
             self.promote_objects([av])
+            self.allow_unions()
             raise
 
     def objects_made(self, av: AV, depth: int) -> Iterator[ObjectV | DictV]:
@@ -144,8 +145,9 @@ class Records(Context):
         cell = record.fields[index].find()
         owner, name = record.name, record.names[index]
         try:
-            joined = unite(cell.type, value.type)
+            joined = unite(cell.type, value.type, unions=self.assume.unions)
         except JoinError:
+            self.allow_unions()
             self.fail(
                 f"'{name}' of a {owner} that goes into a list of unknown length is {cell.type} and {value.type}",
                 "give it one type",
@@ -153,7 +155,7 @@ class Records(Context):
         if isinstance(joined, TensorType) and joined.dims is None:
             self.fail(f"'{name}' of a {owner} is a tensor of different ranks", "give it one rank")
         if joined != cell.type:
-            anew = cell.observed or length_is_lost(cell.type, joined)
+            anew = cell.observed or is_laid_out_anew(cell.type, joined)
             cell.type = self.assume.elements["field", record.name, name] = joined
             if anew:
                 raise Restart

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scriptc.frontend.cells import is_storable, length_is_lost, unite
+from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.context import Context
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import sequence_items
@@ -44,8 +44,10 @@ class Tuples(Context):
     def as_type(self, value: Value, wanted: Type) -> Value:
         """A value as a container holds it whose tuples are of any length."""
         held = value.type
-        if not length_is_lost(held, wanted):
+        if not is_laid_out_anew(held, wanted):
             return value
+        if is_union(wanted):
+            return self.as_union(self.wrap(value), wanted)
         if isinstance(wanted, OptionalType) and isinstance(held, OptionalType):
             held_item = lambda: self.wrap(self.as_type(self.build("optional.unwrap", [value]), wanted.item))  # noqa: E731
             present = Dyn(self.build("optional.present", [value]))

@@ -428,7 +428,7 @@ class Interpreter:
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, TupleType)
         cls = op.result.type.cls
-        if cls is None:
+        if not isinstance(cls, type):
             return (tuple(operands),)
         return (cls(*operands) if hasattr(cls, "_fields") else cls(operands),)
 
