@@ -414,6 +414,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
+        assert isinstance(target.type, ListType)
         if is_laid_out_anew(added.type.elem, target.type.elem):  # items are copied as they are
             self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])

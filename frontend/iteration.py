@@ -121,7 +121,7 @@ class Iteration(Context):
                     self.fail("reversed of this sequence is not supported yet")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
-            case Dyn(value) if isinstance(value.type, ScalarType):
+            case Dyn() if isinstance(av.type, ScalarType):
                 self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
             case Known(obj) if isinstance(obj, (int, float, type(None))) and not hasattr(obj, "__iter__"):
                 self.raises_at_run_time("TypeError", f"'{type(obj).__name__}' object is not iterable")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.context import Context
@@ -129,7 +130,7 @@ class Tuples(Context):
             result: AV = Known(True)
             for i, item in enumerate(items):
                 found = self.wrap(self.build("list.at", [value, self.const(i)]))
-                result = self.choose(result, lambda f=found, x=item: self.same(f, x), lambda: Known(False))
+                result = self.choose(result, partial(self.same, found, item), lambda: Known(False))
             return result
 
         if isinstance(value.type, ListType) and value.type.elem == NEVER:

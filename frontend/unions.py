@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 from scriptc.frontend.cells import Union, type_kind, unite
@@ -52,8 +53,7 @@ class Unions(Context):
             if number in held:  # another string
                 assert isinstance(av, OneOf)
                 is_it = self.value(self.is_kind(av, tag))
-                one, other = value, held[number]
-                value = self.value(self.choose(Dyn(is_it), lambda v=one: Dyn(v), lambda v=other: Dyn(v)))
+                value = self.value(self.choose(Dyn(is_it), partial(Dyn, value), partial(Dyn, held[number])))
             held[number] = value
         parts: list[Value] = []
         for number, t in enumerate(wanted.items[1:]):

@@ -235,7 +235,7 @@ class VariantSpec:
     positional: int | None = None  # parameters after so many are keyword-only
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
-    exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+    exceptions: Mapping[str, Any] = field(default_factory=dict)  # exception classes that are not builtins
     random: bool = False  # it draws random numbers
 
 
