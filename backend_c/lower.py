@@ -113,9 +113,13 @@ class Lowerer:
         return list(op.results)
 
     def kernel(self, op: Op, fn: str) -> list[Shape]:
-        counted = bool(op.results) and is_counted(op.result.type)
+        counted = bool(op.results) and is_counted(op.results[0].type)
         may_fail = counted or op.defn.raises or not op.results
         args = self.schema_args(op, Args("cx") if may_fail else Args())
+        if len(op.results) > 1:  # they go through pointers
+            types = [r.type for r in op.results]
+            made = self.build("c.call", args.operands, types, op.loc, fn=fn, args=args.text, fails="status")
+            return list(made.results)
         return self.call(op, fn, args, op.result.type if op.results else None, fails=None if may_fail else "never")
 
     def schema_args(self, op: Op, args: Args, defn_args: Sequence[SchemaArg] | None = None) -> Args:

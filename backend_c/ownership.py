@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scriptc.backend_c.emitters.strings import REUSE
+from scriptc.backend_c.args import REUSE
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.regions import try_around
@@ -89,7 +89,7 @@ class _Function:
                 self.leave(op)
             if op.name == "c.call" and REUSE in op.attrs["args"]:
                 assert op.parent is not None
-                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ())
+                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ()) and not _has_views(op)
                 op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if free else "false")
             if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
                 self.unwind(op)
@@ -227,6 +227,11 @@ def _is_quiet(op: Op) -> bool:
 
 def _may_fail(op: Op) -> bool:
     return op.defn.raises and op.attrs.get("fails") != "never"
+
+
+def _has_views(call: Op) -> bool:
+    """Whether a call is given a view of its first operand as well."""
+    return any(v.op is not None and v.op.name == "c.view" and call.operands[0] in v.op.operands for v in call.operands)
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:

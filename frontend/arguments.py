@@ -29,7 +29,7 @@ from scriptc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
+from scriptc.frontend.values import AV, ComplexV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
 from scriptc.ir.core import Block, Value
 from scriptc.ir.types import (
     BOOL,
@@ -84,6 +84,8 @@ class Arguments(Context):
                 return Dyn(value)
             case PlaceSpec(number):
                 return self.outside.objects[number]
+            case TupleSpec((real, imag), cls) if cls is complex:
+                return ComplexV(self.argument(real, f"{name}_real", kept=True), self.argument(imag, f"{name}_imag", kept=True))
             case TupleSpec(_, cls):
                 return Tup([self.argument(*part, kept=kept) for part in _named(spec, name)], cls)
         return self.placed(spec, name, home, kept)

@@ -66,10 +66,18 @@ class Exceptions(Loops, RaisedObjects):
             if not self.handling:
                 self.raises_at_run_time("RuntimeError", "No active exception to reraise")
             self.raise_value(self.handling[-1])
-        value = self.eval(node.exc)
+        value = self.message(node.exc)
         if node.cause is not None:
             self.eval(node.cause)
         self.raise_value(value)
+
+    def message(self, node: ast.expr) -> AV:
+        """The value of an expression in which tensors may stand for their texts."""
+        before, self.in_message = self.in_message, True
+        try:
+            return self.eval(node)
+        finally:
+            self.in_message = before
 
     def raise_value(self, av: AV) -> NoReturn:
         match av:
@@ -85,17 +93,14 @@ class Exceptions(Loops, RaisedObjects):
             case ObjectV(cls) if issubclass(cls, Exception):
                 self.raise_made(av)
             case ObjectV(cls) if issubclass(cls, BaseException):
-                self.fail(f"{cls.__name__} cannot be raised in compiled code", "raise an Exception")
+                self.fail("raise_of_other", name=cls.__name__)
             case _:
                 self.raises_at_run_time("TypeError", "exceptions must derive from BaseException")
         raise Terminated
 
     def raise_made(self, made: ObjectV) -> NoReturn:
         if any(isinstance(home.__dict__.get(n), FunctionType) for home in made.cls.__mro__ for n in _OWN_CODE):
-            self.fail(
-                f"{made.cls.__name__} has a __str__ of its own, which cannot be raised in compiled code",
-                "give the message to super().__init__()",
-            )
+            self.fail("raise_with_own_str", name=made.cls.__name__)
         self.note_held(made)
         self.raise_with(self.exception_name(made.cls), self.joined(self.message_parts(made)))
 

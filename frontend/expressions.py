@@ -16,10 +16,10 @@ from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
+from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
 from scriptc.frontend.tables import is_dict_like
-from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -59,8 +59,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         try:
             handler = getattr(self, "e_" + type(node).__name__, None)
             if handler is None:
-                what, hint = UNSUPPORTED.get(type(node), (f"{type(node).__name__} expressions are", None))
-                self.fail(f"{what}n't supported in compiled code", hint)
+                self.fail(STATEMENTS_AND_EXPRESSIONS[type(node)])
             av: AV = handler(node)
         finally:
             self.node = saved
@@ -222,7 +221,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         return self.closure(node)
 
     def e_Starred(self, node: ast.Starred) -> AV:
-        self.fail("* is not supported here")
+        self.fail("starred_here")
 
     def e_Slice(self, node: ast.Slice) -> AV:
         parts = [Known(None) if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
@@ -253,7 +252,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         if isinstance(owner, DictV):
             return self.known_get(owner, index)
         if isinstance(owner, RangeV):
-            self.fail("subscripts of a range are not supported yet")
+            self.fail("subscript_of_range")
         if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
             return found
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
@@ -275,7 +274,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
             return self.pick(owner, list(owner.items), self.known_index(index))
-        self.fail(f"this subscript of {describe(owner)} is not supported yet")
+        self.fail("subscript_of_other", what=describe(owner))
 
     def fetched(self, list_value: Value, index: Value) -> AV:
         """An item of a run-time list."""
@@ -350,14 +349,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        def store(avs: list[AV]) -> AV:
+            self.store_item(avs[0], avs[1], avs[2] if len(avs) > 2 else value)
+            return Known(None)
+
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
-
-            def store(avs: list[AV]) -> AV:
-                self.store_item(avs[0], avs[1], value)
-                return Known(None)
-
             self.split_all([owner, index], store)
+            return
+        if is_tensor(owner) and isinstance(value, OneOf):
+            self.split(value, lambda av: store([owner, index, av]))
             return
         if isinstance(owner, DictV):
             key = self.key_of(owner, index)
@@ -386,7 +387,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
-                self.fail("assignment to a slice with a step is not supported", "assign item by item")
+                self.fail("slice_with_step_assigned")
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
             item = self.stored(owner, value)
@@ -400,7 +401,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
         else:
-            self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
+            self.fail("item_assigned", what=describe(owner))
 
     def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
         """owner[start:stop] = value"""
@@ -440,7 +441,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
         else:
-            self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
+            self.fail("item_deleted", what=describe(owner))
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
         if isinstance(owner, OneOf):
@@ -456,7 +457,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.set_attribute(owner, name, value)
             return
         if not isinstance(owner, Known):
-            self.fail(f"assignment to the attribute '{name}' of {describe(owner)} is not supported")
+            self.fail("attribute_assigned", name=name, what=describe(owner))
         self.store_outside(owner.obj, name, value)
 
     def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
@@ -518,11 +519,11 @@ class Expressions(Comprehensions, Operators, Lookup):
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
         if isinstance(part, ListV) and part.is_tuple:
-            self.fail("an index of a tensor whose length is known only at run time", "index dimension by dimension")
+            self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
-            self.fail(f"indexing a tensor with {describe(part)} is not supported yet", "use ints, slices and tensors")
+            self.fail("index_of_other", what=describe(part))
         t = tensor_type(part)
         if t.dtype not in ("bool", "u8"):
             return [part]
@@ -531,7 +532,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
         places = self.op("nonzero", part)
         if not t.rank:
-            self.fail("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where")
+            self.fail("mask_without_dims")
         return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
 
     def is_integer(self, av: AV) -> bool:
@@ -549,8 +550,6 @@ class Expressions(Comprehensions, Operators, Lookup):
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")
-        if step is not None and not isinstance(step, Known):
-            self.fail("a slice of a tensor with a step that is not known is not supported yet")
         operands = [
             self.value(tensor),
             self.integer(start) if start is not None else self.const(0),

@@ -7,6 +7,7 @@ from typing import Any
 
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
@@ -160,7 +161,7 @@ class Flow(Context):
             return part
         made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
         if not (content is None or isinstance(content, Content)):
-            self.fail(f"what {describe(part)} holds is not known here", "let it have the same keys on all paths")
+            self.fail("content_unknown", what=describe(part))
         items = made if content is None else content.items
         held = {k: self.settled(v, env) for k, v in items.items()}
         if isinstance(part, DictV):
@@ -197,12 +198,9 @@ class Flow(Context):
     def conflict(self, key: Hashable, what: str) -> UserError:
         name = getattr(key, "name", key)
         if isinstance(key, Ident) and not name:
-            return UserError(
-                self.loc, f"what a list, dict or object holds is {what} on paths that meet here",
-                "let it have one length or the same keys on all paths, or items of one kind",
-            )  # fmt: skip
+            return UserError(self.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
         who = "this expression" if key == _VALUE else f"'{name}'"
-        return UserError(self.loc, f"{who} is {what} on paths that meet here", "give both one type")
+        return UserError(self.loc, *rejection("paths_differ", who=who, what=what))
 
     def poisoned_plan(self) -> Plan:
         return unify([Poison()], self.kinds)
@@ -218,7 +216,7 @@ class Flow(Context):
                     if ident.serial >= mark and ident in seen:
                         self.promote_objects([env[key]])
                         self.report(
-                            UserError(self.loc, "an object has two names where paths meet", "use one name for it")
+                            UserError(self.loc, *rejection("two_names_of_an_object"))
                         )
                         plans[key] = self.poisoned_plan()
                     seen.add(ident)

@@ -50,6 +50,9 @@ class Parts:
     def test(self, node: ast.expr) -> AV:
         raise NotImplementedError
 
+    def message(self, node: ast.expr) -> AV:
+        raise NotImplementedError
+
     def iterate(self, av: AV) -> list[AV]:
         raise NotImplementedError
 
@@ -126,6 +129,9 @@ class Parts:
         raise NotImplementedError
 
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         raise NotImplementedError
 
     def super_value(self, owner: SuperV, name: str) -> AV:
@@ -285,9 +291,6 @@ class Parts:
         raise NotImplementedError
 
     def as_type(self, value: Value, wanted: Type) -> Value:
-        raise NotImplementedError
-
-    def is_run_time(self, av: AV) -> bool:
         raise NotImplementedError
 
     def is_kind(self, av: OneOf, number: int) -> AV:

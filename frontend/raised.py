@@ -55,14 +55,11 @@ class RaisedObjects(Context):
         items = self.items_of(made)
         if own_init(made.cls) is None:
             if len(items) > 1:
-                self.fail(
-                    f"attributes of a {made.cls.__name__}, which has no __init__ of its own, are lost when it is raised",
-                    "set them in an __init__",
-                )
+                self.fail("raised_attributes_lost", name=made.cls.__name__)
             return
         names = tuple(items)
         if self.held_names.setdefault(made.cls, names) != names:
-            self.fail(f"a {made.cls.__name__} has other attributes in some places", "set the same in its __init__")
+            self.fail("raised_with_other_attributes", name=made.cls.__name__)
         self.set_held(made.cls, Tup(list(items.values())))
 
     def set_held(self, cls: type, held: AV) -> None:
@@ -97,7 +94,7 @@ class RaisedObjects(Context):
     def caught_attribute(self, e: AV, name: str) -> AV:
         instances = e.instances if isinstance(e, CaughtV) else {}
         if not instances or name.startswith("__") or self.nested or self.unseen:
-            self.fail(f"attribute '{name}' of an exception that was caught is not known here", "use str() of it")
+            self.fail("attribute_of_exception", name=name)
         assert isinstance(e, CaughtV)
         only = all(own_init(cls) is not None for cls in e.named)
         return self.attribute_of_one(e, list(instances.values()), name, only)
@@ -106,10 +103,10 @@ class RaisedObjects(Context):
         """The attribute of whichever it is; `only`: it is one of these."""
         if not instances:
             if name in ("args", "add_note", "with_traceback"):
-                self.fail(f"attribute '{name}' of an exception that was caught is not known here", "use str() of it")
+                self.fail("attribute_of_exception", name=name)
             class_name = self.op("text", e, format="%n")
-            message = [Known("'"), class_name, Known(f"' object has no attribute '{name}'")]
-            self.raise_with("AttributeError", self.joined(message))
+            text = [Known("'"), class_name, Known(f"' object has no attribute '{name}'")]
+            self.raise_with("AttributeError", self.joined(text))
         first, *rest = instances
         found = lambda: self.object_attribute(first, name)  # noqa: E731
         if only and not rest:

@@ -15,10 +15,5 @@ class Reader(Statements, Expressions):
 
         return python_class(self, av)
 
-    def is_run_time(self, av: AV) -> bool:
-        from scriptc.frontend.library.sequences import is_run_time
-
-        return is_run_time(self, av)
-
 
 __all__ = ["Reader"]

@@ -107,18 +107,12 @@ class Records(Context):
         if record.name not in self.module.records:
             self.begin_record(record, tuple(items))
         if set(items) != set(record.names):
-            self.fail(
-                f"a {record.name} has other attributes in some places, and goes into a list of unknown length",
-                "set the same attributes in its __init__ wherever one is made",
-            )
+            self.fail("record_attributes_differ", name=record.name)
         values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
         self.heap.pop(made.ident, None)
         result = self.builder.op("object.new", values, self.loc, types=[ObjectType(record)]).result
         if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
-            self.fail(
-                f"a {record.name} holds more than {_MOST_LEAVES} values, and goes into a list of unknown length",
-                "keep some of them in a list",
-            )
+            self.fail("record_of_many", name=record.name, most=_MOST_LEAVES)
         return of_value(result)
 
     def refuse_leak(self, made: ObjectV | DictV) -> None:
@@ -127,7 +121,7 @@ class Records(Context):
         for av in held:
             parts = av.items.values() if isinstance(av, Content) else [av]
             if any(i is made.ident for part in parts for i in identities(part)):
-                self.fail(f"{describe(made)} is stored somewhere in its own __init__", "store it behind the call")
+                self.fail("record_stored_in_init", name=describe(made))
 
     def begin_record(self, record: Record, names: tuple[str, ...]) -> None:
         """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
@@ -148,12 +142,9 @@ class Records(Context):
             joined = unite(cell.type, value.type, unions=self.assume.unions)
         except JoinError:
             self.allow_unions()
-            self.fail(
-                f"'{name}' of a {owner} that goes into a list of unknown length is {cell.type} and {value.type}",
-                "give it one type",
-            )
+            self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
         if isinstance(joined, TensorType) and joined.dims is None:
-            self.fail(f"'{name}' of a {owner} is a tensor of different ranks", "give it one rank")
+            self.fail("record_field_of_ranks", name=name, owner=owner)
         if joined != cell.type:
             anew = cell.observed or is_laid_out_anew(cell.type, joined)
             cell.type = self.assume.elements["field", record.name, name] = joined
@@ -178,11 +169,7 @@ class Records(Context):
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
         if name not in owner.record.names:
-            what, when = ("key", "display") if isinstance(owner, DictV) else ("attribute", "__init__")
-            self.fail(
-                f"{describe(owner)} that goes into a list of unknown length gets a new {what} {name!r}",
-                f"set it in its {when}",
-            )
+            self.fail("record_new_attribute", what=describe(owner), name=name)
         index = owner.record.names.index(name)
         held = self.field_value(owner.record, index, value)
         self.effect("object.set", [owner.value, held], field=index)
@@ -190,7 +177,7 @@ class Records(Context):
     def set_fields(self, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
         """Changes what differs from what the fields hold."""
         if set(owner.record.names) - items.keys():
-            self.fail(f"{describe(owner)} that goes into a list of unknown length loses a key", "set it to None")
+            self.fail("record_loses_key", what=describe(owner))
         for name, item in items.items():
             held = item.value.op if isinstance(item, Dyn) else None
             if held is None or held.name != "object.get" or held.operands[0] is not owner.value:

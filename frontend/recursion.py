@@ -127,10 +127,7 @@ class Recursion(Statements, State):
         settled = {key: self.settled(av, env) for key, av in given.items()}
         for av in settled.values():
             if has_argument(av):
-                self.fail(
-                    f"{frame.source.name} calls itself, to a depth that is not known, with {describe(av)} of the caller",
-                    "pass the tensors, numbers and lists in it",
-                )
+                self.fail("recursion_with_structure", name=frame.source.name, what=describe(av))
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
@@ -143,13 +140,10 @@ class Recursion(Statements, State):
 
     def new_function(self, frame: Frame, settled: dict[str, AV]) -> Recursive:
         if len(self.functions) >= _MAX_FUNCTIONS or self.nested > _MAX_NESTED:
-            self.fail(
-                f"{frame.source.name} calls itself for ever new kinds of arguments",
-                "pass what differs as numbers, tensors or lists of them",
-            )
+            self.fail("recursion_of_ever_new_kinds", name=frame.source.name)
         seen = [o.ident for av in settled.values() for o in objects_in(av)]
         if len(set(seen)) < len(seen):
-            self.fail(f"an object is passed twice to {frame.source.name}, which calls itself", "pass it once")
+            self.fail("recursion_with_object_twice", name=frame.source.name)
         sample: Env = {name: erased(av) for name, av in settled.items()}
         arguments = self.plans(sample, [sample], force=True, fresh=True, mark=-1)
         self.named_functions += 1
@@ -180,20 +174,14 @@ class Recursion(Statements, State):
                     self.module.funcs.pop(self.functions.pop(other).name, None)
                 self.poisoned = poisoned
             else:
-                self.fail(
-                    f"what {outline.source.name} returns cannot be handed over by a function that calls itself",
-                    "return tensors, numbers, lists of one type, or tuples of these",
-                )
+                self.fail("recursion_returns", name=outline.source.name)
         finally:
             self.nested -= 1
             self.builder, self.frames, self.heap, self.watches, self.handling, self.node = state
             for frame, name, av in outer:
                 frame.locals[name] = av
         if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
-            self.fail(
-                f"{outline.source.name} calls itself and uses a value that cannot be passed to it",
-                "pass what it uses as arguments",
-            )
+            self.fail("recursion_captures", name=outline.source.name)
         types = [t for plan in (function.results or {}).values() for t in plan.types()]
         loc = outline.source.loc(outline.source.node, None)
         self.module.funcs[function.name] = Func(function.name, block, types, loc)

@@ -6,7 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from scriptc.frontend.joins import Conflict
+from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
     DictSpec,
     InstanceSpec,
@@ -20,9 +23,11 @@ from scriptc.frontend.specs import (
     Spec,
     TensorSpec,
     TupleSpec,
+    same_known,
 )
 from scriptc.frontend.values import (
     AV,
+    ComplexV,
     DictV,
     Dyn,
     Home,
@@ -67,6 +72,9 @@ class Maker:
             object.__setattr__(made, name, value)
         return made
 
+    def parts(self, made: Any) -> list[Any]:
+        return [made.__dict__[name] for name in self.names]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
 
@@ -86,6 +94,9 @@ class DictMaker:
     def __call__(self, items: Any) -> Any:
         found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
         return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made[key] for key in self.keys or ()]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictMaker) and self._form() == other._form()
@@ -136,6 +147,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return spec_of_type(value.type), [av]
         case ListV(items=list() as items):
             return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case ComplexV(real, imag):
+            return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
         case Tup(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
@@ -184,3 +197,29 @@ def spec_of_type(t: Type) -> Spec:
         case OptionalType(item):
             return OptionalSpec(spec_of_type(item))
     return KnownSpec(None) if t == NONE else ScalarSpec(str(t))
+
+
+def is_value_of(spec: Spec, value: Any) -> bool:
+    """Whether a result may be the value of an alternative."""
+    match spec:
+        case TensorSpec(dtype, sizes):
+            return isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype and value.dim() == len(sizes)
+        case ScalarSpec(kind):
+            return type(value) is {"i64": int, "f64": float, "bool": bool, "str": str}[kind]
+        case KnownSpec(obj):
+            return same_known(obj, value)
+        case ListSpec():
+            return type(value) is list
+        case SetSpec(_, cls):
+            return type(value) is cls
+        case MapSpec(_, _, make):
+            return type(value) is (dict if make is None else make.cls)
+        case DictSpec(keys):
+            return type(value) is dict and tuple(value) == keys
+        case TupleSpec((_, *alternatives), Chooser()):
+            return any(is_value_of(a, value) for a in alternatives)
+        case TupleSpec(items, (Maker() | DictMaker()) as maker):
+            return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
+        case TupleSpec(items, cls):
+            return type(value) is cls and len(value) == len(items) and all(map(is_value_of, items, value))
+    return True

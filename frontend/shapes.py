@@ -11,6 +11,7 @@ from scriptc.frontend.values import (
     RECORDS,
     Bound,
     ClassOf,
+    ComplexV,
     Content,
     DictV,
     Home,
@@ -28,6 +29,7 @@ from scriptc.frontend.values import (
     Tup,
     ViewV,
     ZipV,
+    is_complex_number,
 )
 
 
@@ -49,6 +51,10 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
+        case ComplexV(real, imag):
+            return _complex(real, imag)
+        case Known(complex() as z):
+            return _complex(Known(z.real), Known(z.imag))
         case DictV(items, home=home, sites=sites, made=made):
             return _keyed(
                 ("dict", _living(home), made), items, lambda held: DictV(held, home=home, sites=sites, made=made)
@@ -93,6 +99,10 @@ def _tuple(cls: type, items: Sequence[AV]) -> Shape:
     return Shape(("tuple", cls, len(items)), items, lambda parts: Tup(parts, cls))
 
 
+def _complex(real: AV, imag: AV) -> Shape:
+    return Shape("complex", [real, imag], lambda parts: ComplexV(*parts))
+
+
 def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict[Any, AV]], AV]) -> Shape:
     names = list(items)
     return Shape((*key, *names), list(items.values()), lambda parts: make(dict(zip(names, parts, strict=True))))
@@ -130,5 +140,5 @@ def shape_of_slice(av: AV) -> list[AV]:
 
 def sequence_items(av: AV) -> list[AV] | None:
     """The items of a tuple; None for all else."""
-    shape = shape_of(av) if isinstance(av, (Tup, Known)) else None
+    shape = shape_of(av) if isinstance(av, (Tup, Known)) and not is_complex_number(av) else None
     return list(shape.parts) if shape is not None and not (isinstance(av, Tup) and av.cls in (slice, set)) else None

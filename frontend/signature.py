@@ -69,6 +69,8 @@ class Signature:
             if is_known and type(value) is str:
                 self.texts[place] = value
             return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
+        if type(value) is complex:
+            return TupleSpec((ScalarSpec("f64"), ScalarSpec("f64")), complex)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if (found := self.container(value, name)) is not None:

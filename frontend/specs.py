@@ -79,7 +79,8 @@ class OptionalSpec(Spec):
 
 @dataclass(frozen=True)
 class TupleSpec(Spec):
-    """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence."""
+    """`cls` makes the value of its items: complex has two floats, a tuple class takes them as arguments if it has `_fields`,
+    else as one sequence. A maker that is no class of sequences takes them apart again by its `parts`."""
 
     items: tuple[Spec, ...]
     cls: Any = tuple
@@ -133,6 +134,8 @@ def same_known(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, float):
         return a.hex() == b.hex()
+    if isinstance(a, complex):
+        return same_known(a.real, b.real) and same_known(a.imag, b.imag)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_known, a, b))
     return bool(a == b) if isinstance(a, (bool, int, str, type(None))) else a is b
@@ -148,6 +151,8 @@ def describe(spec: Spec) -> str:
         case ListSpec(elem, cls):
             more = ", ..." if cls is tuple else ""
             return f"{cls.__name__}[{describe(elem) + more if elem is not None else more[2:]}]"
+        case TupleSpec(_, cls) if cls is complex:
+            return "complex"
         case TupleSpec(items, cls):
             return f"{getattr(cls, '__name__', 'tuple')}[{', '.join(map(describe, items))}]"
         case DictSpec(keys, items):
@@ -167,7 +172,7 @@ def describe(spec: Spec) -> str:
         case PlaceSpec():
             return "the same object"
         case KnownSpec(obj):
-            return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
+            return repr(obj) if isinstance(obj, (bool, int, float, complex, str, type(None))) else type(obj).__name__
     raise AssertionError(spec)
 
 
@@ -182,7 +187,11 @@ def is_leaf(spec: Spec) -> bool:
 def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
     """What a value that is no leaf consists of, each part with its spec."""
     match spec:
-        case TupleSpec(items) | ItemsSpec(items):
+        case TupleSpec(items, cls) if cls is complex:
+            yield from zip(items, (value.real, value.imag), strict=True)
+        case TupleSpec(items, cls):
+            yield from zip(items, cls.parts(value) if hasattr(cls, "parts") else value, strict=True)
+        case ItemsSpec(items):
             yield from zip(items, value, strict=True)
         case DictSpec(keys, items):
             yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))

@@ -148,8 +148,7 @@ class Tables(Context):
         t, held = self.type_of_key(av), self.value(table).type
         if t is None or not is_hashable(t):
             name = str(held).partition("<")[0]
-            message = f"a {name} that changes at run time cannot have {describe(av)} as a key"
-            self.refuse(cells(held)[0].find(), message, "use numbers, or tuples of numbers")
+            self.refuse(cells(held)[0].find(), "key_of_other", container=name, what=describe(av))
         return self.list_item(av)
 
     def as_key(self, av: AV, key: Type) -> tuple[AV, AV | None]:
@@ -169,7 +168,7 @@ class Tables(Context):
             return valid, Tup([p for _, p in parts if p is not None])
         held = self.type_of_key(av) if items is None else None
         if isinstance(held, TensorType):
-            self.fail("a tensor cannot be the key of a dict in compiled code", "use key.item()")
+            self.fail("tensor_as_key")
         if held == key:
             return Known(True), av
         if held not in _NUMBERS or key not in _NUMBERS:
@@ -317,7 +316,7 @@ class Tables(Context):
         value = self.value(table)
         if isinstance(value.type, SetType) and _has_text(value.type.key) and not self.any_order:
             value.type.key_cell.find().observed = True
-            self.fail("the order of a set of strings differs from run to run", "walk sorted(...) of it")
+            self.fail("order_of_set")
         walk = self.build("dict.walk", [value])
 
         def length() -> AV:

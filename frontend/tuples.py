@@ -24,12 +24,9 @@ class Tuples(Context):
             for v in values:
                 elem = unite(elem, v.type)
         except JoinError:
-            self.fail(
-                "a tuple whose length is known only at run time holds one type of items",
-                "use one type of items, or a tuple for each",
-            )
+            self.fail("tuple_of_kinds")
         if not is_storable(elem):
-            self.fail(f"a tuple of {elem} cannot change its length in compiled code", "keep one tuple for each part")
+            self.fail("tuple_of_unstorable", items=elem)
         made = self.builder.build("tuple.new", [self.as_type(v, elem) for v in values], self.loc)
         assert isinstance(made.type, ListType)
         made.type.cell.type = elem
@@ -91,8 +88,7 @@ class Tuples(Context):
         if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListV) for av in (a, b)):
             return self.joined_tuples(a, b)
         if op == "Mult" and (isinstance(a, ListV) or not isinstance(b, Known)):
-            copy = self.call(Known(list), [ListV(self.any_length(a))], {})
-            return self.tuple_of_items(self.call(Known(lists.repeated), [copy, b], {}))
+            return self.wrap(self.build("list.repeat", [self.any_length(a), self.integer(b)]))
         return None
 
     def joined_tuples(self, a: AV, b: AV) -> AV:
@@ -100,10 +96,7 @@ class Tuples(Context):
         try:
             joined = unite(left.type, right.type)
         except JoinError:
-            self.fail(
-                f"a {left.type} and a {right.type} in one tuple whose length is known only at run time",
-                "use one type of items, or a tuple for each",
-            )
+            self.fail("tuples_of_kinds", left=left.type, right=right.type)
         assert isinstance(joined, ListType)
         left, right = self.any_length(a, joined.elem), self.any_length(b, joined.elem)
         return ListV(self.builder.op("tuple.join", [left, right], self.loc, types=[joined]).result)
@@ -143,7 +136,7 @@ class Tuples(Context):
         if isinstance(av, ListV) and av.is_tuple:
             held = self.value(av).type
             if held != key and held != tuple_of(NEVER):
-                self.fail(f"a {held} is no key where keys are {key}", "use one type of items")
+                self.fail("key_of_other_type", item=held, held=key)
             return Known(True), av
         if items is None:
             return Known(False), None

@@ -38,7 +38,7 @@ class Unions(Context):
         return self.as_union(av, t) if isinstance(t, TupleType) and isinstance(t.cls, Union) else self.value(av)
 
     def refuse_kinds(self, av: AV) -> NoReturn:
-        self.fail(f"a value that is {describe(av)} cannot be used here", "convert it, or test its type first")
+        self.fail("one_of_several_used", what=describe(av))
 
     def as_union(self, av: AV, wanted: TupleType) -> Value:
         """A value as one of a union that has its kind, or kinds."""

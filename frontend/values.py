@@ -89,6 +89,14 @@ class ListV(AV):
         return self.value is not None and is_tuple(self.value.type)
 
 
+@dataclass(eq=False, slots=True)
+class ComplexV(AV):
+    """A Python complex number that the program computes: its parts are floats."""
+
+    real: AV
+    imag: AV
+
+
 _serials = itertools.count()
 
 
@@ -427,6 +435,10 @@ def is_empty_list(av: AV) -> bool:
     ) and av.value.type.cell.find().fixed  # fmt: skip
 
 
+def is_complex_number(av: AV) -> bool:
+    return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
+
+
 def describe(av: AV) -> str:
     """The value in words, for messages."""
     match av:
@@ -444,6 +456,8 @@ def describe(av: AV) -> str:
             return f"a {av.made.cls.__name__}"
         case ObjectV():
             return f"a {av.cls.__name__}"
+        case ComplexV():
+            return "a complex number"
         case OneOf():
             return " or ".join(describe(a) for a in av.alternatives.values())
         case Closure() | Bound():

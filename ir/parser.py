@@ -14,6 +14,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
+    COMPLEX,
     EXC,
     FLOAT,
     INT,
@@ -40,7 +41,7 @@ from scriptc.ir.types import (
 )
 
 _NAMED_TYPES: dict[str, Type] = {
-    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
+    str(t): t for t in (INT, FLOAT, BOOL, COMPLEX, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 

@@ -40,7 +40,8 @@ class TensorType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ScalarType(Type):
-    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity."""
+    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity. `c128`: a complex number on its way into an
+    op over tensors; all else has its two parts."""
 
     name: str
 
@@ -48,7 +49,7 @@ class ScalarType(Type):
         return self.name
 
 
-INT, FLOAT, BOOL, STR, NONE = map(ScalarType, ("i64", "f64", "bool", "str", "none"))
+INT, FLOAT, BOOL, STR, NONE, COMPLEX = map(ScalarType, ("i64", "f64", "bool", "str", "none", "c128"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,8 @@ class Tuple:
 
 @dataclass(frozen=True)
 class NamedTuple_:
-    """A named tuple, or (as a result) whatever is made of one sequence of items, such as torch.return_types.max."""
+    """A named tuple, a complex number of two floats, or (as a result)
+    whatever is made of one sequence of items, such as torch.return_types.max."""
 
     cls: Function[..., object]
     items: tuple["Spec", ...]

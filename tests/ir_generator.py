@@ -11,7 +11,7 @@ from typing import Any
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Param, Value
-from scriptc.ir.dtypes import DTYPES, FLOATING
+from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
 from scriptc.ir.ops import OPS, dicts, objects, strings
@@ -39,7 +39,8 @@ BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
-    "pack_linear.kept", "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
+    "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
+    "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 # c.*: the loop IR's. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).
@@ -57,9 +58,10 @@ ARGS: list[Type] = [
     TensorType("f32", (1, 2, 5, 5)), TensorType("f32", (2, 2, 3, 3)), INT, FLOAT, BOOL, OptionalType(SQUARE),
     list_of(TensorType("f32", (4,))), tuple_of(TensorType("f32", (4,))), TensorType("f32", None), STR, STR,
 ]  # fmt: skip
+REAL = tuple(d for d in DTYPES if d not in COMPLEX)
 # Values for attributes by name; a list of dims or sizes fits or the op is not built.
 ATTRS: dict[str, Sequence[Any]] = {
-    "dim": (0, 1), "dim0": (0, 1), "dim1": (0, 1), "dims": ((1, 0), (0,)), "dtype": DTYPES, "index": (0,),
+    "dim": (0, 1), "dim0": (0, 1), "dim1": (0, 1), "dims": ((1, 0), (0,)), "dtype": REAL, "index": (0,),
     "keepdim": (True, False), "name": ("x",), "message": ('a "b"\n',), "category": ("UserWarning",),
     "type": ("ValueError",),
     "count": (2,), "of": ("add",), "stride": ((1, 1), (2, 1)), "padding": ((0, 0), (1, 1)), "dilation": ((1, 1),),

@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from language import (  # noqa: F401  (they list their programs)
     arguments,
+    complexes,
+    constructors,
     dicts,
     exceptions,
     expressions,
     known_lengths,
+    libraries,
     lists,
     modules,
     objects,
@@ -20,6 +23,7 @@ from language import (  # noqa: F401  (they list their programs)
     raised,
     records,
     recursion,
+    sequences,
     sets,
     statements,
     strings,

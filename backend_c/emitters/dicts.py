@@ -51,7 +51,7 @@ def _key(low: Lowerer, value: Value, args: Args) -> Args:
 
 @emitter
 def dict_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args("cx", f'"{_kind(_key_type(op.result))}"', holds_objects(_elem(op.result)))
+    args = Args("cx", f'"{_kind(_key_type(op.result))}"', str(holds_objects(_elem(op.result))).lower())
     return low.call(op, "sc_dict_new", args, op.result.type)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.frontend.cells import is_union
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, is_text
 from scriptc.ir.ops.rules import elem_of
@@ -22,7 +22,7 @@ def format(r: Reader, template: AV, *args: AV, **kwargs: AV) -> AV:
 
 @serves("str.join")
 def join(r: Reader, separator: AV, parts: AV) -> AV:
-    if not is_run_time(r, parts):
+    if not r.is_run_time(parts):
         pieces: list[AV] = []
         for i, part in enumerate(r.iterate(parts)):
             if not is_text(part):
@@ -40,7 +40,7 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
     if elem == STR:
         return Dyn(r.build("str.join", [r.value(separator), items]))
     if is_union(elem):
-        r.fail("join() of values of several kinds is not supported", "make them strings first")
+        r.fail("container_of_several_used", why="join() takes strings")
     if elem != NEVER:
         r.check_that(r.negate(r.truth(found)), "TypeError", "sequence item 0: expected str instance")
     return Known("")

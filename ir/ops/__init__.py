@@ -12,6 +12,7 @@ from scriptc.ir.ops import (
     exceptions,
     images,
     indexing,
+    linalg,
     loops,
     memory,
     normalisation,
@@ -30,7 +31,7 @@ from scriptc.ir.ops import (
 OPS: dict[str, OpDef] = {}
 for _family in (
     structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
-    special, reductions, normalisation, scans, indexing, views, contractions, images,
+    special, reductions, normalisation, scans, indexing, views, contractions, linalg, images,
     loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:

@@ -145,6 +145,8 @@ ROWS = [
     # bounds: Python's; what stands for None is beyond the end
     OpDef("list.slice", "(Value self, SymInt start, SymInt stop, SymInt step) -> Value", _copy, frozenset({"ALLOCATES"}),
           ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice"),
+    OpDef("list.repeat", "(Value self, SymInt times) -> Value", _copy, frozenset({"ALLOCATES"}), ref="operator.mul",
+          reads=_READS, raises=True, kernel="sc_list_repeat"),
     OpDef("list.splice", "(Value self, SymInt start, SymInt stop, Value other) -> ()", _splice, ref="operator.setitem",
           reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice"),
     # the indices that sort numbers or strings, equal ones in their order

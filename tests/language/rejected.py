@@ -169,3 +169,16 @@ def compared_by_value(a, b):
 @write(compared_by_value, ("ab", "c"), ("cd", "e"), ("f", "g"), ("h", "i"), ("j", "k"))
 def identity_of_strings(a, b):
     return a + b is b + a  # refused
+
+
+def viewed_anew(x):
+    y = x * 2
+    y = y.unsqueeze(0)
+    return y + 1
+
+
+@write(viewed_anew, (X,))
+def reshaped_in_place(x):
+    y = x * 2
+    y.unsqueeze_(0)  # refused
+    return y + 1

@@ -61,6 +61,13 @@ static inline bool is_boxed(const node *n)
     return n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
 }
 
+/* What a list of these holds in the runtime. */
+static inline sc_items items_of(const node *list)
+{
+    const node *n = list->child;
+    return is_object(n) || is_boxed(n) || n->kind == N_OPTIONAL ? SC_OBJECTS : n->kind == N_BOOL ? SC_BOOLS : SC_VALUES;
+}
+
 /* ORDER GUARDS: Guard in bridge.py */
 enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
                   G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS, G_DICT_KEYS_ARE, G_LIST_LENGTH_IS };

@@ -45,7 +45,7 @@ static void note(const node *n, sc_value v, int depth)
     }
     if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note_item(n->child, v.l->items[i], depth);
+            note_item(n->child, v.l->items[i], depth); /* no bools: these hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
             if (v.d->items[i].hash != SC_HOLE)
@@ -66,13 +66,13 @@ void note_tree(const node *n, const sc_value **next)
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **));
 
-/* Takes the items: named tuples get their fields as arguments, torch.return_types one sequence. */
+/* Takes the items: named tuples and complex get their parts as arguments, torch.return_types one sequence. */
 static PyObject *of_class(const node *n, PyObject *items)
 {
     if (!items)
         return NULL;
-    PyObject *made = PyObject_HasAttrString(n->data, "_fields") ? PyObject_CallObject(n->data, items)
-                                                                : PyObject_CallOneArg(n->data, items);
+    bool by_parts = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields");
+    PyObject *made = by_parts ? PyObject_CallObject(n->data, items) : PyObject_CallOneArg(n->data, items);
     Py_DECREF(items);
     return made;
 }
@@ -98,6 +98,8 @@ static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
 
 static PyObject *give_item(frame *f, const node *n, sc_value v)
 {
+    if (!is_boxed(n) && n->kind != N_OPTIONAL)
+        return give(f, n, v);
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
     return give_leaves(f, n, &next);
 }
@@ -109,11 +111,15 @@ static PyObject *give_str(const sc_str *s)
     return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
 }
 
+enum { AHEAD = 8 }; /* items: made long ago, they may have left the cache */
+
 static PyObject *fresh_items(frame *f, const node *n, const sc_list *l)
 {
     PyObject *made = is_tuple(n) ? PyTuple_New(l->len) : PyList_New(l->len);
     for (int64_t i = 0; made && i < l->len; i++) {
-        PyObject *item = give_item(f, n->child, l->items[i]);
+        if (l->holds == SC_OBJECTS && i + AHEAD < l->len)
+            __builtin_prefetch(l->items[i + AHEAD].o + 1); /* the fields behind the head */
+        PyObject *item = give_item(f, n->child, sc_list_at(l, i));
         if (!item)
             Py_CLEAR(made);
         else if (is_tuple(n))
