@@ -239,6 +239,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "attributes of a {name}, which has no __init__ of its own, are lost when it is raised",
         "set them in an __init__",
     ),
+    "raised_from_outside": (
+        "a {name} that was made outside, and has an __init__ of its own, cannot be raised in compiled code",
+        "make it where it is raised",
+    ),
     "raised_with_other_attributes": ("a {name} has other attributes in some places", "set the same in its __init__"),
     "random_of_dtype": (
         "random numbers of this distribution in a tensor of {dtype} are not supported",
