@@ -38,6 +38,7 @@ from scriptc.frontend.values import (
     Made,
     ObjectV,
     OneOf,
+    RecordDictV,
     RecordV,
     Tup,
     describe,
@@ -151,6 +152,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
     match av:
         case Known(obj):
             return KnownSpec(obj), []
+        case RecordV() | RecordDictV():
+            return spec_of_type(av.value.type), [av]
         case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
             return place, []
         case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
@@ -173,8 +176,6 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case RecordV():
-            return spec_of_type(av.value.type), [av]
         case ObjectV(cls, items) if cls is Deque:
             return _tree([items["maxlen"], items["items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
@@ -211,7 +212,7 @@ def spec_of_type(t: Type) -> Spec:
         case TensorType():
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
-            return TupleSpec(tuple(map(spec_of_type, items)))
+            return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)

@@ -29,6 +29,7 @@ from language import (  # noqa: F401  (they list their programs)
     statements,
     strings,
     tuples,
+    unions,
     unrolled,
 )
 from language.cases import LANGUAGE

@@ -18,11 +18,16 @@ from typing import Any
 import torch
 
 import scriptc
+from scriptc.frontend import specs
+from scriptc.frontend.cells import Union
 from scriptc.frontend.entry import read
 from scriptc.frontend.specs import (
     DictSpec,
+    InstanceSpec,
     KnownSpec,
+    ListSpec,
     MapSpec,
+    OptionalSpec,
     PlaceSpec,
     SetSpec,
     Spec,
@@ -110,7 +115,35 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:
         _apply(entry.stores, interpreter.state, places)
-    return _rebuilt(entry.result, iter(results), places)
+    seen: set[int] = set()
+    leaves = [_chosen(s, v, seen) for s, v in zip(specs.leaves(entry.result), results, strict=True)]
+    return _rebuilt(entry.result, iter(leaves), places)
+
+
+def _chosen(spec: Spec | None, value: Any, seen: set[int]) -> Any:
+    """A value of the interpreter's, in which one of several kinds is a number and a value of each, as Python has it."""
+    match spec:
+        case TupleSpec(items, Union()):
+            return _chosen(items[1 + value[0]], value[1 + value[0]], seen)
+        case TupleSpec(items, cls) if value is not None:
+            made = [_chosen(i, v, seen) for i, v in zip(items, value, strict=True)]
+            return cls(*made) if hasattr(cls, "_fields") else cls(made)
+        case OptionalSpec(item):
+            return None if value is None else _chosen(item, value, seen)
+        case ListSpec(elem, cls) if cls is tuple and value is not None:
+            return tuple(_chosen(elem, v, seen) for v in value)
+    if value is None or id(value) in seen:
+        return value
+    seen.add(id(value))
+    match spec:
+        case ListSpec(elem):
+            value[:] = [_chosen(elem, v, seen) for v in value]
+        case MapSpec(_, item):
+            value.update({k: _chosen(item, v, seen) for k, v in value.items()})
+        case InstanceSpec(_, names, fields):
+            held = value if isinstance(value, dict) else vars(value)
+            held.update({n: _chosen(s, held[n], seen) for n, s in zip(names, fields(), strict=True)})
+    return value
 
 
 def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]], places: list[Any]) -> None:

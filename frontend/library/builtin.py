@@ -24,6 +24,7 @@ from scriptc.frontend.values import (
     Known,
     ListV,
     ObjectV,
+    OneOf,
     RangeV,
     Tup,
     ViewV,
@@ -203,6 +204,11 @@ def python_class(r: Reader, x: AV) -> type:
 
 @serves("builtins.isinstance")
 def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
+    if isinstance(x, OneOf):
+        answers = {tag: isinstance_(r, a, classes) for tag, a in x.alternatives.items()}
+        if all(isinstance(a, Known) for a in answers.values()):
+            return r.is_one_of(x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
+        return r.split(x, lambda a: isinstance_(r, a, classes))
     cls = r.known(classes, "the class of isinstance()")
     if isinstance(x, Dyn) and x.type == EXC:
         return r.is_exception(
