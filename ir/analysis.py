@@ -21,6 +21,7 @@ from scriptc.ir.types import (
     CellType,
     Container,
     ListType,
+    ObjectType,
     OptionalType,
     ScalarType,
     TensorType,
@@ -35,13 +36,23 @@ _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
-    if isinstance(t, Container):
-        return memory == "list" or any(holds(cell.find().type, memory) for cell in cells(t))
-    if isinstance(t, (OptionalType, CellType)):
-        return holds(t.item, memory)
-    if isinstance(t, TupleType):
-        return any(holds(item, memory) for item in t.items)
-    return isinstance(t, _CLASS[memory])
+    seen: set[Type] = set()  # objects may refer to others of their class
+    todo = [t]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, _CLASS[memory]):
+            return True
+        if isinstance(part, ObjectType):
+            if part in seen:
+                continue
+            seen.add(part)
+        if isinstance(part, Container):
+            todo += [cell.find().type for cell in cells(part)]
+        elif isinstance(part, (OptionalType, CellType)):
+            todo.append(part.item)
+        elif isinstance(part, TupleType):
+            todo += part.items
+    return False
 
 
 def is_reference(t: Type) -> bool:
@@ -232,16 +243,18 @@ def _are_unlike(a: Type, b: Type) -> bool:
     return len(items) == 2 and NEVER not in items and any(isinstance(t, ScalarType) for t in items)
 
 
+def _is_another(value: Value, target: Value) -> bool:
+    return _is_older(value, target) or _are_unlike(value.type, target.type)
+
+
 def may_write(writer: Op, value: Value) -> bool:
     """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand."""
     for memory in writer.defn.writes & _CLASS.keys():
         read = _memory_of(value, memory)
         if read is None:
             continue
-        target = writer.operands[0]
-        if not calls(writer) and isinstance(value.type, _CLASS[memory]):
-            if _is_older(value, target) or _are_unlike(value.type, target.type):
-                continue
+        if not calls(writer) and isinstance(value.type, _CLASS[memory]) and _is_another(value, writer.operands[0]):
+            continue
         targets = [_memory_of(v, memory) for v in (writer.operands if calls(writer) else writer.operands[:1])]
         if calls(writer):
             targets.append(Origin(unknown=True))

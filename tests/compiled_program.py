@@ -18,7 +18,8 @@ from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-          torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+          torch.float16, torch.bfloat16, torch.float32, torch.float64,
+          torch.complex64, torch.complex128]  # fmt: skip
 
 
 def assert_no_warnings(module: Module, directory: Path) -> None:
@@ -124,7 +125,8 @@ class Compiled:
             return out
         if isinstance(t, ListType):
             held = c.c_void_p(box.p)
-            return [self.take(self.lib.drv_list_at(held, c.c_int64(i)), t.elem) for i in range(self.lib.drv_list_len(held))]
+            taken = [self.take(self.lib.drv_list_at(held, c.c_int64(i)), t.elem) for i in range(self.lib.drv_list_len(held))]
+            return tuple(taken) if t.is_tuple else taken
         if t == STR:
             codes = (c.c_uint32 * self.lib.drv_str_codes(c.c_void_p(box.p), None))()
             self.lib.drv_str_codes(c.c_void_p(box.p), codes)

@@ -10,7 +10,19 @@ from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Op, Value
-from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TupleType, Type, is_counted, list_of
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+    is_counted,
+    is_tuple,
+    list_of,
+)
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -131,8 +143,14 @@ def _item(low: Lowerer, op: Op, index: Value) -> Sequence[Shape]:
 
 
 @emitter
+def tuple_of(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_list_slice", Args("cx", *low.operands(op), "0", "INT64_MAX", "1"), op.result.type)
+
+
+@emitter
 def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
-    (at,) = low.call(op, "sc_list_index", Args("cx", *low.operands(op)), INT)
+    name = "sc_tuple_index" if is_tuple(op.operands[0].type) else "sc_list_index"
+    (at,) = low.call(op, name, Args("cx", *low.operands(op)), INT)
     assert isinstance(at, Value)
     return _item(low, op, at)
 

@@ -67,6 +67,9 @@ def greater_equal(a: list[Any], b: list[Any]) -> bool:
     return less_equal(b, a)
 
 
+COMPARISONS = {"Eq": equal, "NotEq": not_equal, "Lt": less, "LtE": less_equal, "Gt": greater, "GtE": greater_equal}
+
+
 @decomposes("list.index")
 def index(xs: list[Any], value: Any, start: int = 0, stop: int = 2**63 - 1) -> int:
     first = max(start + len(xs), 0) if start < 0 else start

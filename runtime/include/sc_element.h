@@ -8,6 +8,7 @@
 #include "sc_half.h"
 
 typedef uint16_t sc_f16, sc_bf16; /* bits */
+#include "sc_complex.h"
 
 /* In front of a loop: its iterations do not depend on each other. */
 #define SC_VECTORIZE _Pragma("GCC ivdep")

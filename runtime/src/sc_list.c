@@ -82,6 +82,24 @@ SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop
     return status;
 }
 
+SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves) {
+    for (int i = 0; i < n; i++) {
+        bool counted = o->mask >> (at + i) & 1;
+        sc_value old = o->items[at + i];
+        if (counted) sc_retain(leaves[i].o);
+        o->items[at + i] = leaves[i];
+        if (counted) sc_release(cx, old.o);
+    }
+}
+
+/* a + b of tuples of any length, which are lists that nothing changes. */
+SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b) {
+    sc_list *made = sc_list_slice(cx, a->len ? a : b, 0, INT64_MAX, 1);
+    if (!made || !a->len || sc_list_splice(cx, made, INT64_MAX, INT64_MAX, b) == 0) return made;
+    sc_release(cx, made);
+    return NULL;
+}
+
 static inline bool list_less(sc_value a, sc_value b, char member) {
     if (member == 's') return sc_str_compare(a.s, b.s) < 0;
     return member == 'f' ? a.f < b.f : member == 'b' ? a.b < b.b : a.i < b.i;

@@ -29,9 +29,12 @@ static bool joins_plainly(const sc_tensor *x, int64_t dim, bool stack) {
 
 /* Whether a tensor is like those before it. */
 static bool is_alike(const sc_tensor *x, const sc_tensor *out, int64_t total, int64_t dim, bool stack) {
-    if (x->rank + stack != out->rank || !sc_is_contiguous(x)) return false;
-    for (int d = 0; d < x->rank; d++)
-        if (out->size[d + (stack && d >= dim)] != (!stack && d == dim ? x->size[d] * total : x->size[d])) return false;
+    if (x->rank + stack != out->rank) return false;
+    int64_t step = 1;
+    for (int d = x->rank; d-- > 0; step *= x->size[d]) {
+        int64_t size = !stack && d == dim ? x->size[d] * total : x->size[d];
+        if (out->size[d + (stack && d >= dim)] != size || (x->stride[d] != step && x->size[d] != 1)) return false;
+    }
     return true;
 }
 

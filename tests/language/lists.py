@@ -82,6 +82,18 @@ def operators(xs, ys):
 
 
 @cases(XS, [], [1.5, 2.0])
+def repeated_in_place(xs):
+    ys = xs
+    xs *= 2
+    n = len(ys)
+    ys *= n - n
+    zs = [1, None]
+    ws = zs
+    zs *= 2
+    return ys, n, ws
+
+
+@cases(XS, [], [1.5, 2.0])
 def reductions(xs):
     total = sum(xs)
     biggest = max(xs) if xs else -1

@@ -7,7 +7,7 @@
 static const struct { uint8_t code, bits; const char *name; } dtypes[SC_NDTYPES] = {
     {kDLBool, 8, "bool"},     {kDLUInt, 8, "uint8"},    {kDLInt, 8, "int8"},       {kDLInt, 16, "int16"},
     {kDLInt, 32, "int32"},    {kDLInt, 64, "int64"},    {kDLFloat, 16, "float16"}, {kDLBfloat, 16, "bfloat16"},
-    {kDLFloat, 32, "float32"}, {kDLFloat, 64, "float64"},
+    {kDLFloat, 32, "float32"}, {kDLFloat, 64, "float64"}, {kDLComplex, 64, "complex64"}, {kDLComplex, 128, "complex128"},
 };
 
 /* ---- arguments ---- */
