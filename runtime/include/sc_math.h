@@ -36,10 +36,7 @@ SC_MATH float sc_bits_float(uint32_t u) {
 
 /* e^r - 1 - r over r^2, |r| <= log(2) / 2 */
 SC_MATH float sc_exp_poly(float r) {
-    float q = 0.00138182985f;
-    q = q * r + 0.00836853217f;
-    q = q * r + 0.0416682921f;
-    q = q * r + 0.166665226f;
+    float q = (0.00138182985f * r + 0.00836853217f) * (r * r) + (0.0416682921f * r + 0.166665226f);
     return q * r + 0.49999994f;
 }
 /* p * 2^n in two exact steps, so that a denormal result is rounded once; -252 <= n <= 254 */
@@ -168,25 +165,14 @@ SC_MATH float sc_softplus_f32(float x) { /* log(1 + e^x), and x where that is x 
 
 /* ---- erf ---- */
 
-SC_MATH float sc_erf_f32(float x) {
-    float a = fabsf(x), z = a * a, b = a > 4.0f ? 4.0f : a;
-    float p = 7.92036808e-5f;
-    p = p * z + -0.000803076138f;
-    p = p * z + 0.00519073382f;
-    p = p * z + -0.026855126f;
-    p = p * z + 0.112836182f;
-    p = p * z + -0.376126289f;
-    p = p * z + 0.128379166f;
-    float q = -2.54188706e-7f; /* -log(1 - erf(b)) for 1 <= b <= 4 */
-    q = q * b + 2.53478938e-5f;
-    q = q * b + -0.000463947916f;
-    q = q * b + 0.00428280002f;
-    q = q * b + -0.025374189f;
-    q = q * b + 0.108639553f;
-    q = q * b + 0.633039355f;
-    q = q * b + 1.1296612f;
-    q = q * b + -0.000204357857f;
-    return copysignf(a < 1.0f ? a + a * p : 1.0f - sc_exp_f32(-q), x);
+SC_MATH float sc_erf_f32(float x) { /* 1 - e^-q, q = -log(1 - erf(a)) */
+    float a = fabsf(x), b = a > 4.0f ? 4.0f : a, r, low;
+    float z = b * b, w = z * z;
+    float high = -9.38805988e-06f * w + ((0.00011886187f * b + -0.00063736469f) * z + (0.00167567772f * b + -0.000169504725f));
+    float p = high * w + ((-0.0191478226f * b + 0.102776304f) * z + (0.636619568f * b + 0.128379166f)); /* q / b - 1 */
+    int32_t n = sc_exp_reduce(-(b + b * p), &r, &low);
+    float t = r + r * r * sc_exp_poly(r), s = sc_bits_float((uint32_t)(n + 127) << 23);
+    return copysignf((1.0f - s) - s * t, x);
 }
 
 /* ---- trigonometry ---- */

@@ -226,12 +226,6 @@ void sc_ctx_free(sc_ctx *cx) {
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
 
-/* The items of a short list stand in its struct. */
-#define LIST_ROOM ((int64_t)((STRUCT_BYTES - sizeof(sc_list)) / sizeof(sc_value)))
-static inline sc_value *list_room(sc_list *l) {
-    return (sc_value *)(void *)(l + 1);
-}
-
 /* Gives back what one object owns by itself; what it refers to stands in the live list too. */
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
@@ -332,23 +326,13 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 
 /* ---- counts ---- */
 
-void sc_free(sc_ctx *cx, sc_obj *o) {
-    if (!o->prev) return; /* detached: its new owner frees it */
-    unlink_live(o);
-    if (o->kind == SC_TENSOR) { /* what loops make and give up */
-        sc_storage *s = ((sc_tensor *)o)->storage;
-        give_struct(cx, o);
-        if (!s || s->obj.refs == SC_IMMORTAL || --s->obj.refs > 0 || !s->obj.prev) return;
-        unlink_live(&s->obj);
-        storage_recycle(cx, s);
-        return;
-    }
+static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
-            if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+        for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
+            if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
     if (o->kind == SC_DICT) {
@@ -361,6 +345,27 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         }
     }
     recycle(cx, o);
+}
+
+void sc_free(sc_ctx *cx, sc_obj *o) {
+    if (!o->prev) return; /* detached: its new owner frees it */
+    unlink_live(o);
+    if (o->kind == SC_TENSOR) { /* what loops make and give up */
+        sc_storage *s = ((sc_tensor *)o)->storage;
+        give_struct(cx, o);
+        if (!s || s->obj.refs == SC_IMMORTAL || --s->obj.refs > 0 || !s->obj.prev) return;
+        unlink_live(&s->obj);
+        storage_recycle(cx, s);
+        return;
+    }
+    o->next = cx->dying; /* what it holds dies behind it, not within this call: a chain of objects may be long */
+    cx->dying = o;
+    if (cx->frees) return;
+    for (cx->frees = true; (o = cx->dying);) {
+        cx->dying = o->next;
+        free_object(cx, o);
+    }
+    cx->frees = false;
 }
 
 void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
@@ -379,7 +384,8 @@ void sc_storage_free_detached(sc_storage *s) {
 
 const char *sc_dtype_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
+                                                  "c10::complex<float>", "c10::complex<double>"};
     return names[dtype];
 }
 
@@ -522,7 +528,7 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
     sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
     *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
-    if (sc_str_reserve(cx, s, nbytes)) {
+    if (nbytes > SC_STR_BYTES - sizeof *s && sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
     }
@@ -541,13 +547,14 @@ uint64_t sc_str_hash_of(const sc_str *s) {
 
 /* ---- lists ---- */
 
-/* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
+/* The items of a short list stand behind its struct, more of them in recycled blocks: a list made in every iteration costs no
+ * allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
-    size_t bytes;
-    bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
+    size_t width = l->holds == SC_BOOLS ? 1 : sizeof(sc_value), bytes;
+    bool overflow = __builtin_mul_overflow((size_t)cap, width, &bytes) || bytes > PTRDIFF_MAX;
     sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
-    memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    if (l->len) memcpy(larger->data, l->items, (size_t)l->len * width);
     sc_release(cx, l->storage);
     l->storage = larger;
     l->items = larger->data;
@@ -555,36 +562,24 @@ static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     return 0;
 }
 
-sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
+sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity) {
     sc_list *l = sc_object(cx, SC_LIST);
     if (!l) return NULL;
-    l->counted = counted;
+    l->holds = (uint8_t)holds;
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
     l->len = 0;
     l->storage = NULL;
-    l->cap = LIST_ROOM;
-    l->items = list_room(l);
-    if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {
+    l->cap = (int64_t)((STRUCT_BYTES - sizeof *l) / (holds == SC_BOOLS ? 1 : sizeof(sc_value)));
+    l->items = (sc_value *)(void *)(l + 1);
+    if (capacity > l->cap && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);
         return NULL;
     }
     return l;
 }
 
-int sc_list_grow(sc_ctx *cx, sc_list *l) {
-    return list_reserve(cx, l, 2 * l->cap);
-}
-
-sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
-    if (!made) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
-        made->items[i] = items[i];
-    }
-    made->len = n;
-    made->mask = mask;
-    return made;
+int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len) {
+    return len <= l->cap ? 0 : list_reserve(cx, l, len > 2 * l->cap ? len : 2 * l->cap);
 }

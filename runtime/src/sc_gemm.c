@@ -236,8 +236,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     return out;
 }
 
-/* Turns the tensor that holds the panels into the packed weight: a context's objects have one size (sc_core.c). */
-static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
+SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
     sc_obj head = panels->obj;
     sc_storage *storage = panels->storage;
     uint8_t panels_dtype = panels->dtype;

@@ -27,6 +27,9 @@ static inline double gemm_ns(int64_t m, int64_t n, int64_t k, size_t item) {
     return compute > memory ? compute : memory;
 }
 
+/* Turns the tensor that holds the prepared weight [n, k] into the packed one: a context's objects have one size (sc_core.c). */
+SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k);
+
 /* Both types: see sc_gemm_tile.inc. */
 SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);
 SC_KERNEL void gemm_panel_f32(int nv, int64_t m, int64_t n, int64_t k, const float *a, int64_t ra, const float *b, int64_t rb,

@@ -5,7 +5,7 @@
 enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window of them stays in the second cache */
 
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
-    sc_list *rows = sc_list_new(cx, true, SC_ROWS_SLOTS);
+    sc_list *rows = sc_list_new(cx, SC_OBJECTS, SC_ROWS_SLOTS);
     if (rows) rows->items[SC_ROWS_FIRST].i = rows->items[SC_ROWS_COUNT].i = 0;
     return rows;
 }

@@ -219,7 +219,7 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
 
 /* n views of `size` elements along d, the last one shorter when they do not fit. */
 static sc_list *split_views(sc_ctx *cx, const sc_tensor *x, int d, int64_t n, int64_t size) {
-    sc_list *l = sc_list_new(cx, true, n);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, n);
     for (int64_t i = 0; l && i < n; i++) {
         int64_t start = i * size, left = x->size[d] - start;
         sc_tensor *t = slice_view(cx, x, d, start, left < size ? left : size, 1);
@@ -276,7 +276,7 @@ SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
     }
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
-    sc_list *l = sc_list_new(cx, true, x->size[d]);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, x->size[d]);
     for (int64_t i = 0; l && i < x->size[d]; i++) {
         sc_tensor *t = sc_select(cx, x, d, i);
         if (!t) {
