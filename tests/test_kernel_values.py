@@ -143,6 +143,27 @@ def test_copies(dtype: torch.dtype) -> None:
         agree(copies, torch.randn(size).to(dtype))
 
 
+@pytest.mark.parametrize("mode", ("reflect", "replicate", "circular"))
+def test_padding(mode: str) -> None:
+    """Copies with edges, also where rows are cut, or nothing of a row is copied."""
+
+    def padded(x, a, b):
+        return (
+            F.pad(x[0], (a, b), mode=mode), F.pad(x, (2, 1), mode=mode), F.pad(x[None], (a, b, 1, 2), mode=mode),
+            F.pad(x.transpose(0, 2), (1, 1), mode=mode), F.pad(x[None, None].expand(2, 2, 4, 3, 9), (1, 2, a, b, 1, 0), mode=mode),
+        )  # fmt: skip
+
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        x = torch.arange(4 * 3 * 9).reshape(4, 3, 9).to(dtype)
+        for a, b in ((1, 2), (0, 0), (-1, 2), (2, -1)):
+            agree(padded, x, a, b)
+    if mode != "circular":
+        agree(lambda x: (F.pad(x, (-7, 3), mode=mode), F.pad(x, (3, -7), mode=mode)), torch.randn(2, 3, 5))
+    wrong = (((2, 3, 4), (4, 0)), ((2, 3, 4), (5, 0)), ((2, 3, 4), (-3, -3)), ((2, 0, 4), (1, 1)), ((4,), (1, 1)), ((2, 3), (1, 1, 1)))
+    for size, amounts in wrong:
+        agree(lambda x, amounts=amounts: F.pad(x, amounts, mode=mode), torch.randn(size))
+
+
 def softmaxes(x):
     return torch.softmax(x, 0), torch.log_softmax(x, 1), torch.softmax(x, -1), torch.log_softmax(x, -1)
 

@@ -65,6 +65,10 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
 
+typedef enum sc_pad_mode { SC_PAD_REFLECT, SC_PAD_REPLICATE, SC_PAD_CIRCULAR } sc_pad_mode; /* ORDER PAD: ir/ops/views.py */
+/* n numbers: before and after the last dim, then those of the dim before it, and so on (sc_pad.c) */
+SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode);
+
 /* ---- dicts and sets (sc_dict.c) ----
  * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
 SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
