@@ -106,6 +106,21 @@ def test_sums_are_accurate(dtype: torch.dtype) -> None:
                 assert abs(one - exact) <= few * exact
 
 
+def lengths(x):
+    of = torch.linalg.vector_norm
+    return of(x), of(x, dim=-1), of(x, dim=0, keepdim=True), x.norm(dim=(0, 2)), F.normalize(x, dim=1), of(x[0, 0, 0]), of(x.mT, dim=1)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_lengths(dtype: torch.dtype) -> None:
+    for size in ((2, 3, 4), (5, 70, 130), (1, 1, 1), (3, 2, 5000)):
+        agree(lengths, torch.randn(size).to(dtype))
+    for special in (float("nan"), float("inf"), 0.0):
+        agree(lambda x: torch.linalg.vector_norm(x), torch.tensor([special, 0.0], dtype=dtype))
+    agree(lambda x: torch.linalg.vector_norm(x), torch.zeros(0, dtype=dtype))
+    agree(lambda x: torch.linalg.vector_norm(x), torch.arange(3))
+
+
 def picked(x, i):
     return x.gather(0, i), x.gather(-1, i), x.index_select(0, i[0, 0]), x.index_select(-1, i[0, 0])
 
