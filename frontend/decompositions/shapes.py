@@ -351,25 +351,21 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return result
 
 
+def pad_around(input: Tensor, pad: list[int], mode: str) -> Tensor:
+    """By elements of the tensor itself: reflect, replicate or circular."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("torch._C._nn.pad", "torch.nn.functional.pad")
 def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "constant":
         return torch.constant_pad_nd(input, pad, 0 if value is None else value)
-    result = input
-    for i in range(len(pad) // 2):
-        dim = input.dim() - 1 - i
-        n = input.size(dim)
-        places = torch.arange(-pad[2 * i], n + pad[2 * i + 1])
-        if mode == "reflect":
-            if pad[2 * i] >= n or pad[2 * i + 1] >= n:
-                raise RuntimeError("Padding size should be less than the corresponding input dimension")
-            places = (n - 1) - torch.abs((n - 1) - torch.abs(places))
-        elif mode == "replicate":
-            places = torch.clamp(places, 0, n - 1)
-        else:
-            places = torch.remainder(places, n)
-        result = torch.index_select(result, dim, places)
-    return result
+    count, rank = len(pad) // 2, input.dim()
+    if len(pad) % 2 != 0:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if count < 1 or count > 3 or (rank != count + 1 and rank != count + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    return pad_around(input, pad, mode)
 
 
 @decomposes("torch.constant_pad_nd")

@@ -23,6 +23,11 @@ for _name in ("view", "reshape", "expand", "repeat"):
     _sized(_name)
 
 
+@serves("scriptc.frontend.decompositions.shapes.pad_around")
+def pad_around(r: Reader, input: AV, pad: AV, mode: AV) -> AV:
+    return r.op("pad", input, r.shape_tuple(tuple(r.iterate(pad))), mode=r.known(mode, "the padding mode"))
+
+
 @serves("torch.transpose", "Tensor.transpose", "torch.swapaxes", "Tensor.swapaxes", "torch.swapdims", "Tensor.swapdims")
 def transpose(r: Reader, input: AV, dim0: AV, dim1: AV) -> AV:
     return r.op("transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))

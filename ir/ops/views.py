@@ -179,6 +179,17 @@ def _stack(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(t.dtype, (*t.dims[:dim], count, *t.dims[dim:])),)
 
 
+# ORDER PAD: sc_ops.h
+PAD_MODES = ("reflect", "replicate", "circular")
+
+
+def _pad(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = list(_dims(operands))
+    for i in range(len(tuple_items(operands[1])) // 2):
+        dims[len(dims) - 1 - i] = None
+    return _like(operands, tuple(dims))
+
+
 def _repeat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     counts = [as_dim(v) for v in tuple_items(operands[1])]
@@ -272,6 +283,11 @@ ROWS = [
           kernel="sc_stacked_put"),
     OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
           reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join"),
+    # By elements of self: before and after the last dim, then the dim before it, and so on.
+    OpDef("pad", "(Tensor self, SymInt[] pad, str mode) -> Tensor", _pad, _JOINS | {"PLAIN"}, ref="torch.nn.functional.pad",
+          reads=_TENSOR, raises=True, emit="pad",
+          samples=Samples((((2, 3, 4, 5),), ((1, 2, 3, 3),)), dtypes=("f32", "f64"),
+                          extra=tuple(((2, 1, 1, 0), mode) for mode in PAD_MODES))),
     OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",
           reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
 ]  # fmt: skip
