@@ -38,7 +38,8 @@ BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
     "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
-    "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
+    "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept",
+    "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 # c.*: the loop IR's. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).

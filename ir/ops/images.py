@@ -84,8 +84,8 @@ ROWS = [
           fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed"),
     # The same, made once and kept from call to call; see pack_linear.kept.
     OpDef("arrange_transposed.kept",
-          "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED), _PURE,
-          reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept"),
+          "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED),
+          _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept"),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",
