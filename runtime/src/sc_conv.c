@@ -94,7 +94,8 @@ static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w,
 static const char *conv_type_name(int dtype) { /* of a tensor type, as eager prints it */
     static const char *const names[SC_NDTYPES] = {
         "CPUBoolType",   "torch.ByteTensor", "torch.CharTensor", "torch.ShortTensor", "torch.IntTensor",
-        "torch.LongTensor", "torch.HalfTensor", "CPUBFloat16Type", "torch.FloatTensor", "torch.DoubleTensor"};
+        "torch.LongTensor", "torch.HalfTensor", "CPUBFloat16Type", "torch.FloatTensor", "torch.DoubleTensor",
+        "CPUComplexFloatType", "CPUComplexDoubleType"};
     return names[dtype];
 }
 static int conv_check_dtypes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias) {

@@ -4,8 +4,9 @@
 #include "../include/sc_profile.h"
 
 /* Named here, because which files need sc_team.c is read off the .c files, not off templates. */
-static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, void *arg) {
-    sc_parallel(cx, pieces, 1, ns, work, arg);
+static void gemm_share(sc_ctx *cx, int64_t pieces, int64_t m, int64_t n, int64_t k, size_t item, sc_work *work, void *arg) {
+    if (pieces > 1 && sc_workers(cx) > 1) sc_parallel(cx, pieces, 1, gemm_ns(m, n, k, item), work, arg);
+    else work(arg, 0, pieces, 0);
 }
 
 #include "sc_gemm_half.inc"

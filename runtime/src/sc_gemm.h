@@ -9,7 +9,8 @@ enum {
     GEMM_MR = 6,          /* rows and ... */
     GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
-    GEMM_AHEAD = 2048,    /* bytes of a panel that a product by one row asks for ahead */
+    GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that a product by ... */
+    GEMM_AHEAD = 2048,    /* ... one row asks for so many bytes ahead; where it is, that only takes loads away */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
     GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
