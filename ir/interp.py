@@ -84,8 +84,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
-    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, **how: Any) -> Any:
-        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, **how)
+    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
+        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
     def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
         if reduce == "set":
@@ -178,7 +178,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
-        "arrange_transposed": lambda w, **how: w.clone(),
+        "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
