@@ -142,7 +142,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return values, v, torch.zeros(batch, dtype=torch.int32)
 
     def svd(A: Any, vectors: bool, full: bool) -> Any:
-        batch, (m, n) = A.shape[:-2], A.shape[-2:]
+        batch = A.shape[:-2]
         info = torch.where(A.isnan().flatten(-2).any(-1), -4, 0).to(torch.int32)
         A = torch.where(info.view(*batch, 1, 1) == 0, A, 0)
         if vectors:

@@ -132,8 +132,8 @@ def matrix_rank(
     if A.dtype not in _FLOATS:
         raise RuntimeError("This function doesn't handle types other than float and double")
     S = torch.abs(torch.linalg.eigvalsh(A)) if hermitian else torch.linalg.svdvals(A)
-    limit = limit(S, A, atol, rtol) if tol is None else limit(S, A, tol, 0.0)
-    return torch.sum(S > limit, -1)
+    least = limit(S, A, atol, rtol) if tol is None else limit(S, A, tol, 0.0)
+    return torch.sum(S > least, -1)
 
 
 @decomposes("torch.linalg.pinv", "torch.linalg_pinv")

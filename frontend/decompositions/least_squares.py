@@ -24,17 +24,18 @@ def lstsq(
         raise RuntimeError(f"{_NAME}: input.size(-2) should match other.size({-1 if vector else -2})")
     rank, values = torch.empty(0, dtype=torch.int64), torch.empty(0, dtype=input.dtype)
     if driver == "gels":
-        solution, whole = _by_qr(input, B), True
+        solution, exact = _by_qr(input, B), True
     else:
         U, S, Vh = torch.linalg.svd(input, full_matrices=False)
         kept = S > limit(S, input, None, rcond)
         along = torch.matmul(U.mT, B) * torch.where(kept, 1 / S, 0.0).unsqueeze(-1)
         solution, rank = torch.matmul(along.mT, Vh).mT, torch.sum(kept, -1)
-        if driver is not None and driver != "gelsy":
-            values = S
-        whole = values.dim() == input.dim() - 1 and bool(torch.all(kept))
+        if driver is None or driver == "gelsy":
+            exact = False
+        else:
+            values, exact = S, bool(torch.all(kept))
     residuals = torch.empty(0, dtype=input.dtype)
-    if whole and m > n:
+    if exact and m > n:
         rest = torch.matmul(input, solution) - B
         residuals = torch.sum(rest * rest, -2)
     if m > n:  # eager's stands in a matrix of m rows
@@ -69,7 +70,7 @@ def _by_qr(A: Tensor, B: Tensor) -> Tensor:
     """Of matrices of full rank."""
     if A.size(-2) < A.size(-1):  # of all solutions the shortest
         Q, R = torch.linalg.qr(A.mT)
-        return torch.matmul(Q, torch.linalg.solve_triangular(R.mT, B, upper=False))
+        return torch.matmul(torch.linalg.solve_triangular(R.mT, B, upper=False).mT, Q.mT).mT
     Q, R = torch.linalg.qr(A)
     zeros = torch.diagonal(R, 0, -2, -1) == 0
     if torch.any(zeros):

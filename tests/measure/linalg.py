@@ -8,8 +8,8 @@ from .command import Measure
 from .opinfo import LISTED, OPS, programs
 
 # Those of other homes than torch.linalg.
-_OLDER = ("cholesky cholesky_inverse cholesky_solve geqrf logdet lu lu_solve lu_unpack matrix_exp norm.nuc ormqr pinverse qr svd "
-          "triangular_solve").split()  # fmt: skip
+_OLDER = ("cholesky cholesky_inverse cholesky_solve geqrf logdet lu lu_solve lu_unpack matrix_exp norm.nuc ormqr pinverse "
+          "qr svd triangular_solve").split()  # fmt: skip
 
 # Not called by their names: pinv.singular makes its matrix of two others.
 _MADE_UP = {"linalg.pinv.singular"}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
-from public.cases import lengths, public
 from three_ways import call
 from torch import nn
+
+from public.cases import lengths, public
 
 
 class KalmanFilter(nn.Module):
@@ -84,7 +85,7 @@ def batched_kalman(zs, F, H, Q, R):
 def lqr(A, B, Q, R, steps: int, tol: float = 1e-9):
     """The gain of a discrete regulator, by iterating the Riccati equation; then the closed loop from a state of ones."""
     P = Q
-    for i in range(steps):
+    for _ in range(steps):
         K = torch.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
         P_next = Q + A.T @ P @ (A - B @ K)
         if torch.linalg.norm(P_next - P, ord="fro") < tol:
@@ -178,7 +179,7 @@ def regulator():
     A = torch.tensor([[1.1, 0.2], [0.0, 0.9]], dtype=torch.float64)
     B = torch.tensor([[0.0], [1.0]], dtype=torch.float64)
     Q, R = torch.eye(2, dtype=torch.float64), torch.eye(1, dtype=torch.float64)
-    return lqr, [call(A, B, Q, R, 40), call(A, B, Q, R, 1), call(A, B, Q, R, 0), call(A, B, Q, 0 * R, 3), call(A, 0 * B, Q, 0 * R, 3)]
+    return lqr, [*(call(A, B, Q, R, n) for n in (40, 1, 0)), call(A, B, Q, 0 * R, 3), call(A, 0 * B, Q, 0 * R, 3)]
 
 
 @public
