@@ -1,8 +1,8 @@
 """Through which inputs a gradient would reach each result, and all that a call changes: a forward data flow over the IR
 as the front end built it.
 
-Only floating and complex tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up what
-goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
+Only floating and complex tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up
+what goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
 """
 
 from __future__ import annotations
