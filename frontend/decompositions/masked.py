@@ -57,7 +57,7 @@ def prod(
     mask: Tensor | None = None,
 ) -> Tensor:
     dims = all_dims(input, dim)
-    if dtype is None and not input.is_floating_point():
+    if dtype is None and not input.is_floating_point() and not input.is_complex():
         dtype = torch.int64
     result = kept(input, mask, 1, dtype)
     listed = (dims,) if isinstance(dims, int) else dims or ()

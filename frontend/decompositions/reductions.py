@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.pointwise import inexact
 from scriptc.frontend.library import decomposes
 
 
@@ -15,6 +16,10 @@ def var_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    if input.is_complex():
+        spread, real = torch.var_mean(input.real, dim, unbiased, keepdim, correction=correction)
+        other, imag = torch.var_mean(input.imag, dim, unbiased, keepdim, correction=correction)
+        return spread + other, torch.complex(real, imag)
     dims = None if isinstance(dim, bool) else dim
     mean = torch.mean(input, dims, keepdim=True)
     centred = input - mean
@@ -52,7 +57,7 @@ def std_mean(
 
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     highest = torch.amax(x, dim, keepdim=True)
     shift = torch.where(torch.isinf(highest), 0.0, highest)
     total = torch.log(torch.sum(torch.exp(x - shift), dim, keepdim=True)) + shift
