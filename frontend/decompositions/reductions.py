@@ -11,15 +11,9 @@ from scriptc.frontend.decompositions.pointwise import inexact
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.var_mean", widens=True)
-def var_mean(
-    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    if input.is_complex():
-        spread, real = torch.var_mean(input.real, dim, unbiased, keepdim, correction=correction)
-        other, imag = torch.var_mean(input.imag, dim, unbiased, keepdim, correction=correction)
-        return spread + other, torch.complex(real, imag)
+def _var_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None, unbiased: bool, keepdim: bool, correction: float | None
+) -> tuple[Tensor, Tensor]:
     dims = None if isinstance(dim, bool) else dim
     mean = torch.mean(input, dims, keepdim=True)
     centred = input - mean
@@ -28,6 +22,18 @@ def var_mean(
     wanted = dim if isinstance(dim, bool) else unbiased  # var_mean(x, unbiased)
     degrees = (1 if wanted else 0) if correction is None else correction
     return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
+
+
+@decomposes("torch.var_mean", widens=True)
+def var_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    if input.is_complex():
+        spread, real = _var_mean(input.real, dim, unbiased, keepdim, correction)
+        other, imag = _var_mean(input.imag, dim, unbiased, keepdim, correction)
+        return spread + other, torch.complex(real, imag)
+    return _var_mean(input, dim, unbiased, keepdim, correction)
 
 
 @decomposes("torch.var", "Tensor.var", widens=True)
