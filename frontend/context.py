@@ -247,6 +247,8 @@ class Context(Parts):
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail(f"{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)")
+        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+            self.fail("a complex number cannot be used here", "make a tensor of it, or use its parts")
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:

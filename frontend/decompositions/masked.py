@@ -134,7 +134,7 @@ def var(
     centred = kept(x - mean, mask, 0)
     degrees = correction if correction is not None else 0 if unbiased is False else 1
     left = count(x, mask, dim, keepdim) - degrees
-    return torch.sum(centred * centred, dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
+    return torch.sum(centred * centred.conj_physical(), dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
 
 
 @decomposes("torch.masked.std")
