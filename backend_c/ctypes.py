@@ -17,6 +17,7 @@ from scriptc.ir.types import (
     DictType,
     ElemType,
     ListType,
+    ObjectType,
     OptionalType,
     PtrType,
     SetType,
@@ -37,7 +38,7 @@ def c_type(t: Type) -> str:
         return c_type(t.item)
     if isinstance(t, TensorType):
         return "sc_tensor *"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "sc_list *"
     if isinstance(t, (DictType, SetType)):
         return "sc_dict *"
@@ -61,7 +62,7 @@ def list_member(t: Type) -> str:
         return list_member(t.item)
     if isinstance(t, TensorType):
         return "t"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "l"
     if isinstance(t, (DictType, SetType)):
         return "d"

@@ -47,6 +47,7 @@ from scriptc.ir.types import (
     dict_of,
     list_of,
     set_of,
+    tuple_of,
 )
 
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
@@ -127,10 +128,10 @@ class Arguments(Context):
         found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
         key, item = (None if t is None else spec_of_type(t) for t in found)
         match spec:
-            case ListSpec() if item is not None:
-                return ListSpec(item)
-            case MapSpec(held) if item is not None:
-                return MapSpec(held, item)
+            case ListSpec(_, cls) if item is not None:
+                return ListSpec(item, cls)
+            case MapSpec(held, values) if item is not None or key is not None:
+                return MapSpec(key or held, item or values)
             case SetSpec(None, cls) if key is not None:
                 return SetSpec(key, cls)
             case DictSpec(()) if site in self.assume.tables:
@@ -170,8 +171,8 @@ def _type_of(spec: Spec | None) -> Type:
     match spec:
         case None:
             return NEVER
-        case ListSpec(elem):
-            return list_of(_type_of(elem))
+        case ListSpec(elem, cls):
+            return (tuple_of if cls is tuple else list_of)(_type_of(elem))
         case MapSpec(key, item):
             return dict_of(_type_of(key), _type_of(item))
         case SetSpec(key, cls):

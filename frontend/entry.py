@@ -24,6 +24,7 @@ from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
@@ -269,7 +270,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             found = spec
             site.op.set_operands(values)
     except Conflict as e:
-        raise UserError(reader.loc, f"the function returns {e}", "return one type of value on all paths") from e
+        raise UserError(reader.loc, *rejection("returns_differ", why=e)) from e
     assert found is not None
     return found, types
 

@@ -17,6 +17,7 @@ from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
+from scriptc.frontend.tuples import Tuples
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -97,7 +98,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Complexes, Writes):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -122,7 +123,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
             return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
             if not on_tensors:
-                self.fail(f"{_SYMBOLS[op]} on tensors is not supported yet")
+                self.fail("operator_on_tensors", operator=_SYMBOLS[op])
             if on_tensors == "matmul":
                 return self.matmul(a, b)
             if on_tensors == "pow" and is_tensor(a) and tensor_type(a).dtype in COMPLEX_DTYPES:
@@ -134,6 +135,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
+        if (found := self.tuple_operator(op, a, b)) is not None:
+            return found
         if is_complex_number(a) or is_complex_number(b):
             return self.complex_operator(op, a, b)
         columns = [sequence_items(av) for av in (a, b)]
@@ -179,7 +182,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
             self.observe(a)
             self.observe(b)
             return self.new_list([*a.items, *b.items], (self.loc, "add"))
-        return self.call(Known(lists.concatenated if op == "Add" else lists.repeated), [a, b], {})
+        if op == "Mult":
+            return self.wrap(self.build("list.repeat", [self.value(a), self.integer(b)]))
+        return self.call(Known(lists.concatenated), [a, b], {})
 
     def special_operator(self, op: str, a: AV, b: AV) -> AV:
         """The operator as the class of an operand defines it."""
@@ -207,7 +212,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
                 return value
         if is_text(av) or (isinstance(av, Known) and av.obj is None):
             self.bad_operands(op, a, b)
-        self.fail(f"{_SYMBOLS.get(op, op)} on a {self.type_name(a)} and a {self.type_name(b)} is not supported yet")
+        self.fail("operator_on_others", operator=_SYMBOLS.get(op, op), a=self.type_name(a), b=self.type_name(b))
 
     def to_float(self, v: Value) -> Value:
         if v.type == FLOAT:
@@ -231,7 +236,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
                 numbers.append(str(self.type_of(av)))
         common = result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
         if common == "c32":
-            self.fail("complex32 (complex numbers of half precision) is not supported", "convert to float32 first")
+            self.fail("complex32")
         return common
 
     def cast(self, av: AV, dtype: str) -> AV:
@@ -252,7 +257,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
         if "FLOATING" in OPS[name].traits and common not in INEXACT:
             common = self.default_dtype
         if common in COMPLEX_DTYPES and common not in OPS[name].takes and name not in _MIRRORED:
-            self.fail(f"{name} of complex tensors is not supported", "compute on their parts, .real and .imag, or on abs()")
+            self.fail("complex_operator", name=name)
         if common not in OPS[name].takes:
             if common == "bool" and name in _NOT_OF_BOOLS:
                 self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
@@ -352,14 +357,14 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
                 else self.truth(self.special(a, "__eq__", [b]) or Known(False))
             )
         else:
-            equal = Known(identity_of(a) is identity_of(b))
+            equal = self.identity(a, b, negate=False)
         return self.negate(equal) if op == "NotEq" else equal
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if (found := self.compare_tuples(op, a, b)) is not None:
+            return found
         if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
-            decomposition = {"Eq": lists.equal, "NotEq": lists.not_equal, "Lt": lists.less, "LtE": lists.less_equal,
-                             "Gt": lists.greater, "GtE": lists.greater_equal}[op]  # fmt: skip
-            return self.call(Known(decomposition), [a, b], {})
+            return self.call(Known(lists.COMPARISONS[op]), [a, b], {})
         if op not in ("Eq", "NotEq"):
             return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
         classes = [self.python_class(av) for av in (a, b)]
@@ -409,10 +414,12 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
 
     def identity(self, a: AV, b: AV, negate: bool) -> AV:
         result: AV
-        if isinstance(a, Known) and isinstance(b, Known):
+        if (found := self.same_record(a, b)) is not None:
+            result = found
+        elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
         elif a is not b and is_text(a) and is_text(b):
-            self.fail("whether two strings are one object is not known in compiled code", "compare with ==")
+            self.fail("identity_of_strings")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
             result = self.is_exception(a.exception, [b.obj], exact=True)
         elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
@@ -428,7 +435,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
         elif is_tensor(a) and is_tensor(b):
             result = self.op("is_same", a, b)
         else:
-            self.fail("`is` between values that may or may not be one object is not supported yet", "compare with ==")
+            self.fail("identity_unknown")
         return self.negate(result) if negate else result
 
     def is_new(self, av: AV) -> bool:
@@ -518,7 +525,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
                     return Dyn(self.build("int.to_bool", [self.build("str.len", [value])]))
                 if value.type == NONE:
                     return Known(False)
-        self.fail(f"the truth of a {self.type_name(av)} is not known at compile time")
+        self.fail("truth_unknown", what=self.type_name(av))
 
     def unary(self, node: ast.unaryop, av: AV) -> AV:
         name = type(node).__name__
@@ -557,8 +564,11 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
             return made
-        if isinstance(a, ListV) and op == "Add":
+        if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
             self.call(self.attribute(a, "extend"), [b], {})
+            return a
+        if isinstance(a, ListV) and op == "Mult":
+            self.store_item(a, Known(slice(None)), self.binary(op, a, b))
             return a
         if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
             return found
@@ -571,7 +581,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Complexes, Writes):
         value = self.stored(target, item)
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
-        self.effect("list.append", [list_value, value])
+        self.effect("list.append", [list_value, self.item_for(list_value, value)])
 
 
 def is_generated(av: AV, name: str) -> bool:

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     OneOf,
     PartialV,
     RangeV,
+    RecordV,
     ReversedV,
     Tup,
     ViewV,
@@ -58,6 +59,8 @@ def shape_of(av: AV) -> Shape | None:
             return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
         case KnownLengthListV(first=items, reader=reader, home=home):
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
+        case RecordV():
+            return None
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first):
@@ -104,7 +107,8 @@ def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict
 
 
 def identity_of(av: AV) -> Ident | None:
-    return av.ident if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+    parted = isinstance(av, (DictV, KnownLengthListV, ObjectV)) and not isinstance(av, RecordV)
+    return av.ident if parted else None  # type: ignore[attr-defined]
 
 
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:

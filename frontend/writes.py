@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.values import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES, TORCH_NAMES, category
+from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES, category
 
 
 class Writes(Context):
@@ -47,7 +47,7 @@ class Writes(Context):
         if not is_complex_number(number):
             return self.op("full", shape, number, dtype=dtype)
         if dtype not in COMPLEX:
-            self.fail(f"a complex number in a tensor of {TORCH_NAMES[dtype]} is not supported", "take its .real")
+            self.fail("complex_in_real")
         return self.op("fill", self.op("full", shape, Known(0), dtype=dtype), number)
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:

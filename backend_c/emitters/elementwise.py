@@ -1,7 +1,7 @@
 """Elementwise ops: one loop over the elements of all inputs and results of a `fuse`, or of an op by itself.
 
     %t = c.rows(%x, %y) {args = "{0}, {1}", dtypes = ["f32"]} do (%it: iter) {
-      %p = c.read(%it) {text = "{0}.p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
+      %p = c.read(%it) {text = "{0}->p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
       c.for(%n) do (%k: i64) {...}                            elements stand side by side, so that it vectorises
     }
 
@@ -124,12 +124,12 @@ class Kernel:
 
     def rows(self, it: Value) -> None:
         low, op = self.low, self.at
-        n = low.expr("{0}.n", [it], INT, op, read=True)
+        n = low.expr("{0}->n", [it], INT, op, read=True)
         n.name = "n"
         names = [*(r.name or "t" for r in op.results), *(v.name or self.held(v).name or "x" for v in self.inputs)]
         pointers = []
         for i, v in enumerate([*op.results, *self.inputs]):
-            pointers.append(low.expr(f"{{0}}.p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
+            pointers.append(low.expr(f"{{0}}->p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
             pointers[i].name = f"{names[i]}_p"
         with low.builder.at(body := Block([(INT, "k")])):
             self.row(pointers).elements(body.args[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
+from scriptc.backend_c.args import REUSE, Args
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import c_const
 from scriptc.backend_c.values import Shape, flatten
@@ -88,7 +88,7 @@ def scan(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def scatter(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), [a for a in op.defn.args if a.name not in ("reduce", "include_self")])
-    args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]))
+    args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]), REUSE)
     return low.call(op, "sc_scatter", args, op.result.type)
 
 

@@ -25,7 +25,7 @@ def is_complex(r: Reader, input: AV) -> AV:
 def is_conj(r: Reader, input: AV) -> AV:
     made = input.value.op if isinstance(input, Dyn) else None
     if is_complex_tensor(input) and made is not None and made.has("CONTROL"):
-        r.fail("whether this tensor is a lazy conjugate depends on the path that led here")
+        r.fail("lazy_conjugate_unknown")
     return Known(r.is_conjugate(input))
 
 
@@ -105,7 +105,7 @@ def complex_(r: Reader, real: AV, imag: AV) -> AV:
             "RuntimeError", f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
         )
     if "Half" in names:
-        r.fail("complex32 (complex numbers of half precision) is not supported", "convert to float32 first")
+        r.fail("complex32")
     return r.op("complex", real, imag)
 
 

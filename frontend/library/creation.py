@@ -8,7 +8,7 @@ import torch
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
@@ -27,7 +27,7 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
         return default
     name = dtype_name(obj) if isinstance(obj, torch.dtype) else _OF_CLASSES.get(obj)
     if name is None:
-        r.fail(f"the dtype {obj} is not supported")
+        r.fail("dtype_of_other", dtype=obj)
     return name
 
 
@@ -41,7 +41,7 @@ def options(r: Reader, kwargs: dict[str, AV]) -> None:
             or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format)
             and key in _IGNORED
         ):
-            r.fail(f"the argument {key}={obj!r} is not supported in compiled code")
+            r.fail("argument_of_creation", name=key, value=obj)
 
 
 def size_items(r: Reader, size: tuple[AV, ...]) -> list[AV]:
@@ -125,8 +125,8 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
-        r.fail("torch.tensor of a tensor is not supported", "use clone()")
-    if is_run_time(r, data):
+        r.fail("tensor_of_tensor")
+    if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
         wanted = getattr(torch, TORCH_NAMES[name]) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})

@@ -52,7 +52,7 @@ def conv_transpose2d(
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
     return r.op(
-        "conv_transpose2d", input, weight, bias, stride=pair(r, stride, "the stride"),
+        "conv_transpose2d", input, weight, bias, _NONE, stride=pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),
         dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
     )  # fmt: skip

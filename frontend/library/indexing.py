@@ -29,7 +29,7 @@ def index_select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
 def scatter_into(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: str, include_self: bool = True) -> AV:
     """src: a tensor, or a number for all places."""
     if tensor_type(input).dtype in COMPLEX and not (reduce == "set" or reduce == "add" and include_self):
-        r.fail(f"scatter of complex tensors with '{reduce}' is not supported", "assign, or add to what is there")
+        r.fail("complex_scatter", how=reduce)
     if not is_tensor(src):
         dtype = tensor_type(input).dtype
         filled = r.new_filled((), src, dtype)

@@ -10,7 +10,7 @@ from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.outside import torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, FLOATING
+from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim
 
@@ -42,7 +42,7 @@ def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
 @serves("Tensor.storage_offset")
 def storage_offset(r: Reader, self: AV) -> AV:
     if not r.is_new(self):
-        r.fail("where a tensor from outside begins in its storage is not known in compiled code")
+        r.fail("storage_offset")
     return Known(0)
 
 
@@ -55,6 +55,11 @@ def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguou
             return Known(False)
         self = r.op("permute", self, dims=(0, *range(2, rank), 1))
     return Dyn(r.build("is_contiguous", [r.value(self)]))
+
+
+@serves("Tensor.element_size")
+def element_size(r: Reader, self: AV) -> AV:
+    return Known(SIZES[tensor_type(self).dtype])
 
 
 @serves("Tensor.dim", "Tensor.ndimension")

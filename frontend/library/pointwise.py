@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, TORCH_NAMES
@@ -73,7 +74,7 @@ for _method, _op in (
 def nextafter(r: Reader, input: AV, other: AV) -> AV:
     common = r.result_dtype(input, other)
     if common in ("f16", "bf16"):
-        r.fail(f"nextafter in {TORCH_NAMES[common]} is not supported", "compute it in float32 or float64")
+        r.fail("nextafter_of_half", dtype=TORCH_NAMES[common])
     return r.elementwise("nextafter", input, other)
 
 
@@ -97,8 +98,10 @@ def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B00
 def where(r: Reader, condition: AV, *values: AV) -> AV:
     if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
         condition, values = values[0], (condition, values[1])  # x.where(condition, other)
+    if not values:
+        return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
-        r.fail("torch.where(condition) has a shape that depends on data, which is not supported yet")
+        r.raises_at_run_time("TypeError", "where() takes one tensor, or three")
     common = r.result_dtype(*values)
     return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
 

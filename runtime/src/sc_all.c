@@ -33,8 +33,10 @@
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
 #include "sc_rows.c"
+#include "sc_linalg.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
+#include "sc_planes.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"

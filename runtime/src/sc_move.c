@@ -21,6 +21,19 @@ static void move_row_16(char *to, int64_t to_step, const char *from, int64_t fro
         move_row_8((uint64_t *)(void *)(to + half), 2 * to_step, (const uint64_t *)(const void *)(from + half), 2 * from_step, n);
 }
 
+SC_KERNEL void sc_move_bytes(void *to, const void *from, size_t n) {
+    enum { V = SC_VL, MOST = 16384 };
+    typedef uint8_t at __attribute__((vector_size(SC_VL), aligned(1), may_alias));
+    char *p = to;
+    const char *q = from;
+    if (n < V || n > MOST) {
+        memcpy(to, from, n);
+        return;
+    }
+    for (size_t i = 0; i + V <= n; i += V) *(at *)(p + i) = *(const at *)(q + i);
+    *(at *)(p + n - V) = *(const at *)(q + n - V);
+}
+
 SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n) {
     if (to_step == 1 && from_step == 1) memcpy(to, from, (size_t)n * bytes);
     else if (bytes == 1) move_row_1(to, to_step, from, from_step, n);
