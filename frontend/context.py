@@ -272,6 +272,8 @@ class Context(Parts):
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail("complex_kernel", name=name)
+        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+            self.fail("complex_number")
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:

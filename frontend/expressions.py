@@ -465,7 +465,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         from scriptc.frontend.decompositions.indexing import put_tensors
 
         if not is_tensor(value):
-            value = self.op("full", self.shape_tuple(()), value, dtype=tensor_type(view).dtype)
+            value = self.new_filled((), value, tensor_type(view).dtype)
         places = Tup(list(picked.values()))
         return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
 

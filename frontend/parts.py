@@ -41,6 +41,15 @@ class Parts:
     def attribute(self, owner: AV, name: str) -> AV:
         raise NotImplementedError
 
+    def complex_attribute(self, av: AV, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def real_part(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
+    def imaginary_part(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
     def binary(self, op: str, a: AV, b: AV) -> AV:
         raise NotImplementedError
 

@@ -159,10 +159,10 @@ def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
-    """Adds new floating tensors of a value, once each, to those that are to require grad."""
+    """Adds new floating and complex tensors of a value, once each, to those that are to require grad."""
     seen = {id(t) for t in out}
     for t in _tensors(value):
-        if id(t) not in given and id(t) not in seen and t.is_floating_point():
+        if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
             seen.add(id(t))
             out.append(t)
 

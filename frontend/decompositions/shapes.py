@@ -343,7 +343,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @decomposes("torch.block_diag", "torch.functional.block_diag")
 def block_diag(*tensors: Tensor) -> Tensor:
     blocks = [_at_least(t, 2) for t in tensors]
-    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=blocks[0].dtype)
+    dtype = blocks[0].dtype
+    for b in blocks:
+        dtype = torch.promote_types(dtype, b.dtype)
+    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=dtype)
     row, column = 0, 0
     for b in blocks:
         result.narrow(0, row, b.size(0)).narrow(1, column, b.size(1)).copy_(b)
