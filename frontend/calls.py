@@ -29,6 +29,7 @@ from scriptc.frontend.values import (
     KnownSet,
     ManagerV,
     Native,
+    NoTensor,
     ObjectV,
     OneOf,
     PartialV,
@@ -227,7 +228,10 @@ class Calls(Objects, Lookup):
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
             self.fail("form_of_call", name=name, why=e)
-        result: AV = handler(*bound.args, **bound.kwargs)
+        try:
+            result: AV = handler(*bound.args, **bound.kwargs)
+        except NoTensor as e:
+            self.raises_at_run_time("TypeError", f"{name}(): a Tensor is needed, not {self.type_name(e.av)}")
         return result
 
     def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

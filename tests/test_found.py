@@ -72,6 +72,25 @@ def deleted_in_a_loop(n, d, ys):
     return n
 
 
+# Names that a `with torch.no_grad()` binds were given new tensors behind it, even if they were not bound.
+@found(call(1, V), call(200, V))
+def bound_without_gradients(n, m):
+    k = m
+    with torch.no_grad():
+        if n > 100:
+            m = m + 1
+        h = k
+    return n, m, h
+
+
+@found(call(V), call(V[:0]))
+def a_function_of_no_tensor(x):
+    try:
+        return torch.zeros_like(sum([q for q in [1, 2] if q > 5]))
+    except TypeError:
+        return x
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:

@@ -41,7 +41,7 @@ def arguments(seed: int, function: Any, cell: Any) -> list[Args]:
     made = []
     for _ in range(CALLS):
         given = {
-            "n": rng.randint(-2, 5) if rng.random() < 0.95 else rng.choice([_LIMIT - 1, -_LIMIT, 2**40]),
+            "n": rng.randint(-2, 5) if rng.random() < 0.95 else rng.choice([_LIMIT - 1, 1 - _LIMIT, 2**40]),
             "k": rng.randint(-9, 9), "p": rng.randint(-6, 6) / 2 if rng.random() < 0.95 else float("nan"),
             "flag": rng.random() < 0.5, "s": rng.choice(_WORDS), "x": vector(),
             "m": tensor(-3, rng.randint(0, 3), rng.randint(1, 3)), "xs": ints(),
