@@ -48,6 +48,12 @@ _CHANGES: dict[type, tuple[str, ...]] = {
     dict: ("update", "setdefault", "pop", "popitem", "clear"),
     set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
 }
+# In place, these refuse to read what they write.
+_SCATTERING = {"index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce", "masked_scatter"}
+_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
 _MAX_DEPTH = 200  # inlined calls
 
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
@@ -182,6 +188,8 @@ class Calls(Objects, Lookup):
             self.fail("method_of_tensor", name=func.name)
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
             self.check_overlap(func.owner, *args)
+        if plain.name in _SCATTERING and any(a is func.owner for a in (*args, *kwargs.values())):
+            self.raises_at_run_time("RuntimeError", _OVERLAP)
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from scriptc.frontend.decompositions.shapes import squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
+from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.values import AV, Dyn, Known, ListV, OneOf, Tup, is_tensor, tensor_type
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -149,6 +152,14 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     return ListV(r.build("unbind", [r.value(input)], dim=d))
 
 
+def _of_each_kind(r: Reader, tensors: AV, run: Callable[[AV], AV]) -> AV | None:
+    """run() for each kind that items of a known list may have; None where all have one."""
+    items = tensors.items if isinstance(tensors, ListV) else sequence_items(tensors)
+    if items is None or not any(isinstance(i, OneOf) for i in items):
+        return None
+    return r.split_all(items, lambda found: run(Tup(found)))
+
+
 def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
     """The operand of cat and stack: a run-time list; tensors of several dtypes are promoted."""
     if isinstance(tensors, ListV) and tensors.items is None:
@@ -183,12 +194,16 @@ def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")
 def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    if (made := _of_each_kind(r, tensors, lambda t: cat(r, t, dim))) is not None:
+        return made
     values = _tensor_list(r, tensors, "cat")
     return Dyn(r.build("cat", [r.value(values)], dim=r.known(dim, "dim")))
 
 
 @serves("torch.stack")
 def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    if (made := _of_each_kind(r, tensors, lambda t: stack(r, t, dim))) is not None:
+        return made
     values = _tensor_list(r, tensors, "stack")
     return Dyn(r.build("stack", [r.value(values)], dim=r.known(dim, "dim")))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import random
 import warnings
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tests.fuzz.grammar import PRELUDE
 from tests.three_ways import Args, Outcome, assert_same, compiled, eager
 
 CALLS = 4
@@ -119,7 +121,7 @@ class _Watching(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        node.body = [self.visit(n) for n in node.body]
+        node.body = self.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
         return node
 
 
@@ -132,9 +134,13 @@ def _is_wide(function: Any, given: Args, text: str) -> bool:
             found.append(value)
         return value
 
-    tree = ast.fix_missing_locations(_Watching().visit(ast.parse(text)))
-    names = {**function.__globals__, "_watched": watched}
+    tree = ast.fix_missing_locations(_Watching().visit(ast.parse(PRELUDE + text)))
+    names: dict[str, Any] = {"_watched": watched}
     exec(compile(tree, "<watched>", "exec"), names)
+    given = copy.deepcopy(given)
+    for arg in given.args:
+        if isinstance(arg, function.__globals__["Cell"]):
+            arg.__class__ = names["Cell"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         eager(names[function.__name__], given)
