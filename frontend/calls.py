@@ -188,7 +188,8 @@ class Calls(Objects, Lookup):
             self.fail("method_of_tensor", name=func.name)
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
             self.check_overlap(func.owner, *args)
-        if plain.name in _SCATTERING and any(a is func.owner for a in (*args, *kwargs.values())):
+        read = [self.value(a) for a in (*args, *kwargs.values()) if is_tensor(a)]
+        if plain.name in _SCATTERING and self.value(func.owner) in read:
             self.raises_at_run_time("RuntimeError", _OVERLAP)
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 

@@ -369,6 +369,8 @@ class Context(Parts):
                 return "range"
             case ObjectV():
                 return av.cls.__name__
+            case OneOf():
+                self.fail("one_of_several_used", what=describe(av))
         return "function"
 
     # ---- lists whose content or element type is being found ----

@@ -110,11 +110,22 @@ def joined_of_several_kinds(n, xs):
 
 @found(call(V, V.long(), V), call(V[:1], V[:1].long(), V))
 def scattered_onto_itself(x, i, y):
+    z = x
     try:
-        x.index_add_(0, i, x)
+        x.index_add_(0, i, z)
     except RuntimeError:
         x += 1
     return y.scatter_(0, i, y)
+
+
+# A value of several kinds, one of which fits, was taken for none of them.
+@found(call(2, {1: 2}), call(1, {1: 2}), call(0, {}))
+def unpacked_dict_of_several_kinds(n, d):
+    found = 0
+    for i in range(n):
+        found += len({**d, i: i})
+        d = 0.5
+    return found
 
 
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))

@@ -130,8 +130,9 @@ def _is_wide(function: Any, given: Args, text: str) -> bool:
     found = []
 
     def watched(value: Any) -> Any:
-        if isinstance(value, int) and not -_LIMIT <= value < _LIMIT:
-            found.append(value)
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, int) and not -_LIMIT <= item < _LIMIT:
+                found.append(item)
         return value
 
     tree = ast.fix_missing_locations(_Watching().visit(ast.parse(PRELUDE + text)))
