@@ -141,7 +141,7 @@ class Context(Parts):
         self.labels = 0
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
-        self.no_grad = 0
+        self.graded: set[Value] | None = None  # within torch.no_grad(): what names held in front of it
         self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
         self.kinds = Kinds()
         self.poisoned = False  # some statement is in error, so `errors` says why
@@ -431,7 +431,7 @@ class Context(Parts):
                 return av.cls.__name__
             case Closure() | Bound():
                 return "function"
-        self.fail("value_of_several", what=describe(av))
+        self.fail("one_of_several_used", what=describe(av))
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:

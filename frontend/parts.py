@@ -238,6 +238,12 @@ class Parts:
     def leave_loop(self, way: str) -> None:
         raise NotImplementedError
 
+    def is_filtered(self, av: GeneratorV) -> bool:
+        raise NotImplementedError
+
+    def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
+        raise NotImplementedError
+
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
         raise NotImplementedError
 

@@ -359,7 +359,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "define the alias at the top of the file",
     ),
     "unbound_used": ("a name that may be unbound cannot be used here", "bind the name on all paths"),
-    "value_of_several": ("{what} cannot be used here", "convert it, or test its type first"),
     "with_of_other": (
         "with {what} is not supported in compiled code",
         "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",
