@@ -309,6 +309,9 @@ class Parts:
         raise NotImplementedError
 
     # ---- objects at run time ----
+    def compared_fields(self, av: Any) -> list[AV]:
+        raise NotImplementedError
+
     def promote_objects(self, avs: Iterable[AV]) -> None:
         raise NotImplementedError
 
