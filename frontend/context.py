@@ -141,7 +141,7 @@ class Context(Parts):
         self.labels = 0
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.names_of_params: dict[str, int] = {}
-        self.no_grad = 0
+        self.graded: set[Value] | None = None  # within torch.no_grad(): what names held in front of it
         self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
         self.kinds = Kinds()
         self.poisoned = False  # some statement is in error, so `errors` says why
@@ -272,6 +272,8 @@ class Context(Parts):
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail("complex_kernel", name=name)
+        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+            self.fail("complex_number")
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
@@ -431,7 +433,7 @@ class Context(Parts):
                 return av.cls.__name__
             case Closure() | Bound():
                 return "function"
-        self.fail("value_of_several", what=describe(av))
+        self.fail("one_of_several_used", what=describe(av))
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:

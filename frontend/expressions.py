@@ -194,12 +194,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         made = self.new_dict(pairs, site)
         for key_av, item in updates:
             if key_av is None:
-                if not is_dict_like(item):
-                    self.raises_at_run_time("TypeError", f"'{self.type_name(item)}' object is not a mapping")
-                self.call(self.attribute(made, "update"), [item], {})
+                self.split_all([item], lambda avs: self.merge_dict(made, avs[0]))
             else:
                 self.store_item(made, key_av, item)
         return made
+
+    def merge_dict(self, made: AV, av: AV) -> AV:
+        """`**av` in the display of a dict."""
+        if not is_dict_like(av):
+            self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not a mapping")
+        return self.call(self.attribute(made, "update"), [av], {})
 
     def e_NamedExpr(self, node: ast.NamedExpr) -> AV:
         value = self.eval(node.value)
@@ -440,7 +444,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
-        else:
+        elif self.special(owner, "__delitem__", [index]) is None:
             self.fail("item_deleted", what=describe(owner))
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
@@ -465,7 +469,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         from scriptc.frontend.decompositions.indexing import put_tensors
 
         if not is_tensor(value):
-            value = self.op("full", self.shape_tuple(()), value, dtype=tensor_type(view).dtype)
+            value = self.new_filled((), value, tensor_type(view).dtype)
         places = Tup(list(picked.values()))
         return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
 

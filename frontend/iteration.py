@@ -64,6 +64,9 @@ class Iteration(Context):
                 return self.is_run_time(part)
             case ViewV():
                 return True
+            case ObjectV():
+                items = self.items_of(av)
+                return self.is_run_time(items["sequence"]) if av.cls is SequenceIterator else hasattr(av.cls, "__iter__")
             case Dyn():
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True

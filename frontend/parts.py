@@ -41,6 +41,15 @@ class Parts:
     def attribute(self, owner: AV, name: str) -> AV:
         raise NotImplementedError
 
+    def complex_attribute(self, av: AV, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def real_part(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
+    def imaginary_part(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
     def binary(self, op: str, a: AV, b: AV) -> AV:
         raise NotImplementedError
 
@@ -227,6 +236,12 @@ class Parts:
         raise NotImplementedError
 
     def leave_loop(self, way: str) -> None:
+        raise NotImplementedError
+
+    def is_filtered(self, av: GeneratorV) -> bool:
+        raise NotImplementedError
+
+    def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
         raise NotImplementedError
 
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:

@@ -49,6 +49,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "complex32": ("complex32 (complex numbers of half precision) is not supported", "convert to float32 first"),
     "complex_in_real": ("a complex number in a real tensor is not supported", "take its .real"),
     "complex_kernel": ("{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)"),
+    "complex_number": ("a complex number cannot be used here", "make a tensor of it, or use its parts"),
+    "complex_scatter": ("scatter of complex tensors with '{how}' is not supported", "assign, or add to what is there"),
     "complex_operator": (
         "{name} of complex tensors is not supported",
         "compute on their parts, .real and .imag, or on abs()",
@@ -357,7 +359,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "define the alias at the top of the file",
     ),
     "unbound_used": ("a name that may be unbound cannot be used here", "bind the name on all paths"),
-    "value_of_several": ("{what} cannot be used here", "convert it, or test its type first"),
     "with_of_other": (
         "with {what} is not supported in compiled code",
         "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",

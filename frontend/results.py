@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import Conflict
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
@@ -108,6 +109,25 @@ class DictMaker:
         return self.cls, self.factory, self.keys
 
 
+class DequeMaker:
+    """Makes a deque of its greatest length and its items."""
+
+    __name__ = "deque"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        maxlen, items = values
+        return None if items is None else deque(items, maxlen)  # None: part of an alternative that was not taken
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.maxlen, list(made)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DequeMaker)
+
+    def __hash__(self) -> int:
+        return hash(DequeMaker)
+
+
 class Chooser:
     """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
 
@@ -156,6 +176,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
+        case ObjectV(cls, items) if cls is Deque:
+            return _tree([items["maxlen"], items["items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
@@ -187,6 +209,8 @@ def spec_of_type(t: Type) -> Spec:
             return MapSpec(key, item, make)
         case SetType():
             return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
+        case TensorType(dims=None):
+            raise Conflict("a container of tensors of several ranks, which cannot be returned from compiled code")
         case TensorType():
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
@@ -218,6 +242,8 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return type(value) is dict and tuple(value) == keys
         case TupleSpec((_, *alternatives), Chooser()):
             return any(is_value_of(a, value) for a in alternatives)
+        case TupleSpec(_, DequeMaker()):
+            return type(value) is deque
         case TupleSpec(items, (Maker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
         case TupleSpec(items, cls):

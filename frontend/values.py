@@ -365,8 +365,17 @@ def is_tensor(av: AV) -> bool:
     return isinstance(av, Dyn) and isinstance(av.type, TensorType)
 
 
+class NoTensor(Exception):
+    """Something else stands where a function takes a tensor."""
+
+    def __init__(self, av: AV):
+        super().__init__(describe(av))
+        self.av = av
+
+
 def tensor_type(av: AV) -> TensorType:
-    assert isinstance(av, Dyn) and isinstance(av.type, TensorType)
+    if not (isinstance(av, Dyn) and isinstance(av.type, TensorType)):
+        raise NoTensor(av)
     return av.type
 
 

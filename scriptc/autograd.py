@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -42,7 +43,7 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
         part = todo.pop()
         if isinstance(part, torch.Tensor):
             yield part
-        elif isinstance(part, (list, tuple)):
+        elif isinstance(part, (list, tuple, deque)):
             todo += reversed(part)
         elif isinstance(part, dict):
             todo += reversed(part.values())
@@ -158,10 +159,10 @@ def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
-    """Adds new floating tensors of a value, once each, to those that are to require grad."""
+    """Adds new floating and complex tensors of a value, once each, to those that are to require grad."""
     seen = {id(t) for t in out}
     for t in _tensors(value):
-        if id(t) not in given and id(t) not in seen and t.is_floating_point():
+        if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
             seen.add(id(t))
             out.append(t)
 
@@ -173,6 +174,11 @@ def _rebuild(value: Any, replaced: dict[int, torch.Tensor], seen: set[int] | Non
         return replaced.get(id(value), value)
     if isinstance(value, list):
         value[:] = [_rebuild(v, replaced, seen) for v in value]
+        return value
+    if isinstance(value, deque):
+        items = [_rebuild(v, replaced, seen) for v in value]
+        value.clear()
+        value.extend(items)
         return value
     if isinstance(value, dict):
         value.update({k: _rebuild(v, replaced, seen) for k, v in value.items()})

@@ -20,6 +20,7 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    queues,
     raised,
     records,
     recursion,

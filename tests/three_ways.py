@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import enum
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -216,7 +217,7 @@ def _same(a: Any, b: Any, at: str) -> None:
         found = [(t.dtype, tuple(t.shape), t.stride(), t.requires_grad) for t in (a, b)]
         assert found[0] == found[1], f"{at}: {found[1]}, but eager: {found[0]}"
         torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{at}: {m}\n{b}\neager: {a}")
-    elif isinstance(a, (list, tuple)):
+    elif isinstance(a, (list, tuple, deque)):
         assert len(a) == len(b), f"{at}: {b!r}, but eager: {a!r}"
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             _same(x, y, f"{at}[{i}]")
@@ -256,7 +257,7 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for k, v in vars(value).items():
             if not _is_structure(v) or k != "parent":  # programs name by this what would lead round
                 yield from _objects(v, f"{path}.{k}")
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         for i, v in enumerate(value):
             yield from _objects(v, f"{path}[{i}]")
     if isinstance(value, dict):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.library import serves
 from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
@@ -190,7 +192,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
             return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
         case ObjectV(cls):
-            return cls
+            return collections.deque if cls is Deque else cls
         case RangeV():
             return range
         case Closure():
