@@ -160,7 +160,8 @@ class Lowerer:
 def lower(module: Module) -> Module:
     """The module in the loop IR, in which objects are not yet retained and released."""
     lowered = Module(
-        module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions)
+        module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions),
+        records=dict(module.records),
     )
     recursive = frozenset(name for name in module.funcs if name in _reachable(module, name))
     for name, func in module.funcs.items():

@@ -225,7 +225,7 @@ def batch_norm(
     """In training the running statistics move towards those of the batch. Half types are computed in float."""
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
-    shape = (1, -1) + (1,) * (input.dim() - 2)
+    shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
     x = _wide(input)
     if training or running_mean is None:
         dims = (0, *range(2, input.dim()))
@@ -238,12 +238,12 @@ def batch_norm(
                 running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
     else:
         mean, variance = running_mean, running_var
-    mean = _wide(mean)
-    scale = torch.rsqrt(_wide(variance) + eps)
+    mean = _wide(mean).reshape(shape)
+    scale = torch.rsqrt(_wide(variance).reshape(shape) + eps)
     if weight is not None:
-        scale = scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
-    return (x * scale.reshape(shape) + shift.reshape(shape)).to(input.dtype)
+        scale = scale * weight.reshape(shape)
+    shift = -mean * scale if bias is None else bias.reshape(shape) - mean * scale
+    return (x * scale + shift).to(input.dtype)
 
 
 def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -414,3 +414,13 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         return v * (g / torch.sqrt(torch.sum(v * v)))
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
     return v * (g / torch.sqrt(torch.sum(v * v, others, keepdim=True)))
+
+
+@decomposes("torch._is_all_true")
+def is_all_true(input: Tensor) -> Tensor:
+    return input.all()
+
+
+@decomposes("torch._is_any_true")
+def is_any_true(input: Tensor) -> Tensor:
+    return input.any()

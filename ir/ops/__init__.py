@@ -16,6 +16,7 @@ from scriptc.ir.ops import (
     loops,
     memory,
     normalisation,
+    objects,
     pointwise,
     random,
     reductions,
@@ -29,7 +30,7 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, strings, containers, dicts, checks, memory, creation, pointwise,
+    structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
     special, reductions, normalisation, scans, indexing, views, contractions, linalg, images,
     loops, random,
 ):  # fmt: skip

@@ -11,6 +11,7 @@
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
+#include "sc_complex.c"
 #include "sc_join.c"
 #include "sc_stacked.c"
 #include "sc_reduce.c"
@@ -35,6 +36,7 @@
 #include "sc_linalg.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
+#include "sc_planes.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"
