@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scriptc.frontend.decompositions import eigen, linalg
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
@@ -11,7 +13,7 @@ _HOME = linalg.__name__
 
 
 def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
-    known = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
+    known: dict[str, Any] = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
     return Tup([Dyn(v) for v in r.built(name, [r.value(A)], **known).results])
 
 
@@ -40,8 +42,10 @@ def lu_solve(r: Reader, LU: AV, pivots: AV, B: AV, adjoint: AV) -> AV:
 
 @serves(f"{_HOME}._triangle")
 def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
-    flags = {"upper": bool(r.known(upper, "upper")), "unitriangular": bool(r.known(unitriangular, "unitriangular"))}
-    return r.op("linalg.triangle", A, B, **flags)
+    return r.op(
+        "linalg.triangle", A, B, upper=bool(r.known(upper, "upper")),
+        unitriangular=bool(r.known(unitriangular, "unitriangular")),
+    )  # fmt: skip
 
 
 @serves(f"{_HOME}._householder")
