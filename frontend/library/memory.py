@@ -7,6 +7,7 @@ import torch
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype, options
+from scriptc.frontend.outside import torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES
@@ -86,6 +87,16 @@ def item(r: Reader, self: AV) -> AV:
 @serves("torch.is_floating_point", "Tensor.is_floating_point")
 def is_floating_point(r: Reader, input: AV) -> AV:
     return Known(tensor_type(input).dtype in FLOATING)
+
+
+@serves("torch.promote_types")
+def promote_types(r: Reader, type1: AV, type2: AV) -> AV:
+    return r.evaluate(torch.promote_types, r.known(type1, "a dtype"), r.known(type2, "a dtype"))
+
+
+@serves("torch.result_type")
+def result_type(r: Reader, tensor1: AV, tensor2: AV) -> AV:
+    return Known(torch_dtype(r.result_dtype(tensor1, tensor2)))
 
 
 @serves("Tensor.to")
