@@ -270,12 +270,16 @@ class Context(Parts):
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        return self.built(name, operands, hint, **attrs).result
+
+    def built(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
+        """The same of an op of any number of results."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail("complex_kernel", name=name)
         if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
             self.fail("complex_number")
         try:
-            return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
+            return self.builder.op(name, operands, self.loc, names=[hint] if hint else [], **attrs)
         except TypeRuleError as e:
             if any(is_union(t) for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))):
                 self.fail("container_of_several_used", why=e)

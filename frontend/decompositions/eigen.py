@@ -129,7 +129,7 @@ def matrix_rank(
     rtol: float | Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     are_matrices(A, "torch.linalg.matrix_rank", "input")
-    if A.dtype not in _FLOATS:
+    if A.dtype not in _FLOATS and not A.is_complex():
         raise RuntimeError("This function doesn't handle types other than float and double")
     S = torch.abs(torch.linalg.eigvalsh(A)) if hermitian else torch.linalg.svdvals(A)
     least = limit(S, A, atol, rtol) if tol is None else limit(S, A, tol, 0.0)
@@ -141,7 +141,7 @@ def pinv(
     A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None,
     rtol: float | Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    if A.dim() < 2 or A.dtype not in _FLOATS:
+    if A.dim() < 2 or (A.dtype not in _FLOATS and not A.is_complex()):
         raise RuntimeError(
             f"linalg.pinv({NAMES[A.dtype]}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"

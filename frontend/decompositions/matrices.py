@@ -127,7 +127,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     if A.numel() == 0:
         return A.contiguous().clone()
     size = torch.amax(torch.sum(torch.abs(A), -2), -1)
-    most = 1.09 if A.dtype == torch.float64 else 3.01
+    most = 1.09 if A.dtype in (torch.float64, torch.complex128) else 3.01
     halvings = torch.clamp(torch.ceil(torch.log2(size / most)), min=0)
     scale = torch.where(torch.isfinite(size), torch.exp2(-halvings), math.nan)
     x = A * scale.unsqueeze(-1).unsqueeze(-1)
