@@ -121,8 +121,21 @@ class _Function:
         first, last = self.position[op], self.last[block, value]
         if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
             return False
-        container = op.operands[0]
-        return container.block is not block or self.last.get((block, container), last) >= last
+        return self.lives_on(op.operands[0], block, last)
+
+    def lives_on(self, container: Value, block: Block, last: int) -> bool:
+        """Whether a list is not released before a place in a block."""
+        home = container.block
+        at = self.last.get((home, container))
+        if at is None:
+            return True
+        if home is not block:
+            around = _ancestor(block.ops[0], home)
+            if around is None or home.ops[at] is not around or around.name not in ("if", "scope"):
+                return True
+            users = (_ancestor(user, block) for user in _users(container))  # it is handed down
+            at = max((self.position[op] for op in users if op is not None), default=-1)
+        return at >= last
 
     def own(self, block: Block, value: Value, begins: int) -> None:
         users = (_ancestor(user, block) for user in _users(value))

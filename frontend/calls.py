@@ -19,6 +19,7 @@ from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENIN
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
+from scriptc.frontend.records import Records
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.values import (
     AV,
@@ -67,8 +68,10 @@ def _manager() -> Iterator[None]:
 
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 
+_RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
-class Calls(Objects, Lookup):
+
+class Calls(Objects, Records, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -95,7 +98,7 @@ class Calls(Objects, Lookup):
             elif isinstance(value, Known) and isinstance(value.obj, dict):
                 kwargs |= {k: Known(v) for k, v in value.obj.items()}
             else:
-                self.fail(f"** of {describe(value)} is not supported in compiled code")
+                self.fail("double_star_of_other", what=describe(value))
         return args, kwargs
 
     def zero_argument_super(self) -> AV:
@@ -104,11 +107,13 @@ class Calls(Objects, Lookup):
             frame = frame.outer
         assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
-        if cell is not None and isinstance(frame.first_arg, (ObjectV, Tup)):
-            return SuperV(cell.cell_contents, frame.first_arg)
-        if cell is None or not isinstance(frame.first_arg, Known):
-            self.fail("super() is supported in methods of objects that are known at compile time")
-        return Known(super(cell.cell_contents, frame.first_arg.obj))
+        first = frame.first_arg
+        names_fields = isinstance(first, Known) and hasattr(first.obj, "_fields")
+        if cell is not None and first is not None and (isinstance(first, (ObjectV, Tup)) or names_fields):
+            return SuperV(cell.cell_contents, first)
+        if cell is None or not isinstance(first, Known):
+            self.fail("super_of_run_time_object")
+        return Known(super(cell.cell_contents, first.obj))
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:
@@ -132,7 +137,7 @@ class Calls(Objects, Lookup):
                 return self.call_bound(func, args, kwargs)
             case Known(obj):
                 return self.call_known(obj, args, kwargs)
-        self.fail(f"{describe(func)} is not callable in compiled code")
+        self.fail("call_of_other", what=describe(func))
 
     def call_bound(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if func.func is not None:
@@ -161,7 +166,7 @@ class Calls(Objects, Lookup):
             return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
             return self.call_inplace(func, args, kwargs)
-        self.fail(f"{kind}.{func.name} is not supported yet")
+        self.fail("method_of_builtin", kind=kind, name=func.name)
 
     def known_texts(self, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
         """Arguments of torch, whose strings are equations, modes and the like."""
@@ -177,8 +182,10 @@ class Calls(Objects, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
+        if plain.name in _RESHAPES:
+            self.fail("reshape_in_place", name=plain.name)
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
-            self.fail(f"Tensor.{func.name} is not supported yet")
+            self.fail("method_of_tensor", name=func.name)
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
             self.check_overlap(func.owner, *args)
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
@@ -190,6 +197,8 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+            return self.call(self.base_init(args[0]), args[1:], kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
             return self.into(kwargs["out"], self.call_known(obj, args, rest))
@@ -226,7 +235,7 @@ class Calls(Objects, Lookup):
         try:
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
-            self.fail(f"{name}: {e}", "this form of the call is not supported yet")
+            self.fail("form_of_call", name=name, why=e)
         result: AV = handler(*bound.args, **bound.kwargs)
         return result
 
@@ -235,15 +244,18 @@ class Calls(Objects, Lookup):
         if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
             return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
         name = getattr(obj, "__name__", "")
-        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
-            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
+            for home in (torch, torch._C._nn):
+                plain = getattr(home, name[:-1], None)
+                if getattr(home, name, None) is obj and (plain in FUNCTIONS or plain in DECOMPOSITIONS):
+                    return self.write(args[0], self.call_known(plain, args, kwargs))
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
         if isinstance(obj, weakref.ref) and not args:
             return Known(obj())  # it exists already, as the module that refers to it does
-        home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
+        source = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
-        if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
+        if is_plain and source.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
             plain = [a.obj for a in args if isinstance(a, Known)]
             if (
                 len(plain) == len(args)
@@ -255,7 +267,7 @@ class Calls(Objects, Lookup):
                 )
                 if isinstance(result, Known) and not _has_tensor([result.obj]):  # a tensor is made anew at each call
                     return result
-        self.fail(f"{self.spelled(library_name(obj))} is not supported yet")
+        self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         given = [*args, *kwargs.values()]
@@ -286,7 +298,7 @@ class Calls(Objects, Lookup):
                 self.into(target, part)
             return out
         if tensor_type(out).rank != tensor_type(result).rank:
-            self.fail("out= of another rank than the result is not supported", "give a tensor of the result's shape")
+            self.fail("out_of_other_rank")
         for dim in range(tensor_type(out).rank):
             self.check_that(
                 self.compare("Eq", self.size_av(out, dim), self.size_av(result, dim)), "RuntimeError",
@@ -323,7 +335,7 @@ class Calls(Objects, Lookup):
                 return self.call_known(found, args, kwargs)
         if name.endswith("_"):
             return self.call_bound(Bound(args[0], name), args[1:], kwargs)
-        self.fail(f"torch.ops.{schema.name.replace('::', '.')} is not supported yet")
+        self.fail("aten_operator", name=schema.name.replace("::", "."))
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""
@@ -331,7 +343,7 @@ class Calls(Objects, Lookup):
         for hook in self.own_hooks(module, "_forward_pre_hooks", kwargs):
             changed = self.call(hook, [Known(module), self.tuple_of(list(args))], {})
             if isinstance(changed, OneOf):
-                self.fail("a hook that returns None on some paths only is not supported", "return a value on all paths")
+                self.fail("hook_returns_sometimes")
             if not (isinstance(changed, Known) and changed.obj is None):
                 args = self.iterate(changed) if issubclass(self.python_class(changed), tuple) else [changed]
         result = self.call(self.attribute(Known(module), "forward"), args, kwargs)
@@ -348,7 +360,7 @@ class Calls(Objects, Lookup):
             self.guard("DICT_EMPTY", table, None, None)
             return []
         if kwargs or module.__dict__.get(f"{name}_with_kwargs"):
-            self.fail("hooks and keyword arguments together are not supported", "pass the arguments by position")
+            self.fail("hook_and_keywords")
         self.guard("DICT_KEYS_ARE", table, None, tuple(table))
         for key, hook in table.items():
             self.guard("DICT_IS", table, key, hook)
@@ -361,14 +373,12 @@ class Calls(Objects, Lookup):
         for name in _GLOBAL_HOOKS:
             table = getattr(torch.nn.modules.module, name)
             if table:
-                self.fail("hooks on all modules are not supported yet", "remove them before the call")
+                self.fail("hooks_on_all_modules")
             self.guard("DICT_EMPTY", table, None, None)
         for name in names:
             table = module.__dict__.get(name)
             if table:
-                self.fail(
-                    f"hooks on a {type(module).__name__} are not supported yet", "call the function in forward instead"
-                )
+                self.fail("hooks_on_container", kind=type(module).__name__)
             self.guard("DICT_EMPTY", table, None, None)
 
     def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -377,11 +387,11 @@ class Calls(Objects, Lookup):
         if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
             return ManagerV(wrapped, args, kwargs)
         if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
-            self.fail(f"{func.__qualname__} is a generator or async function", "append to a list and return it")
+            self.fail("call_of_generator", name=func.__qualname__)
         try:
             source = source_of(func)
         except SourceError as e:
-            self.fail(f"{func.__module__}.{func.__qualname__} cannot be followed: {e}")
+            self.fail("source_not_found", module=func.__module__, name=func.__qualname__, why=e)
         frame = Frame(source, func, self.loc)
         self.check_depth(frame, func.__qualname__)
         self.bind_arguments(frame, func, args, kwargs)
@@ -396,7 +406,7 @@ class Calls(Objects, Lookup):
 
     def check_depth(self, frame: Frame, name: str) -> None:
         if frame.depth() > _MAX_DEPTH:
-            self.fail(f"{name} is called from within more than {_MAX_DEPTH} calls", "write it as a loop")
+            self.fail("call_depth", name=name, depth=_MAX_DEPTH)
 
     def call_closure(self, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         outer = func.frame.source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from scriptc.frontend.context import Terminated, Walk
@@ -108,7 +109,7 @@ class Comprehensions(Flow, Iteration):
 
     def known_items_of(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
         """The items of a comprehension; None, and nothing is built, where their number is known only at run time."""
-        heap = dict(self.heap)
+        take_back = self.attempt()
         ended = False
         with self.builder.at(Block()) as block:
             try:
@@ -116,8 +117,7 @@ class Comprehensions(Flow, Iteration):
             except Terminated:
                 ended, items = True, []
         if items is None:
-            self.heap = heap
-            block.drop()
+            take_back(block)
             return None
         self.splice(block)
         if ended:
@@ -127,8 +127,8 @@ class Comprehensions(Flow, Iteration):
     def items_inside(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
         first, *rest = generators
         walk = self.iteration(sequence, None)
-        if walk.items is None:
-            return [] if walk.count is None else None
+        if walk.items is None or walk.limit is not None:
+            return [] if walk.items is walk.count is None else None
         found: list[AV] = []
         for item in walk.items:
             tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t)) for test in first.ifs]
@@ -150,16 +150,28 @@ class Comprehensions(Flow, Iteration):
 
     def silent_test(self, node: ast.expr) -> AV:
         """The truth of an expression where asking takes no code; else a value that is not known."""
-        heap = dict(self.heap)
+        take_back = self.attempt()
         with self.builder.at(Block()) as block:
             try:
                 truth = self.test(node)
             except Terminated:
                 truth = Unbound()
         if block.ops:
-            self.heap = heap
+            take_back(block)
             return Unbound()
         return truth
+
+    def attempt(self) -> Callable[[Block], None]:
+        """What forgets all that is built from now on, in a block that is then not used."""
+        heap, noted = dict(self.heap), [(x, len(x)) for x in self.leavings()]
+
+        def take_back(block: Block) -> None:
+            self.heap = heap
+            block.drop()
+            for leaving, n in noted:
+                del leaving[n:]
+
+        return take_back
 
     def with_target(self, target: ast.expr, item: AV, run: Any) -> AV:
         """What `run` gives while the target of a comprehension is bound."""
@@ -193,7 +205,8 @@ class Comprehensions(Flow, Iteration):
             return self.iteration(made, site)
         walk = self.iteration(av.sequence, site)
         if walk.items is not None:
-            return Walk(items=(inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items))
+            items = (inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items)
+            return Walk(items=items, limit=walk.limit)
         if walk.count is None:
             return walk
         item = walk.item

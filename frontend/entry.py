@@ -16,6 +16,7 @@ from scriptc.frontend import library
 from scriptc.frontend.arguments import Arguments
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
+from scriptc.frontend.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
@@ -23,6 +24,7 @@ from scriptc.frontend.joins import Conflict, unify
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
@@ -192,6 +194,7 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
+    refuse_writes_to_conjugates(reader.module)
     if reader.ahead and reader.find_written():
         raise Restart
     outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
@@ -267,7 +270,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             found = spec
             site.op.set_operands(values)
     except Conflict as e:
-        raise UserError(reader.loc, f"the function returns {e}", "return one type of value on all paths") from e
+        raise UserError(reader.loc, *rejection("returns_differ", why=e)) from e
     assert found is not None
     return found, types
 

@@ -10,15 +10,16 @@ from typing import Any, NoReturn
 
 import torch
 
+from scriptc.frontend.cells import length_is_lost
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.operators import Operators
+from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.scope import local_names
 from scriptc.frontend.shapes import shape_of_slice
 from scriptc.frontend.tables import is_dict_like
-from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -39,6 +40,7 @@ from scriptc.frontend.values import (
     is_run_time_text,
     is_tensor,
     is_text,
+    of_value,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -57,8 +59,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         try:
             handler = getattr(self, "e_" + type(node).__name__, None)
             if handler is None:
-                what, hint = UNSUPPORTED.get(type(node), (f"{type(node).__name__} expressions are", None))
-                self.fail(f"{what}n't supported in compiled code", hint)
+                self.fail(STATEMENTS_AND_EXPRESSIONS[type(node)])
             av: AV = handler(node)
         finally:
             self.node = saved
@@ -174,7 +175,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Tup(items)
 
     def e_List(self, node: ast.List) -> AV:
-        return self.new_list(self.elements(node.elts), (self.loc, "list"))
+        site = (self.loc, "list")
+        known: list[AV] = []
+        rest = [(isinstance(n, ast.Starred), self.eval(n.value if isinstance(n, ast.Starred) else n)) for n in node.elts]
+        while rest and not (rest[0][0] and self.is_run_time(rest[0][1])):
+            starred, av = rest.pop(0)
+            known += self.iterate(av) if starred else [av]
+        made = self.new_list(known, site)
+        for starred, av in rest:
+            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
+        return made
 
     def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
         items: list[AV] = []
@@ -225,7 +235,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         return self.closure(node)
 
     def e_Starred(self, node: ast.Starred) -> AV:
-        self.fail("* is not supported here")
+        self.fail("starred_here")
 
     def e_Slice(self, node: ast.Slice) -> AV:
         parts = [Known(None) if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
@@ -256,7 +266,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         if isinstance(owner, DictV):
             return self.known_get(owner, index)
         if isinstance(owner, RangeV):
-            self.fail("subscripts of a range are not supported yet")
+            self.fail("subscript_of_range")
         if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
             return found
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
@@ -265,6 +275,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
         if isinstance(owner, ListV) and owner.value is None:
+            if not self.is_known_place(index):
+                self.promote_objects(owner.items or [])
             return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
@@ -276,7 +288,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
         if isinstance(owner, Tup):
             return self.pick(owner, list(owner.items), self.known_index(index))
-        self.fail(f"this subscript of {describe(owner)} is not supported yet")
+        self.fail("subscript_of_other", what=describe(owner))
 
     def fetched(self, list_value: Value, index: Value) -> AV:
         """An item of a run-time list."""
@@ -294,7 +306,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
         if value.type == NONE:
             return Known(None)
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
         """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
@@ -316,6 +328,9 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def is_known_place(self, index: AV) -> bool:
+        return self.is_known_index(index) or self.is_slice(index) and self.is_known(index)
 
     def known_index(self, index: AV) -> int | slice:
         what = "an index into values of different types"
@@ -347,14 +362,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        def store(avs: list[AV]) -> AV:
+            self.store_item(avs[0], avs[1], avs[2] if len(avs) > 2 else value)
+            return Known(None)
+
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
-
-            def store(avs: list[AV]) -> AV:
-                self.store_item(avs[0], avs[1], value)
-                return Known(None)
-
             self.split_all([owner, index], store)
+            return
+        if is_tensor(owner) and isinstance(value, OneOf):
+            self.split(value, lambda av: store([owner, index, av]))
             return
         if isinstance(owner, DictV):
             key = self.key_of(owner, index)
@@ -378,16 +395,18 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
             else:
                 self.edit(owner, lambda items: items.__setitem__(place, value))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object does not support item assignment")
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
-                self.fail("assignment to a slice with a step is not supported", "assign item by item")
+                self.fail("slice_with_step_assigned")
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
             item = self.stored(owner, value)
             target = self.mutate(owner)
             self.widen(target.type, 0, item.type)
-            self.effect("list.set", [target, self.integer(index), item])
+            self.effect("list.set", [target, self.integer(index), self.item_for(target, item)])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
         elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
@@ -395,7 +414,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
         else:
-            self.fail(f"assignment to an item of {describe(owner)} is not supported yet")
+            self.fail("item_assigned", what=describe(owner))
 
     def splice_list(self, owner: ListV, start: Any, stop: Any, value: AV) -> None:
         """owner[start:stop] = value"""
@@ -409,6 +428,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
+        if length_is_lost(added.type.elem, target.type.elem):  # items are copied as they are
+            self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])
 
     def delete_item(self, owner: AV, index: AV) -> None:
@@ -423,6 +444,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, KnownLengthListV):
             place = self.known_index(index)
             self.edit(owner, lambda items: items.__delitem__(place))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object doesn't support item deletion")
         elif isinstance(owner, ListV) and self.is_slice(index):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
@@ -430,7 +453,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
         else:
-            self.fail(f"del of an item of {describe(owner)} is not supported in compiled code")
+            self.fail("item_deleted", what=describe(owner))
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
         if isinstance(owner, OneOf):
@@ -446,7 +469,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.set_attribute(owner, name, value)
             return
         if not isinstance(owner, Known):
-            self.fail(f"assignment to the attribute '{name}' of {describe(owner)} is not supported")
+            self.fail("attribute_assigned", name=name, what=describe(owner))
         self.store_outside(owner.obj, name, value)
 
     def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
@@ -507,10 +530,12 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
+        if isinstance(part, ListV) and part.is_tuple:
+            self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
-            self.fail(f"indexing a tensor with {describe(part)} is not supported yet", "use ints, slices and tensors")
+            self.fail("index_of_other", what=describe(part))
         t = tensor_type(part)
         if t.dtype not in ("bool", "u8"):
             return [part]
@@ -519,7 +544,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
         places = self.op("nonzero", part)
         if not t.rank:
-            self.fail("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where")
+            self.fail("mask_without_dims")
         return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
 
     def is_integer(self, av: AV) -> bool:
@@ -537,8 +562,6 @@ class Expressions(Comprehensions, Operators, Lookup):
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")
-        if step is not None and not isinstance(step, Known):
-            self.fail("a slice of a tensor with a step that is not known is not supported yet")
         operands = [
             self.value(tensor),
             self.integer(start) if start is not None else self.const(0),

@@ -7,6 +7,7 @@ from typing import Any
 
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
@@ -21,6 +22,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordV,
     Unbound,
     describe,
     home_of,
@@ -142,7 +144,7 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RecordV):
                 return part
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
@@ -159,7 +161,7 @@ class Flow(Context):
             return part
         made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
         if not (content is None or isinstance(content, Content)):
-            self.fail(f"what {describe(part)} holds is not known here", "let it have the same keys on all paths")
+            self.fail("content_unknown", what=describe(part))
         items = made if content is None else content.items
         held = {k: self.settled(v, env) for k, v in items.items()}
         if isinstance(part, DictV):
@@ -187,6 +189,7 @@ class Flow(Context):
                 avs = [self.held(env, key, envs) for env in envs]
                 plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
             except Conflict as e:
+                self.promote_objects(avs)
                 self.report(self.conflict(key, str(e)))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)
@@ -195,12 +198,9 @@ class Flow(Context):
     def conflict(self, key: Hashable, what: str) -> UserError:
         name = getattr(key, "name", key)
         if isinstance(key, Ident) and not name:
-            return UserError(
-                self.loc, f"what a list, dict or object holds is {what} on paths that meet here",
-                "let it have one length or the same keys on all paths, or items of one kind",
-            )  # fmt: skip
+            return UserError(self.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
         who = "this expression" if key == _VALUE else f"'{name}'"
-        return UserError(self.loc, f"{who} is {what} on paths that meet here", "give both one type")
+        return UserError(self.loc, *rejection("paths_differ", who=who, what=what))
 
     def poisoned_plan(self) -> Plan:
         return unify([Poison()], self.kinds)
@@ -214,8 +214,9 @@ class Flow(Context):
                     continue
                 for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:
+                        self.promote_objects([env[key]])
                         self.report(
-                            UserError(self.loc, "an object has two names where paths meet", "use one name for it")
+                            UserError(self.loc, *rejection("two_names_of_an_object"))
                         )
                         plans[key] = self.poisoned_plan()
                     seen.add(ident)

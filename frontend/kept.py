@@ -48,16 +48,14 @@ class KeptState(State):
             self.open_items(obj, first)
         kinds = self.assume.kinds.setdefault(at, [first])
         if len(kinds) > _MOST_KINDS:
-            self.fail(
-                f"'{slot.name}' is kept from call to call, and takes ever more kinds of values", "give it one type"
-            )
+            self.fail("state_of_many_kinds", name=slot.name)
         found = self.assume.elements.get(TableSite(("argument", name), "item"))
         kinds[:] = [ListSpec(spec_of_type(found)) if k == ListSpec(None) and found is not None else k for k in kinds]
         try:
             avs = [self.scratch(k, name)[0] for k in kinds]
             slot.plan = unify(avs, self.kinds, fresh=True, mark=-1)
         except Conflict as e:
-            self.fail(f"'{slot.name}' is kept from call to call, and is {e}", "give it one type")
+            self.fail("state_of_two_kinds", name=slot.name, why=e)
         slot.initial = self.initial_leaves(slot.plan, kinds[0], obj, name)
         return slot.plan.rebuild(iter([self.parameter(t, name) for t in slot.plan.types()]), name)
 
@@ -84,7 +82,7 @@ class KeptState(State):
         try:
             more = [k for k in _kinds_of(held) if k not in kinds]
         except Conflict:
-            self.fail(f"'{slot.name}' is to keep {describe(held)}, which cannot live on after the call")
+            self.fail("state_of_structure", name=slot.name, what=describe(held))
         if more:
             kinds += more
             self.stale = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, UserError
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
 from scriptc.ir.core import Value
 from scriptc.ir.regions import slot_of
@@ -30,9 +31,9 @@ class Knowledge(Context):
                 if value.op is not None and value.op.name == "const":
                     return value.op.attrs["value"]
                 raise NeedsKnown(
-                    value, UserError(self.loc, f"{what} must be known at compile time, but it is computed here")
+                    value, UserError(self.loc, *rejection("computed_at_run_time", what=what))
                 )
-        self.fail(f"{what} must be known at compile time, but it is {describe(av)}")
+        self.fail("not_known", what=what, found=describe(av))
 
     def make_known(self, value: Value) -> bool:
         """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""

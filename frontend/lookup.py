@@ -17,11 +17,14 @@ from scriptc.frontend.values import (
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Home,
     Known,
     KnownSet,
+    ListV,
+    Native,
     ObjectV,
     OneOf,
     SuperV,
@@ -31,6 +34,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Param
+from scriptc.ir.dtypes import SIZES
 from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -58,12 +62,9 @@ class Lookup(KeptState):
 
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
-            self.fail(f"the tensor {name} cannot be used in compiled code: {reason}")
+            self.fail("tensor_outside", name=name, why=reason)
         if id(tensor) in self.assume.written:
-            self.fail(
-                f"'{name}' is written, and is no attribute, or has two names: a build ahead of time cannot keep it",
-                "make it one attribute, or pass it as an argument",
-            )
+            self.fail("written_tensor_of_no_attribute", name=name)
         dtype = dtype_name(tensor.dtype)
         assert dtype is not None
         return self.param(tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
@@ -120,14 +121,24 @@ class Lookup(KeptState):
                 return self.module_attribute(module, name)
             case KnownSet():
                 return Bound(owner, name)
+            case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
+                return Native(lambda items: self.named_tuple(cls, self.iterate(items), {}))
+            case Known(obj) if type(obj) is tuple and name in ("index", "count"):
+                return self.attribute(Tup([Known(o) for o in obj]), name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
+            case ComplexV() if (part := self.complex_attribute(owner, name)) is not None:
+                return part
+            case ComplexV() if not hasattr(complex, name):
+                self.raises_at_run_time("AttributeError", f"'complex' object has no attribute '{name}'")
             case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
                 return found
+            case ListV() if owner.is_tuple:
+                return self.any_length_method(owner, name)
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
                 found = self.class_value(owner, cls, name)
                 if found is None:
@@ -145,9 +156,9 @@ class Lookup(KeptState):
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
                 return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
-                self.fail(f"attribute '{name}' of an exception that was caught is not supported", "use str() of it")
+                return self.caught_attribute(owner, name)
             case Closure() | Bound():
-                self.fail(f"attribute '{name}' of a function is not supported in compiled code")
+                self.fail("attribute_of_function", name=name)
         return Bound(owner, name)
 
     def tensor_attribute(self, tensor: AV, name: str) -> AV:
@@ -161,12 +172,21 @@ class Lookup(KeptState):
                 return Known(torch.device("cpu"))
             case "ndim":
                 return Known(t.rank)
+            case "itemsize":
+                return Known(SIZES[t.dtype])
+            case "nbytes":
+                return self.binary("Mult", self.call(Bound(tensor, "numel"), [], {}), Known(SIZES[t.dtype]))
             case "T" | "mT" | "H" | "mH":
                 if t.rank < 2 and name in ("T", "H"):
                     return self.view_of(tensor)
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
-                    self.fail(f"{name} of a tensor of {t.rank} dims is not supported", "use permute or mT")
-                return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                    self.fail("transpose_of_many_dims", name=name, rank=t.rank)
+                turned = self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                return self.call(Known(torch.conj), [turned], {}) if name in ("H", "mH") else turned
+            case "real":
+                return self.real_part(tensor)
+            case "imag":
+                return self.imaginary_part(tensor)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
                 return Known(False)
             case "is_cpu":
@@ -178,7 +198,7 @@ class Lookup(KeptState):
             case "requires_grad" if self.is_from_nothing(tensor):
                 return Known(False)
             case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
-                self.fail(f"'{name}' is not known in compiled code", "compute on values, not on autograd's state")
+                self.fail("attribute_of_autograd", name=name)
         if not hasattr(torch.Tensor, name):
             self.raises_at_run_time("AttributeError", f"'Tensor' object has no attribute '{name}'")
         return Bound(tensor, name)
@@ -220,7 +240,7 @@ class Lookup(KeptState):
             if name in own[table]:
                 return self.outside_value(own[table][name], own[table], name, self.path(module, name), guarded=True)
         if hasattr(type(module), "__getattr__") and type(module).__getattr__ is not torch.nn.Module.__getattr__:
-            self.fail(f"attribute '{name}' comes from a __getattr__ of {type(module).__name__}, which is not followed")
+            self.fail("own_getattr", name=name, class_name=type(module).__name__)
         self.raises_at_run_time("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
 
     def path(self, module: torch.nn.Module, name: str) -> str:
@@ -240,7 +260,7 @@ class Lookup(KeptState):
                 self.guard("DICT_MISSING", obj.__dict__, name, None)
         if isinstance(raw, property):
             if not isinstance(raw.fget, FunctionType):
-                self.fail(f"the property '{name}' is not a Python function")
+                self.fail("property_of_other", name=name)
             return self.call(Known(raw.fget), [Known(obj)], {})
         if isinstance(raw, staticmethod):
             return Known(raw.__func__)
@@ -249,7 +269,7 @@ class Lookup(KeptState):
         if isinstance(raw, FunctionType):
             return Bound(Known(obj), name, raw)
         if isinstance(raw, torch.Tensor):
-            self.fail(f"the tensor '{name}' is an attribute of a class", "register it as a buffer")
+            self.fail("tensor_of_class", name=name)
         return self.element(Known(getattr(obj, name)))
 
     def known_attribute(self, obj: Any, name: str) -> AV:
@@ -257,7 +277,7 @@ class Lookup(KeptState):
             return self.python_module_attribute(obj, name)
         if isinstance(obj, super):
             return self.super_attribute(obj, name)
-        if isinstance(obj, (list, dict, set, str, tuple)) and callable(getattr(obj, name, None)):
+        if isinstance(obj, (list, dict, set, str, tuple, complex)) and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):
@@ -337,7 +357,7 @@ class Lookup(KeptState):
             return self.module_attribute(module, key)
         if isinstance(module, torch.nn.ParameterList) and isinstance(key, int):
             return self.module_attribute(module, str(range(len(module))[key]))
-        self.fail(f"this subscript of a {type(module).__name__} is not supported yet")
+        self.fail("subscript_of_module", name=type(module).__name__)
 
     def guard_children(self, module: torch.nn.Module) -> None:
         """The children of a container, their number included, are baked in."""
@@ -365,4 +385,4 @@ class Lookup(KeptState):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
         if isinstance(obj, (tuple, list, str, range, set, frozenset)):
             return [self.element(Known(o)) for o in obj]
-        self.fail(f"iteration over {describe(Known(obj))} is not supported in compiled code")
+        self.fail("iteration_over_outside", what=describe(Known(obj)))

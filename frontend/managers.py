@@ -48,6 +48,8 @@ class Managers(Exceptions):
             return self.with_items(node, rest)
 
         match manager:
+            case Known(torch.enable_grad()) if self.frame.func is not None and is_library(self.frame.func.__module__):
+                return enter(Known(None))  # what requires grad is found from the arguments
             case Known(torch.no_grad() | torch.inference_mode()):
                 return self.without_grad(node, lambda: enter(Known(None)))
             case ObjectV(contextlib.nullcontext, items=held):
@@ -61,10 +63,7 @@ class Managers(Exceptions):
                 return self.managed(node, manager, enter)
             case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
                 return self.managed(node, manager, enter)
-        self.fail(
-            f"with {describe(manager)} is not supported in compiled code",
-            "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",
-        )
+        self.fail("with_of_other", what=describe(manager))
 
     def without_grad(self, node: ast.With, body: Callable[[], bool]) -> bool:
         """A body whose tensors have no gradients."""
@@ -116,9 +115,9 @@ class Managers(Exceptions):
         assert isinstance(source.node, ast.FunctionDef)
         generator = source.node.body
         if not _yields_once(generator):
-            self.fail("a context manager with other than one yield, or one on some paths only", "use a class")
+            self.fail("manager_with_other_yields")
         if any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body):
-            self.fail("leaving the body of a generator's context manager early is not supported", "use a class")
+            self.fail("manager_left_early")
         caller, made = self.frame, Frame(source, manager.func, self.loc)
         self.bind_arguments(made, manager.func, manager.args, manager.kwargs)
         shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
@@ -148,7 +147,7 @@ class Managers(Exceptions):
 
     def e_Yield(self, node: ast.Yield) -> AV:
         if self.frame.on_yield is None:
-            self.fail("yield isn't supported in compiled code", "append to a list and return it")
+            self.fail("yield")
         return self.frame.on_yield(Known(None) if node.value is None else self.eval(node.value))
 
 

@@ -69,7 +69,7 @@ class Matching(Flow):
                 return self.all_of([items[k] for k in found], patterns)
             case ast.MatchMapping(rest=None):
                 return Known(False)
-        self.fail("this pattern is not supported in compiled code", "use if and elif")
+        self.fail("pattern")
 
     def may_be(self, subject: AV, value: object) -> bool:
         return isinstance(subject, Known) or (isinstance(value, bool) and isinstance(subject, Dyn))

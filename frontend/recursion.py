@@ -36,6 +36,7 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
+    RecordV,
     describe,
     home_of,
     is_tensor,
@@ -92,7 +93,7 @@ class Recursion(Statements, State):
         elif isinstance(av, Known):
             by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
             yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-        elif isinstance(av, (Dyn, ListV)):
+        elif isinstance(av, (Dyn, ListV, RecordV)):
             yield kind_of(av)
         elif isinstance(av, Closure):
             yield "function", id(av.node), id(av.frame)
@@ -126,10 +127,7 @@ class Recursion(Statements, State):
         settled = {key: self.settled(av, env) for key, av in given.items()}
         for av in settled.values():
             if has_argument(av):
-                self.fail(
-                    f"{frame.source.name} calls itself, to a depth that is not known, with {describe(av)} of the caller",
-                    "pass the tensors, numbers and lists in it",
-                )
+                self.fail("recursion_with_structure", name=frame.source.name, what=describe(av))
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
@@ -142,13 +140,10 @@ class Recursion(Statements, State):
 
     def new_function(self, frame: Frame, settled: dict[str, AV]) -> Recursive:
         if len(self.functions) >= _MAX_FUNCTIONS or self.nested > _MAX_NESTED:
-            self.fail(
-                f"{frame.source.name} calls itself for ever new kinds of arguments",
-                "pass what differs as numbers, tensors or lists of them",
-            )
+            self.fail("recursion_of_ever_new_kinds", name=frame.source.name)
         seen = [o.ident for av in settled.values() for o in objects_in(av)]
         if len(set(seen)) < len(seen):
-            self.fail(f"an object is passed twice to {frame.source.name}, which calls itself", "pass it once")
+            self.fail("recursion_with_object_twice", name=frame.source.name)
         sample: Env = {name: erased(av) for name, av in settled.items()}
         arguments = self.plans(sample, [sample], force=True, fresh=True, mark=-1)
         self.named_functions += 1
@@ -179,20 +174,14 @@ class Recursion(Statements, State):
                     self.module.funcs.pop(self.functions.pop(other).name, None)
                 self.poisoned = poisoned
             else:
-                self.fail(
-                    f"what {outline.source.name} returns cannot be handed over by a function that calls itself",
-                    "return tensors, numbers, lists of one type, or tuples of these",
-                )
+                self.fail("recursion_returns", name=outline.source.name)
         finally:
             self.nested -= 1
             self.builder, self.frames, self.heap, self.watches, self.handling, self.node = state
             for frame, name, av in outer:
                 frame.locals[name] = av
         if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
-            self.fail(
-                f"{outline.source.name} calls itself and uses a value that cannot be passed to it",
-                "pass what it uses as arguments",
-            )
+            self.fail("recursion_captures", name=outline.source.name)
         types = [t for plan in (function.results or {}).values() for t in plan.types()]
         loc = outline.source.loc(outline.source.node, None)
         self.module.funcs[function.name] = Func(function.name, block, types, loc)
@@ -228,6 +217,7 @@ class Recursion(Statements, State):
         if not frame.returns:
             return None, objects
         envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+        self.promote_nested(self.settled(site.av, env) for site, env in zip(frame.returns, envs, strict=True))
         keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
         keys |= {k for env in envs for k in changed(before, env, mark)}
         plans = self.plans(keys, envs, fresh=True, mark=mark)
@@ -238,7 +228,7 @@ class Recursion(Statements, State):
     def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
         operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
         for plan_type, value in zip(_types(function.arguments), operands, strict=True):
-            if isinstance(plan_type, ListType) and isinstance(value.type, ListType):
+            if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
                 self.same_elements(plan_type, value.type)
         results = function.results or {}
         types = [t for plan in results.values() for t in plan.types()]
@@ -349,14 +339,14 @@ def erased(av: AV) -> AV:
 
 def _replaced_within(av: AV, swap: Any) -> AV:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, (ObjectV, DictV)):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
     """The objects and dicts that a settled value leads to."""
-    if isinstance(av, (ObjectV, DictV)):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
         yield av
     for part in _parts(av):
         yield from objects_in(part)
@@ -369,7 +359,7 @@ def has_argument(av: AV) -> bool:
 
 
 def lists_in(av: AV) -> Iterator[ListV]:
-    if isinstance(av, ListV):
+    if isinstance(av, ListV) and not av.is_tuple:
         yield av
     for part in _parts(av):
         yield from lists_in(part)

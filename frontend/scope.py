@@ -47,10 +47,11 @@ def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def used(node: ast.AST | None) -> Names:
-    """Names that an expression or simple statement reads, its comprehensions and lambdas included."""
+    """Names that an expression or simple statement reads, its comprehensions and lambdas included. `del x` raises where x is
+    unbound, so it reads x."""
     if node is None:
         return _NONE
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load))
+    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
 
 
 @dataclass

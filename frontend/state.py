@@ -40,6 +40,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordV,
     Tup,
     Unbound,
     describe,
@@ -207,7 +208,7 @@ class State(Context):
         if found is ABSENT:
             self.raises_at_run_time("AttributeError", self.no_attribute(slot))
         if hasattr(found, "__get__") or isinstance(found, torch.Tensor):
-            self.fail(f"the attribute '{name}' of {cls.__name__} is not supported behind del")
+            self.fail("attribute_behind_del", name=name, class_name=cls.__name__)
         self.guard("TYPE_ATTR_IS", cls, name, found)
         return Known(found)
 
@@ -260,9 +261,9 @@ class State(Context):
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
             what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
-            self.fail(f"assignment to the attribute '{name}' of {what} is not supported", "keep it in an nn.Module")
+            self.fail("attribute_of_outside_assigned", name=name, what=what)
         if getattr(type(obj), setter) not in (getattr(object, setter), getattr(torch.nn.Module, setter)):
-            self.fail(f"{type(obj).__name__} has a {setter} of its own, which is not followed")
+            self.fail("own_setattr", class_name=type(obj).__name__, method=setter)
         at = (id(own), name)
         slot = self.slots.get(at)
         if slot is None or slot.place.is_item:
@@ -277,7 +278,7 @@ class State(Context):
         kinds = list(value.alternatives.values()) if isinstance(value, OneOf) else [value]
         held = {table: name in vars(module)[table] for table in _TABLES}
         if held["_modules"] or any(isinstance(k, Known) and isinstance(k.obj, torch.nn.Module) for k in kinds):
-            self.fail("a module cannot be replaced in compiled code", "choose between modules with if")
+            self.fail("module_replaced")
         tensors = [is_tensor(k) for k in kinds]
         none = [isinstance(k, Known) and k.obj is None for k in kinds]
         if all(n or (t and held["_buffers"]) for n, t in zip(none, tensors, strict=True)):
@@ -292,7 +293,7 @@ class State(Context):
                 f"cannot assign 'torch.FloatTensor' as parameter '{name}' (torch.nn.Parameter or None expected)",
             )
         if held["_parameters"] and not all(self.is_parameter(k) for k in kinds):
-            self.fail("a parameter cannot be replaced in compiled code", "write into it: p.copy_(new)")
+            self.fail("parameter_replaced")
         if held["_buffers"] and not any(t or n for t, n in zip(tensors, none, strict=True)):
             self.raises_at_run_time(
                 "TypeError",
@@ -300,7 +301,7 @@ class State(Context):
                 "(torch.nn.Buffer, torch.Tensor or None required)",
             )
         if held["_buffers"]:
-            self.fail(f"the buffer '{name}' can hold a tensor or None alone, and this may be {describe(value)}")
+            self.fail("buffer_of_other", name=name, what=describe(value))
 
     def is_parameter(self, av: AV) -> bool:
         """Whether a value is an nn.Parameter that lives outside."""
@@ -315,7 +316,7 @@ class State(Context):
         """A list or dict outside is about to change: this reading took it as it was, the next one reads it live."""
         kind = type(obj).__name__
         if id(obj) not in self.found or not isinstance(obj, (list, dict)) or id(obj) in self.assume.changed:
-            self.fail(f"this {kind} from outside cannot be changed in compiled code", f"make a new one: {kind}(...)")
+            self.fail("container_outside_changed", kind=kind)
         container, key = self.found[id(obj)]
         self.assume.changed[id(obj)] = obj
         self.assume.state.setdefault((id(container), key), Place(container, key, is_item=True))
@@ -326,9 +327,9 @@ class State(Context):
         """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
         if av.home is not None:
             if av.home.owner is None:
-                self.fail("this dict cannot be changed in compiled code", "make a new dict: dict(d)")
+                self.fail("dict_changed")
             if isinstance(av, KnownLengthListV) and len(old) != len(new):
-                self.fail("a list of the caller whose items differ in kind keeps its length", "pass one type of items")
+                self.fail("list_of_kinds_of_caller")
             path = None if isinstance(av, ObjectV) else av.home.path
             gone = [(key, Unbound()) for key in old if key not in new]
             for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
@@ -394,14 +395,14 @@ class State(Context):
         mine = set(identities(self.settled(value, self.heap)))
         for other, held in self.kept(self.heap) if mine else ():
             if other != name and mine & set(identities(self.settled(held, self.heap))):
-                self.fail(f"one object is kept in '{other}' and in '{name}'", "keep it in one place")
+                self.fail("object_kept_twice", other=other, name=name)
 
     def check_returned(self, value: AV, heap: dict[Ident, AV]) -> None:
         """The same of what is returned; `heap` is that of the return."""
         mine = set(identities(self.settled(value, heap)))
         for name, held in self.kept(heap) if mine else ():
             if mine & set(identities(self.settled(held, heap))):
-                self.fail(f"what '{name}' holds is returned as well", "return its items, or a copy: dict(d)")
+                self.fail("kept_and_returned", name=name)
 
     def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
         return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
@@ -412,11 +413,11 @@ class State(Context):
             return
         held = frozen(self.settled(value, self.heap))
         if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
-            self.fail(f"{describe(held)} made in compiled code cannot be kept for the next call", "keep a tuple")
+            self.fail("made_is_kept", what=describe(held))
         try:
             _, leaves = result_of(held)
         except Conflict as e:
-            self.fail(f"'{target.name}' is to keep {describe(held)}, which cannot live on after the call ({e})")
+            self.fail("kept_structure", name=target.name, what=describe(held), why=e)
         self.effect(
             "state.set", [self.value(leaf) for leaf in leaves], name=target.name, target=target.number,
             form=len(target.forms),
@@ -447,6 +448,8 @@ def frozen(av: AV) -> AV:
             return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
         case DictV(items):
             return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case RecordV():
+            return av
         case ObjectV(cls, items):
             return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
         case Tup(items, cls):

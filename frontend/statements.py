@@ -10,8 +10,8 @@ from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.managers import Managers
 from scriptc.frontend.matching import Matching
+from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.scope import assigned, declared, shared_names
-from scriptc.frontend.unsupported import UNSUPPORTED
 from scriptc.frontend.values import (
     AV,
     Closure,
@@ -39,8 +39,7 @@ class Statements(Managers, Matching):
         try:
             handler: Callable[[ast.stmt], bool] | None = getattr(self, "s_" + type(stmt).__name__, None)
             if handler is None:
-                what, hint = UNSUPPORTED[type(stmt)]
-                self.fail(f"{what}n't supported in compiled code", hint)
+                self.fail(STATEMENTS_AND_EXPRESSIONS[type(stmt)])
             return handler(stmt)
         except Terminated:
             return False
@@ -124,7 +123,7 @@ class Statements(Managers, Matching):
             case ast.Attribute() if isinstance(owner := self.eval(target.value), Known):
                 self.delete_attribute(owner.obj, target.attr)
             case _:
-                self.fail("del of an attribute of an object made here is not supported", "assign None to it")
+                self.fail("attribute_deleted")
 
     def s_Assert(self, node: ast.Assert) -> bool:
         condition = self.test(node.test)
@@ -134,7 +133,7 @@ class Statements(Managers, Matching):
         def fails() -> bool:
             if node.msg is None:
                 self.raises_at_run_time("AssertionError", "")
-            self.raise_with("AssertionError", self.eval(node.msg))
+            self.raise_with("AssertionError", self.message(node.msg))
 
         if isinstance(condition, Known):
             return fails()
@@ -159,7 +158,7 @@ class Statements(Managers, Matching):
         for alias in node.names:
             module = sys.modules.get(alias.name)
             if module is None:
-                self.fail(f"import of {alias.name}, which is not imported yet", "import it at the top of the file")
+                self.fail("import_of_new", name=alias.name)
             name = alias.asname or alias.name.split(".")[0]
             self.frame.locals[name] = Known(module if alias.asname else sys.modules[name])
         return True
@@ -170,16 +169,13 @@ class Statements(Managers, Matching):
         module = sys.modules.get(node.module or "")
         for alias in node.names:
             if module is None or node.level or not hasattr(module, alias.name):
-                self.fail("this import cannot be followed in compiled code", "import it at the top of the file")
+                self.fail("import_unfollowed")
             self.frame.locals[alias.asname or alias.name] = Known(getattr(module, alias.name))
         return True
 
     def s_FunctionDef(self, node: ast.FunctionDef) -> bool:
         if node.decorator_list:
-            self.fail(
-                "decorators on a function inside compiled code are not supported",
-                "call the decorator's function in the body, or define the function at the top of the file",
-            )
+            self.fail("decorator_inside")
         self.frame.locals[node.name] = self.closure(node)
         return True
 
@@ -243,19 +239,19 @@ class Statements(Managers, Matching):
             case ast.Attribute():
                 self.store_attribute(self.eval(target.value), target.attr, value)
             case _:
-                self.fail("this target of an assignment is not supported in compiled code")
+                self.fail("target_of_assignment")
 
     def bind_name(self, name: str, value: AV) -> None:
         frame = self.frame
         kind = declared(frame.source.node).get(name)
         if kind is ast.Global:
-            self.fail(f"assignment to the global '{name}' is not supported", "pass the value in and return it")
+            self.fail("global_assigned", name=name)
         if kind is ast.Nonlocal:
             owner = frame.outer
             while owner is not None and name not in owner.cells:
                 owner = owner.outer
             if owner is None:
-                self.fail(f"assignment to '{name}' of a function outside", "pass the value in and return it")
+                self.fail("outer_variable_assigned", name=name)
             self.heap[owner.cells[name]] = value
             self.note_change(owner.cells[name])
         elif name in frame.cells:

@@ -13,7 +13,20 @@ import torch
 
 from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    Tup,
+    describe,
+    is_empty_list,
+    is_tensor,
+    is_text,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
@@ -77,7 +90,7 @@ class Texts(Context):
             value, kind = Dyn(self.integer(value)), INT
         name = _FORMATS.get(kind)
         if name is None:
-            self.fail(f"a format of {describe(value)} is not supported in compiled code", "format its numbers")
+            self.fail("format_of_other", what=describe(value))
         return self.op(name, value, spec)
 
     def format_text(self, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -109,7 +122,7 @@ class Texts(Context):
             if not name.isdigit() and name not in kwargs:
                 if name.isidentifier():
                     self.raises_at_run_time("KeyError", repr(name))
-                self.fail(f"the field '{name}' of a format is not supported", "use plain names and numbers")
+                self.fail("field_of_format", name=name)
             value = args[int(name)] if name.isdigit() else kwargs[name]
             inner = self.fields(spec, args, kwargs, automatic, [], depth - 1) if spec else Known("")
             parts += self.field(value, conversion, inner)
@@ -148,7 +161,7 @@ class Texts(Context):
 
     def percent_literal(self, text: str) -> AV:
         if "%" in text:
-            self.fail("this format is not supported in compiled code", "use an f-string")
+            self.fail("format_unknown")
         return Known(text)
 
     def percent_field(self, value: AV, flags: str, width: str, precision: str | None, kind: str) -> Iterator[AV]:
@@ -201,7 +214,7 @@ class Texts(Context):
                 yield value
             case ObjectV(cls) if issubclass(cls, BaseException):
                 if quoted:
-                    self.fail("the repr of an exception is not supported in compiled code", "use str() of it")
+                    self.fail("repr_of_exception")
                 yield from self.message_parts(value)
             case Dyn() if value.type in (INT, FLOAT, BOOL):
                 yield value
@@ -212,6 +225,8 @@ class Texts(Context):
             case ListV(items=list() as items):
                 self.observe(value)
                 yield from self.listed("[", items, "]")
+            case ListV() if value.is_tuple:
+                yield self.call(Known(strings.tuple_text), [value], {})
             case ListV():
                 yield Known("[]") if is_empty_list(value) else self.call(Known(strings.list_text), [value], {})
             case DictV():
@@ -224,8 +239,12 @@ class Texts(Context):
                 yield self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
             case ObjectV() if (found := self.own_text(value, quoted)) is not None:
                 yield found
+            case Dyn() if is_tensor(value) and self.in_message:
+                yield Known("<a tensor of size ")
+                yield from self.text_parts(self.tuple_of(self.iterate(self.attribute(value, "shape"))))
+                yield Known(">")
             case _:
-                self.fail(f"the text of {describe(value)} is not supported in compiled code", "use its numbers")
+                self.fail("text_of_other", what=describe(value))
 
     def own_text(self, value: ObjectV, quoted: bool) -> AV | None:
         """What the __str__ or __repr__ of a user's class gives."""
@@ -237,7 +256,7 @@ class Texts(Context):
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""
-        args = made.items["args"]
+        args = self.items_of(made)["args"]
         if isinstance(args, Known):
             args = Tup([Known(a) for a in args.obj])
         assert isinstance(args, Tup)

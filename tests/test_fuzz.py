@@ -1,17 +1,71 @@
-"""A few programs of the fuzzer at each level: compiled code does what Python does (`python -m tests.fuzz` runs thousands)."""
+"""A few programs of the fuzzer (`python -m tests.fuzz` runs thousands), and what it makes of programs that fail."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from tests.fuzz.batch import PER_LIBRARY, Tally, run
+from tests.fuzz import batch, children
+from tests.fuzz.batch import Program, program
+from tests.fuzz.children import run_batches
+from tests.fuzz.minimise import minimised
 
 
-@pytest.mark.parametrize("optimize", [0, 3])
-def test_programs_agree_with_python(optimize: int, tmp_path: Path) -> None:
-    tally = Tally()
-    run(list(range(100_000, 100_000 + PER_LIBRARY)), tmp_path, optimize, tally)
-    assert tally.programs == PER_LIBRARY and tally.calls > 2 * PER_LIBRARY
-    assert not tally.findings, "\n".join(f"seed {f.seed}: {f.message}\n{f.source}" for f in tally.findings)
+@pytest.mark.parametrize("levels", [(0, 0), (3, 0), (3, 3)])
+def test_programs_agree_with_python(levels: tuple[int, int]) -> None:
+    programs = [program(seed, levels) for seed in range(900_000, 900_020)]
+    (reports,) = run_batches([programs])
+    assert [r.program.seed for r in reports if r.kind == "same"], "none was run"
+    wrong = [f"{r.kind}: {r.message}\n{r.program.text}" for r in reports if r.is_finding]
+    assert not wrong, "\n".join(wrong)
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, compare: Callable[..., Any]) -> list[children.Report]:
+    """What is reported of two programs when the second's comparison is this one."""
+    whole = batch.compare
+
+    def chosen(function: Any, *rest: Any) -> Any:
+        return (compare if "1 + 1" in rest[-1] else whole)(function, *rest)
+
+    monkeypatch.setattr(batch, "compare", chosen)
+    texts = ["def f1(n):\n    return n\n", "def f2(n):\n    n = n * 2\n    if n > 100:\n        n -= 1\n    return 1 + 1, n\n"]
+    (reports,) = run_batches([[Program(seed, text, 0, 0) for seed, text in enumerate(texts, 1)]])
+    return sorted(reports, key=lambda r: r.program.seed)
+
+
+def test_a_crash_is_laid_at_its_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: Any) -> None:
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+    first, second = broken(monkeypatch, crash)
+    assert first.kind == "same" and second.kind == "crash" and "SIGSEGV" in second.message
+
+
+def test_what_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(*_: Any) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr(children, "SILENCE", 10)
+    first, second = broken(monkeypatch, hang)
+    assert first.kind == "same" and second.kind == "hang"
+
+
+def test_findings_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: Any) -> None:
+        raise AssertionError("result: 1, but eager: 2")
+
+    _, report = broken(monkeypatch, wrong)
+    assert report.kind == "differs"
+    assert minimised(report, 60).text == "def f2(n):\n    return 1 + 1\n"
+
+
+def test_ints_beyond_64_bits_are_no_fault() -> None:
+    text = "def f3(n):\n    try:\n        return (n + 9) * 2**61 > 0\n    except OverflowError:\n        return 5\n"
+    (reports,) = run_batches([[Program(3, text, 0, 0)]])
+    assert [r.kind for r in reports] == ["wide"]

@@ -17,8 +17,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from scriptc.backend_c.args import Args
+from scriptc.backend_c.ctypes import c_type
 from scriptc.ir.core import Block, Value
-from scriptc.ir.dtypes import C_TYPES
 from scriptc.ir.layouts import Access, Layouts, access
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.ranges import known_int
@@ -214,7 +214,7 @@ class _Lowering:
         return whole and not any(operand.spread) and tensor(operand.value).dtype == tensor(result).dtype
 
     def pointer(self, named: Value, dtype: str, held: Value) -> Value:
-        made = self.low.expr(f"(({C_TYPES[dtype]} *){{0}}->data)", [held], PtrType(dtype), self.at, read=True)
+        made = self.low.expr(f"(({c_type(PtrType(dtype))}){{0}}->data)", [held], PtrType(dtype), self.at, read=True)
         made.name = f"{named.name or 'x'}_p"
         return made
 

@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.linalg import are_floating
 from scriptc.frontend.library import decomposes
 
 
@@ -94,8 +95,7 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
-    if not x.is_floating_point():
-        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input.")
+    are_floating(x, "linalg.vector_norm")
     values = x if dtype is None else x.to(dtype)
     if ord != 2:
         values = torch.abs(values)
@@ -118,7 +118,7 @@ def norm(
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
     if p == "nuc":
-        raise NotImplementedError("the nuclear norm")
+        return torch.linalg.matrix_norm(input, p, tuple(range(input.dim())) if dim is None else dim, keepdim, dtype=dtype)
     order = 2.0 if p is None or p == "fro" else p
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 
@@ -421,3 +421,13 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         return v * (g / torch.sqrt(torch.sum(v * v)))
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
     return v * (g / torch.sqrt(torch.sum(v * v, others, keepdim=True)))
+
+
+@decomposes("torch._is_all_true")
+def is_all_true(input: Tensor) -> Tensor:
+    return input.all()
+
+
+@decomposes("torch._is_any_true")
+def is_any_true(input: Tensor) -> Tensor:
+    return input.any()

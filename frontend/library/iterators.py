@@ -32,7 +32,7 @@ def next_(r: Reader, iterator: AV, *default: AV) -> AV:
     if default and iterator.cls is iterators.SequenceIterator:
         return r.call(Known(iterators.next_or), [iterator, *default], {})
     if default:
-        r.fail("next() of this iterator with a default is not supported", "call its __next__() and test for the end")
+        r.fail("next_with_default")
     return r.call(r.attribute(iterator, "__next__"), [], {})
 
 

@@ -29,9 +29,7 @@ def record_function(r: Reader, name: AV, args: AV = Known(None)) -> AV:  # noqa:
 @serves("torch.set_grad_enabled")
 def set_grad_enabled(r: Reader, mode: AV) -> AV:
     if r.known(mode, "the mode of set_grad_enabled()"):
-        r.fail(
-            "gradients cannot be switched on in compiled code", "set_grad_enabled(False) and no_grad() are supported"
-        )
+        r.fail("gradients_on")
     return Known(torch.no_grad())
 
 
@@ -39,5 +37,5 @@ def set_grad_enabled(r: Reader, mode: AV) -> AV:
 def autocast(r: Reader, device_type: AV = Known("cpu"), dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
              cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip
     if r.known(enabled, "whether autocast() is enabled"):
-        r.fail("autocast is not supported in compiled code", "cast with .to(dtype), or pass enabled=False")
+        r.fail("autocast")
     return nullcontext(r)

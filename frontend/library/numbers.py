@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.builtin import float_
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor
 from scriptc.ir.core import Value
@@ -19,7 +20,7 @@ _BINARY = "atan2 copysign fmod pow hypot".split()
 
 def _float(r: Reader, x: AV) -> Value:
     if is_tensor(x):
-        return r.build("item.float", [r.value(x)])
+        return r.value(float_(r, x))
     value = r.value(x)
     if value.type not in (INT, FLOAT) and str(value.type) != "bool":
         r.raises_at_run_time("TypeError", f"must be real number, not {r.type_name(x)}")
@@ -66,7 +67,7 @@ def round_(r: Reader, x: AV, digits: AV = Known(None)) -> AV:  # noqa: B008
     if isinstance(x, Known) and isinstance(digits, Known):
         return r.evaluate(lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
-        r.fail("round() of a tensor is not supported", "use torch.round")
+        r.fail("round_of_tensor")
     value = r.value(x)
     if isinstance(digits, Known) and digits.obj is None:
         return Dyn(r.build("float.round", [value])) if value.type == FLOAT else Dyn(r.integer(x))

@@ -14,7 +14,7 @@ _NONE, _ZERO, _ONE = Known(None), Known(0), Known(1)
 
 def _fill(r: Reader, dst: AV, kind: str, a: AV, b: AV = _ZERO) -> AV:
     if kind != "bernoulli" and tensor_type(dst).dtype not in FLOATING:
-        r.fail(f"random numbers of this distribution in a tensor of {tensor_type(dst).dtype} are not supported")
+        r.fail("random_of_dtype", dtype=tensor_type(dst).dtype)
     numbers = [r.to_float(r.value(x)) for x in (a, b)]
     r.effect("random.fill", [r.value(dst), *numbers], kind=kind)
     return dst
@@ -78,7 +78,7 @@ def bernoulli_(r: Reader, self: AV, p: AV = Known(0.5), *, generator: AV = _NONE
 def random_(r: Reader, self: AV, *bounds: AV, generator: AV = _NONE) -> AV:
     options(r, {"generator": generator})
     if not bounds:
-        r.fail("random_() without bounds is not supported", "give the bounds: x.random_(0, n)")
+        r.fail("random_without_bounds")
     low, high = (_ZERO, *bounds)[-2:]
     message = "random_ expects 'from' to be less than 'to'"
     r.check_that(r.compare("Lt", low, high), "RuntimeError", message)
@@ -147,3 +147,7 @@ def places_in(r: Reader, sums: AV, rows: AV, count: AV) -> AV:
     r.effect("random.places", [r.value(made), r.value(r.op("contiguous", sums))])
     return made
 
+
+@serves("torch.manual_seed", "torch.seed", "torch.random.manual_seed", "torch.set_rng_state")
+def seeds(r: Reader, *args: AV) -> AV:
+    r.fail("generator_seeded")

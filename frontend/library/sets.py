@@ -6,7 +6,6 @@ from typing import Any
 
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import is_run_time
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_set_like
 from scriptc.frontend.values import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
@@ -34,7 +33,7 @@ def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
     ):
         found = r.evaluate(made.cls, sequence.obj)
         return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
-    if not (is_set(sequence) or is_dict(sequence) or is_run_time(r, sequence)):
+    if not (is_set(sequence) or is_dict(sequence) or r.is_run_time(sequence)):
         return r.new_set(r.iterate(sequence), site, made)
     r.may_table(site)
     target = r.new_set([], site, made)
@@ -83,9 +82,9 @@ def _changed(r: Reader, s: AV) -> AV:
     """A set that is about to change."""
     r.promote(s)
     if isinstance(s, Tup):
-        r.fail("a set of such items cannot change in compiled code", "use numbers, or tuples of numbers")
+        r.fail("set_of_items")
     if not is_set(s):
-        r.fail("a set from outside cannot be changed in compiled code", "make a new one: set(...)")
+        r.fail("set_outside_changed")
     if made_of(r.value(s).type).cls is frozenset:
         r.raises_at_run_time("AttributeError", "'frozenset' object has no such attribute")
     return s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.decompositions.shapes import squeeze_dim
+from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
 from scriptc.frontend.library.memory import axis
@@ -90,11 +90,12 @@ def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
 def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     d = axis(r, input, dim)
     size = r.size_av(input, d)
+    r.check_that(r.compare("GtE", length, _ZERO), "RuntimeError", "narrow(): length must be non-negative.")
+    for inside in (r.compare("LtE", start, size), r.compare("GtE", r.binary("Add", start, size), _ZERO)):
+        r.check_that(inside, "IndexError", "start out of range of the dimension's size")
+    start = r.binary("Add", start, r.binary("Mult", r.compare("Lt", start, _ZERO), size))
     end = r.binary("Add", start, length)
-    r.check_that(
-        r.compare("LtE", end, size), "RuntimeError", "narrow: start + length exceeds the size of the dimension"
-    )
-    r.check_that(r.compare("GtE", start, Known(0)), "RuntimeError", "narrow: start must not be negative")
+    r.check_that(r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
     return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
 
 
@@ -104,6 +105,8 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     if isinstance(split_size_or_sections, ListV) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
+        if r.is_run_time(split_size_or_sections):
+            return r.call(Known(split_sections), [tensor, split_size_or_sections, Known(d)], {})
         return _sections(r, tensor, r.iterate(split_size_or_sections), d)
     size = r.size_av(tensor, d)
     if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
@@ -153,11 +156,19 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     return ListV(r.build("unbind", [r.value(input)], dim=d))
 
 
-def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
-    """The operand of cat and stack: a run-time list; tensors of several dtypes are promoted."""
+def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
+    """cat and stack, of a run-time list or of known items, of which some may be of several kinds."""
+
+    def build(values: AV) -> AV:
+        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
+
     if isinstance(tensors, ListV) and tensors.items is None:
-        return tensors
-    items = r.iterate(tensors)
+        return build(tensors)
+    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
+
+
+def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
+    """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
         what = "expected a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList"
         r.raises_at_run_time("RuntimeError", f"torch.cat(): {what}" if name == "cat" else what)
@@ -187,14 +198,12 @@ def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")
 def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    values = _tensor_list(r, tensors, "cat")
-    return Dyn(r.build("cat", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "cat", dim)
 
 
 @serves("torch.stack")
 def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    values = _tensor_list(r, tensors, "stack")
-    return Dyn(r.build("stack", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "stack", dim)
 
 
 @serves("Tensor.expand_as")

@@ -1,6 +1,7 @@
 /* sc_index.c - elements picked and placed by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
 #include <math.h>
 
+#include "../include/sc_complex.h"
 #include "sc_internal.h"
 
 /* A tensor without dimensions counts as having one of size 1, as in eager. */
@@ -120,6 +121,12 @@ enum { ADD_ROWS = 4 };
 #define T uint64_t
 #define N(name) name##_8
 #include "sc_index_rows.inc"
+#define T sc_c64
+#define N(name) name##_c64
+#include "sc_index_rows.inc"
+#define T sc_c128
+#define N(name) name##_c128
+#include "sc_index_rows.inc"
 #define T float
 #define N(name) name##_f32
 #include "sc_index_rows.inc"
@@ -133,7 +140,8 @@ static void pick_row(size_t bytes, void *to, const void *from, int64_t from_step
     case 1: pick_1(to, from, from_step, step, index, index_step, n); break;
     case 2: pick_2(to, from, from_step, step, index, index_step, n); break;
     case 4: pick_4(to, from, from_step, step, index, index_step, n); break;
-    default: pick_8(to, from, from_step, step, index, index_step, n);
+    case 8: pick_8(to, from, from_step, step, index, index_step, n); break;
+    default: pick_c128(to, from, from_step, step, index, index_step, n);
     }
 }
 
@@ -143,7 +151,8 @@ static void put_row(size_t bytes, void *to, int64_t to_step, int64_t step, const
     case 1: put_1(to, to_step, step, index, index_step, from, from_step, n); break;
     case 2: put_2(to, to_step, step, index, index_step, from, from_step, n); break;
     case 4: put_4(to, to_step, step, index, index_step, from, from_step, n); break;
-    default: put_8(to, to_step, step, index, index_step, from, from_step, n);
+    case 8: put_8(to, to_step, step, index, index_step, from, from_step, n); break;
+    default: put_c128(to, to_step, step, index, index_step, from, from_step, n);
     }
 }
 
@@ -152,6 +161,8 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
                     int64_t from_step, int64_t n) {
     switch (dtype) {
     case SC_F32: add_f32(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C64: add_c64(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C128: add_c128(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_F64: add_f64(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I64: add_8(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I32: add_4(to, to_step, step, index, index_step, from, from_step, n); return true;
@@ -213,7 +224,8 @@ static int check_position_type(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
 
 static int check_positions(sc_ctx *cx, const sc_tensor *x, int d, const int64_t *index, int64_t count) {
     int64_t n = size_of(x, d);
-    if (n == 0 && count) return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
+    if (n == 0 && count && x->rank > 1)
+        return sc_raise(cx, "RuntimeError", "index_select(): self indexing axis dim should be positive");
     for (int64_t i = 0; i < count; i++) {
         int64_t k = index[i];
         if (k >= 0 && k < n) continue;

@@ -30,12 +30,20 @@ static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
 /* "Float", "Long": eager's names of dtypes in messages that do not use the C++ type. */
 static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                                  "Long", "Half", "BFloat16", "Float", "Double"};
+                                                  "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
     return names[dtype];
 }
 
 static inline bool sc_is_float(int dtype) {
-    return dtype >= SC_F16;
+    return dtype >= SC_F16 && dtype <= SC_F64;
+}
+
+static inline bool sc_is_complex(int dtype) {
+    return dtype >= SC_C64;
+}
+
+static inline int sc_part(int dtype) { /* of complex elements: the dtype of their parts */
+    return dtype == SC_C64 ? SC_F32 : SC_F64;
 }
 
 static inline bool sc_same_sizes(const int64_t *a, const int64_t *b, int rank) {
@@ -86,7 +94,6 @@ SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank
 SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, int64_t *full);
 /* Broadcasts (*rank, size) with t's shape, in place. */
 SC_KERNEL int sc_broadcast(sc_ctx *cx, int64_t *size, int *rank, const int64_t *other, int other_rank);
-SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 
 /* ---- iteration through buffers (sc_stage.c): makes all steps of `it` 1; -1 when memory ends ---- */
 SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *const *out, sc_tensor *const *in);

@@ -192,7 +192,7 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
 
 /* At the last place a stack is the cat of the tensors with one more dimension. */
 static sc_tensor *stack_last(sc_ctx *cx, const sc_list *tensors, int d, int dtype) {
-    sc_list *columns = sc_list_new(cx, true, tensors->len);
+    sc_list *columns = sc_list_new(cx, SC_OBJECTS, tensors->len);
     sc_tensor *out = NULL;
     for (int64_t i = 0; columns && i < tensors->len; i++) {
         sc_tensor *t = sc_unsqueeze(cx, tensors->items[i].t, d);

@@ -2,132 +2,214 @@
 
 from __future__ import annotations
 
-import copy
 import importlib.util
-import random
+import re
 import sys
-import warnings
-from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 import scriptc
-from scriptc.backend_c.build import build_library
-from scriptc.backend_c.emit import emit_program
+from scriptc import runtime
+from scriptc.backend_c.build import runtime_object
+from scriptc.backend_c.emit import CProgram, emit_program
+from scriptc.backend_c.toolchain import compile_flags, compile_object, link_shared
 from scriptc.dispatch import Dispatcher, Variant
+from scriptc.frontend.entry import Entry, read
+from scriptc.frontend.signature import Signature
+from scriptc.gradients import dependencies
 from scriptc.ir.core import Module
+from scriptc.ir.verifier import verify
 from scriptc.options import Options
-from scriptc.pipeline import Translated, translate
+from scriptc.pipeline import Translated, optimise
+from tests.fuzz.calls import Wide, arguments, compare, differs_from
 from tests.fuzz.generator import Generator
-from tests.three_ways import Args, assert_same, compiled, eager
+from tests.fuzz.grammar import PRELUDE
+from tests.three_ways import interpreted
 
-PER_LIBRARY = 40
+PER_LIBRARY = 60
+# Levels of the passes and of the C compiler. The C compiler optimises for a share only: it takes most of the time then.
+LEVELS = ((3, 0), (0, 0), (3, 0), (1, 1), (3, 0), (3, 3), (3, 0), (0, 0), (2, 0), (3, 1))
 
 
-@dataclass
-class Finding:
-    """A program whose compiled form does something else, or that the compiler refuses or breaks on."""
+@dataclass(frozen=True)
+class Program:
+    """The text of a function f<seed>, and how it is to be compiled."""
 
     seed: int
-    kind: str  # differs, internal, refused
-    message: str
-    source: str
+    text: str
+    passes: int
+    cc: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a program. kind: same, refused (by scriptc, at compile time), wide (Python uses ints of more than 64
+    bits), or a finding: differs, internal, build, crash, hang."""
+
+    program: Program
+    kind: str
+    message: str = ""
+    calls: int = 0
+    raised: int = 0
+
+    @property
+    def is_finding(self) -> bool:
+        return self.kind not in ("same", "refused", "wide")
+
+
+def program(seed: int, levels: tuple[int, int] | None = None) -> Program:
+    """The program of a seed; levels go by the library that it falls into."""
+    passes, cc = levels or LEVELS[seed // PER_LIBRARY % len(LEVELS)]
+    return Program(seed, Generator(seed, f"f{seed}").text(), passes, cc)
 
 
 @dataclass
-class Tally:
-    """Of one run. `refused`: programs that scriptc says it cannot compile, by reason."""
+class _Case:
+    """A program that was loaded, and its entries by signature."""
 
-    programs: int = 0
-    calls: int = 0
-    raised: int = 0
-    overflows: int = 0
-    refused: Counter[str] = field(default_factory=Counter)
-    findings: list[Finding] = field(default_factory=list)
+    program: Program
+    function: Any
+    cell: Any
+    dispatcher: Dispatcher
+    entries: list[Entry]
 
-
-def arguments(seed: int) -> list[Args]:
-    """Calls that take different branches: sizes from 0, signs, both flags."""
-    rng = random.Random(seed * 7 + 1)
-    made = []
-    least = int(rng.random() < 0.9)  # an empty list is another signature, which costs a build of its own
-    for _ in range(4):
-        vector = lambda: torch.randint(-4, 5, (rng.randint(0, 4),)).double()  # noqa: E731
-        matrix = torch.randint(-3, 4, (rng.randint(0, 3), rng.randint(1, 3))).double()
-        ints = [rng.randint(-5, 9) for _ in range(rng.randint(least, 4))]
-        given = (rng.randint(-2, 5), rng.randint(-9, 9), rng.randint(-6, 6) / 2, rng.random() < 0.5)
-        made.append(Args((*given, vector(), matrix, ints, [vector() for _ in range(rng.randint(least, 3))])))
-    ints, vectors = made[0].args[6], made[0].args[7]  # the first call decides the signature: no list of it is empty
-    if not ints:
-        ints.append(1)
-    if not vectors:
-        vectors.append(torch.ones(2).double())
-    return made
+    def calls(self) -> Any:
+        return arguments(self.program.seed, self.function, self.cell)
 
 
-def programs(seeds: Iterable[int], directory: Path) -> dict[int, tuple[Any, str]]:
-    """Functions by seed, in one file: the front end reads their source from there."""
-    texts = {seed: Generator(seed, f"f{seed}").text() for seed in seeds}
-    name = f"fuzz_{next(iter(texts))}"
-    path = directory / f"{name}.py"
-    path.write_text("import torch\n\n\n" + "\n\n".join(texts.values()))
-    spec = importlib.util.spec_from_file_location(name, path)
+def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | int], None]) -> None:
+    """Compiles programs of one level into one library and tells a report on each; before it touches one, its seed."""
+    cases = []
+    functions, cell = _loaded(programs, directory)
+    for p, function in zip(programs, functions, strict=True):
+        tell(p.seed)
+        case = _Case(p, function, cell, Dispatcher(function, Options(optimize=p.passes)), [])
+        try:
+            _read(case)
+        except scriptc.CompileError as e:
+            tell(Report(p, "refused", e.diagnostics[0].message))
+        except Exception as e:
+            tell(Report(p, "internal", _described(e)))
+        else:
+            cases.append(case)
+    _build(cases, directory, tell)
+
+
+def _described(e: BaseException) -> str:
+    return f"{type(e).__name__}: {e}" + (f" ({e.__cause__!r})" if e.__cause__ else "")
+
+
+def _loaded(programs: Sequence[Program], directory: Path) -> tuple[list[Any], Any]:
+    """The functions, in one file: the front end reads their source from there."""
+    path = directory / f"fuzz_{programs[0].seed}.py"
+    path.write_text(PRELUDE + "\n\n".join(p.text for p in programs))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
+    sys.modules[path.stem] = module
     spec.loader.exec_module(module)
-    return {seed: (getattr(module, f"f{seed}"), text) for seed, text in texts.items()}
+    return [getattr(module, f"f{p.seed}") for p in programs], module.Cell
 
 
-def run(seeds: list[int], directory: Path, optimize: int, tally: Tally) -> None:
-    """Compiles the programs of the seeds into one library and adds what they do to the tally."""
-    made = programs(seeds, directory)
-    read: dict[int, tuple[Dispatcher, Translated]] = {}
-    for seed, (function, text) in made.items():
-        tally.programs += 1
-        torch.manual_seed(seed)
-        dispatcher = Dispatcher(function, Options(optimize=optimize))
-        try:
-            given = copy.deepcopy(arguments(seed)[0])
-            read[seed] = (
-                dispatcher,
-                translate(dispatcher.target, dispatcher.target.bind(given.args, {}), dispatcher.options),
-            )
-        except scriptc.CompileError as e:
-            tally.refused[e.diagnostics[0].message] += 1
-        except Exception as e:
-            tally.findings.append(Finding(seed, "internal", f"{type(e).__name__}: {e}", text))
-    whole = Module("fuzz")
-    for _, translated in read.values():
-        whole.funcs |= translated.entry.module.funcs
-        whole.entries += translated.entry.module.entries
-    if not read:
+def _read(case: _Case) -> None:
+    """Reads the program once for each signature of its calls."""
+    seen = []
+    target, options = case.dispatcher.target, case.dispatcher.options
+    for given in case.calls():
+        bound = target.bind(given.args, given.kwargs)
+        if (signature := Signature().of(bound)) in seen:
+            continue
+        seen.append(signature)
+        entry = read(target.func, target.receiver, bound)
+        _rename(entry.module, f"v{len(seen)}")
+        verify(entry.module)
+        case.entries.append(entry)
+    for entry in case.entries:
+        optimise(entry.module, options)
+
+
+def _rename(module: Module, suffix: str) -> None:
+    """Several readings of one function stand in one library."""
+    for op in module.walk():
+        if op.name == "call":
+            op.attrs["func"] = f"{op.attrs['func']}_{suffix}"
+    module.entries = [f"{name}_{suffix}" for name in module.entries]
+    module.funcs = {f"{name}_{suffix}": func for name, func in module.funcs.items()}
+    for name, func in module.funcs.items():
+        func.name = name
+
+
+def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], None]) -> None:
+    """One library of all, and the calls. Where that cannot be made, of each half: to find the program that is to blame."""
+    if not cases:
         return
-    library = build_library(emit_program(whole).source, "fuzz", optimize=optimize, debug=False)
-    for seed, (dispatcher, translated) in read.items():
-        entry = whole.entries.index(translated.entry.module.entries[0])
-        dispatcher.callable.add_variant(replace(dispatcher.spec(Variant(translated, library)), entry=entry))
+    tell(cases[0].program.seed)
+    try:
+        program, library = _library(cases, directory)
+    except Exception as e:
+        if len(cases) == 1:
+            tell(Report(cases[0].program, "build", _described(e)[:2000]))
+            return
+        half = len(cases) // 2
+        _build(cases[:half], directory, tell)
+        _build(cases[half:], directory, tell)
+        return
+    place = 0
+    for case in cases:
+        for entry in case.entries:
+            variant = Variant(Translated(entry, "", dependencies(entry.module), program), library)
+            case.dispatcher.callable.add_variant(replace(case.dispatcher.spec(variant), entry=place))
+            place += 1
+        tell(case.program.seed)
+        tell(_called(case))
+
+
+def _library(cases: list[_Case], directory: Path) -> tuple[CProgram, Path]:
+    whole = Module("fuzz")
+    for entry in (e for case in cases for e in case.entries):
+        whole.funcs |= entry.module.funcs
+        whole.entries += entry.module.entries
+        whole.exceptions |= entry.module.exceptions
+    first = cases[0].program
+    stem = directory / f"fuzz_{first.seed}_{len(cases)}"
+    source, own = stem.with_suffix(".c"), stem.with_suffix(".o")
+    program = emit_program(whole)
+    source.write_text(program.source)
+    # Programs as they are written here compare things with themselves; all other warnings are faults of the compiler's.
+    # When the C compiler optimises it also warns of paths that no program takes.
+    flags = ["-Werror", "-Wno-tautological-compare"] if first.cc == 0 else []
+    compile_object(source, [*compile_flags(first.cc, False), *flags, f"-I{runtime.INCLUDE_DIR}"], own)
+    objects = [runtime_object(path, first.cc, False) for path in runtime.needed_sources(program.source)]
+    return program, link_shared([own, *objects], stem.with_suffix(".so"))
+
+
+def _called(case: _Case) -> Report:
+    torch.manual_seed(case.program.seed)
+    kind, raised, made = "same", 0, 0
+    for given in case.calls():
         try:
-            calls(seed, made[seed][0], dispatcher.call, tally)
-        except scriptc.CompileError as e:  # of another signature: an empty list
-            tally.refused[e.diagnostics[0].message] += 1
+            raised += compare(case.function, case.dispatcher.call, given, case.program.text) is not None
+            made += 1
+        except Wide:
+            kind = "wide"
+        except scriptc.CompileError as e:  # a call whose signature shows only when it is read
+            return Report(case.program, "refused", e.diagnostics[0].message, made, raised)
         except Exception as e:
-            tally.findings.append(Finding(seed, "differs", f"{type(e).__name__}: {e}", made[seed][1]))
+            return Report(case.program, "differs", _described(e), made, raised)
+    return Report(case.program, kind, "", made, raised)
 
 
-def calls(seed: int, function: Any, target: Any, tally: Tally) -> None:
-    torch.manual_seed(seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for given in arguments(seed):
-            expected, actual = eager(function, given), compiled(target, given)
-            tally.calls += 1
-            tally.raised += expected.error is not None
-            if isinstance(actual.error, OverflowError) and not isinstance(expected.error, OverflowError):
-                tally.overflows += 1  # ints are of 64 bits here
-                continue
-            assert_same(expected, actual)
+def stage(program: Program, directory: Path) -> str:
+    """Where a program that differs goes wrong: the front end, or what comes behind the IR as it was read."""
+    (function,), cell = _loaded([program], directory)
+    wrong = any(differs_from(function, interpreted, given) for given in arguments(program.seed, function, cell))
+    return "the front end (or the interpreter)" if wrong else "passes or back end"
+
+
+def reason(message: str) -> str:
+    """A message without what is peculiar to the program."""
+    return re.sub(r"'[^']*'|`[^`]*`|\b[a-z]\d+\b|\d+", "_", message.splitlines()[0] if message else "")[:110]

@@ -113,19 +113,19 @@ def mixed_list_in_a_loop(xs):
     return mixed
 
 
-def list_of_places(n):
-    found = []
+def tuple_of_pairs(n):
+    found = ()
     for i in range(n):
-        found.append(i)
-    return found
+        found = found + ((i, str(i)),)
+    return [i for i, _ in found]
 
 
-@write(list_of_places, (3,), (0,))
-def tuple_that_grows(n):
+@write(tuple_of_pairs, (3,), (0,))
+def tuple_of_kinds_that_grows(n):
     found = ()
     for i in range(n):  # refused
-        found = found + (i,)
-    return list(found)
+        found = found + (i, str(i))
+    return [i for i in found if isinstance(i, int)]
 
 
 def other_names(x, n):
@@ -170,3 +170,16 @@ def compared_by_value(a, b):
 @write(compared_by_value, ("ab", "c"), ("cd", "e"), ("f", "g"), ("h", "i"), ("j", "k"))
 def identity_of_strings(a, b):
     return a + b is b + a  # refused
+
+
+def viewed_anew(x):
+    y = x * 2
+    y = y.unsqueeze(0)
+    return y + 1
+
+
+@write(viewed_anew, (X,))
+def reshaped_in_place(x):
+    y = x * 2
+    y.unsqueeze_(0)  # refused
+    return y + 1

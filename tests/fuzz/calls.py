@@ -1,0 +1,141 @@
+"""The calls of a generated program, and what Python and compiled code do in each."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import random
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tests.three_ways import Args, Outcome, assert_same, compiled, eager
+
+CALLS = 4
+_WORDS = ("", "a", "ab,b", "12", "-7", "é12", "bca")
+_LIMIT = 2**63
+
+
+def arguments(seed: int, function: Any, cell: Any) -> list[Args]:
+    """Calls that take different branches: sizes from 0, signs, both flags, objects that share. `cell` makes objects."""
+    rng = random.Random(seed * 7 + 1)
+    numbers = torch.Generator().manual_seed(seed)
+    names = list(inspect.signature(function).parameters)
+    least = int(rng.random() < 0.9)  # an empty list is another signature, and so is None
+    optional = rng.choice([0.0, 0.5, 1.0, 1.0])
+
+    def tensor(low: int, *sizes: int) -> torch.Tensor:
+        return torch.randint(low, 1 - low, sizes, generator=numbers).double() / rng.choice([1, 1, 2])
+
+    def vector() -> torch.Tensor:
+        made = tensor(-4, rng.randint(0, 4))
+        if len(made) and rng.random() < 0.08:
+            made[-1] = rng.choice([float("nan"), float("inf"), -float("inf")])
+        return made
+
+    def ints() -> list[int]:
+        return [rng.randint(-5, 9) for _ in range(rng.randint(least, 4))]
+
+    made = []
+    for _ in range(CALLS):
+        given = {
+            "n": rng.randint(-2, 5) if rng.random() < 0.95 else rng.choice([_LIMIT - 1, -_LIMIT, 2**40]),
+            "k": rng.randint(-9, 9), "p": rng.randint(-6, 6) / 2 if rng.random() < 0.95 else float("nan"),
+            "flag": rng.random() < 0.5, "s": rng.choice(_WORDS), "x": vector(),
+            "m": tensor(-3, rng.randint(0, 3), rng.randint(1, 3)), "xs": ints(),
+            "ys": [vector() for _ in range(rng.randint(least, 3))],
+            "d": {rng.randint(-1, 5): rng.randint(-3, 6) for _ in range(rng.randint(least, 3))},
+            "h": vector() if rng.random() < optional else None, "o": cell(rng.randint(-2, 6), vector()),
+        }  # fmt: skip
+        if rng.random() < 0.06:
+            _share(given, rng)
+        made.append(Args(tuple(given[name] for name in names)))
+    return made
+
+
+def _share(given: dict[str, Any], rng: random.Random) -> None:
+    """Lets two arguments be, hold or view one object."""
+    match rng.randrange(5):
+        case 0:
+            given["ys"] = [given["x"], given["x"]]
+        case 1 if len(given["m"]):
+            given["x"] = given["m"][-1]
+        case 2:
+            given["o"].log = given["xs"]
+        case 3:
+            given["h"] = given["x"]
+        case _:
+            given["o"].v = given["x"][1:]
+
+
+class Wide(Exception):
+    """Python computes with an int that does not fit into 64 bits."""
+
+
+def compare(function: Any, target: Any, given: Args, text: str) -> BaseException | None:
+    """What Python raises in a call, if anything. AssertionError where compiled code does otherwise, Wide where it may."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, actual = eager(function, given), compiled(target, given)
+        try:
+            assert_same(expected, actual)
+        except AssertionError:
+            if _is_wide(function, given, text):
+                raise Wide from None
+            raise
+    return expected.error
+
+
+def differs_from(function: Any, run: Callable[[Any, Args], Outcome], given: Args) -> bool:
+    """Whether another way to run it does something else than Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            assert_same(eager(function, given), run(function, given))
+        except Exception:
+            return True
+    return False
+
+
+class _Watching(ast.NodeTransformer):
+    """Has the value of each expression that computes something looked at."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Call, ast.IfExp)):
+            return ast.Call(ast.Name("_watched", ast.Load()), [node], [])
+        return node
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+        self.generic_visit(node)
+        node.target.ctx = ast.Load()
+        look = ast.Expr(ast.Call(ast.Name("_watched", ast.Load()), [ast.parse(ast.unparse(node.target), mode="eval").body], []))
+        node.target.ctx = ast.Store()
+        return [node, look]  # type: ignore[return-value]
+
+    def visit_withitem(self, node: ast.withitem) -> ast.AST:
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        node.body = [self.visit(n) for n in node.body]
+        return node
+
+
+def _is_wide(function: Any, given: Args, text: str) -> bool:
+    """Runs the program again, looking at all ints that it computes."""
+    found = []
+
+    def watched(value: Any) -> Any:
+        if isinstance(value, int) and not -_LIMIT <= value < _LIMIT:
+            found.append(value)
+        return value
+
+    tree = ast.fix_missing_locations(_Watching().visit(ast.parse(text)))
+    names = {**function.__globals__, "_watched": watched}
+    exec(compile(tree, "<watched>", "exec"), names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eager(names[function.__name__], given)
+    return bool(found)
