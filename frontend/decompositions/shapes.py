@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -183,7 +185,7 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-def split_sections(x: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
+def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
     """torch.split by a list of sizes, of unknown length."""
     if sum(sizes) != x.size(dim):
         raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
@@ -192,7 +194,7 @@ def split_sections(x: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
     for n in sizes:
         pieces.append(x.narrow(dim, start, n))
         start += n
-    return pieces
+    return tuple(pieces)
 
 
 @decomposes("torch.split_with_sizes", "Tensor.split_with_sizes")
@@ -341,7 +343,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @decomposes("torch.block_diag", "torch.functional.block_diag")
 def block_diag(*tensors: Tensor) -> Tensor:
     blocks = [_at_least(t, 2) for t in tensors]
-    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=blocks[0].dtype)
+    dtype = blocks[0].dtype
+    for b in blocks:
+        dtype = torch.promote_types(dtype, b.dtype)
+    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=dtype)
     row, column = 0, 0
     for b in blocks:
         result.narrow(0, row, b.size(0)).narrow(1, column, b.size(1)).copy_(b)
@@ -472,3 +477,24 @@ def eye(
 ) -> Tensor:  # fmt: skip
     diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
     return diagonal.to(dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
+
+
+@decomposes("Tensor.fill_diagonal_")
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() == 2:
+        rows, columns = self.shape
+        self.diagonal().fill_(fill_value)
+        if wrap and rows > columns + 1:  # it goes on below, one row left out
+            start = columns + 1
+            while start < rows:
+                self[start : start + columns].diagonal().fill_(fill_value)
+                start += columns + 1
+        return self
+    for size in self.shape:
+        if size != self.size(0):
+            raise RuntimeError("all dimensions of input must be of equal length")
+    index = torch.arange(self.size(0))
+    self[(index,) * self.dim()] = fill_value
+    return self

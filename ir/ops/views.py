@@ -19,7 +19,7 @@ from scriptc.ir.ops.rules import (
     tuple_items,
 )
 from scriptc.ir.types import ROWS as ROWS_TYPE
-from scriptc.ir.types import Dim, TensorType, Type, list_of
+from scriptc.ir.types import Dim, TensorType, Type, tuple_of
 
 if TYPE_CHECKING:
     from scriptc.ir.core import Value
@@ -148,11 +148,11 @@ def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _parts(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     dim = own_dim(attrs["dim"], len(dims))
-    return (list_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
+    return (tuple_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
 
 
 def _unbind(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    return (list_of(_select(operands, attrs)[0]),)
+    return (tuple_of(_select(operands, attrs)[0]),)
 
 
 def _elements(operands: Operands) -> TensorType:
