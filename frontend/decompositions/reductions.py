@@ -96,13 +96,20 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return torch.return_types.aminmax((torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)))
 
 
+def sum_of_squares(input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    """Of a floating tensor, without a tensor of the squares."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("torch.linalg.vector_norm", widens=True)
 def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
     are_floating(x, "linalg.vector_norm")
-    values = torch.abs(x if dtype is None else x.to(dtype))
+    values = x if dtype is None else x.to(dtype)
+    if ord != 2 or values.is_complex():
+        values = torch.abs(values)
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
     if ord == -math.inf:
@@ -112,7 +119,7 @@ def vector_norm(
     if ord == 1:
         return torch.sum(values, dim, keepdim)
     if ord == 2:
-        return torch.sqrt(torch.sum(values * values, dim, keepdim))
+        return torch.sqrt(sum_of_squares(values, dim, keepdim))
     return torch.pow(torch.sum(torch.pow(values, ord), dim, keepdim), 1.0 / ord)
 
 

@@ -87,7 +87,8 @@ def _running_extreme(name: str, largest: bool) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, input: AV, dim: AV) -> AV:
         d = axis(r, input, dim)
-        return picked(r, input, d, r.op("arg_scan", input, dim=d, largest=largest), getattr(torch.return_types, name))
+        both = [r.op(op, input, dim=d, largest=largest) for op in ("extreme_scan", "arg_scan")]
+        return Tup(both, getattr(torch.return_types, name))
 
 
 _running_extreme("cummax", True)
