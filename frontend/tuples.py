@@ -71,6 +71,8 @@ class Tuples(Context):
         if isinstance(av, ListV) and av.is_tuple:
             return av
         listed = av if isinstance(av, ListV) else self.call(Known(list), [av], {})
+        if isinstance(listed, ListV) and listed.items is not None:  # of a generator whose tests are known
+            return self.tuple_of(listed.items)
         return self.wrap(self.build("tuple.of", [self.value(listed)]))
 
     def any_length_method(self, owner: ListV, name: str) -> AV:
