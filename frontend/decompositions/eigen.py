@@ -7,7 +7,15 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from scriptc.frontend.decompositions.linalg import NAMES, are_floating, are_matrices, are_square, computed, failed
+from scriptc.frontend.decompositions.linalg import (
+    NAMES,
+    are_floating,
+    are_matrices,
+    are_square,
+    computed,
+    failed,
+    refuse_complex,
+)
 from scriptc.frontend.library import decomposes
 
 _FLOATS = (torch.float32, torch.float64)
@@ -141,6 +149,7 @@ def pinv(
     A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None,
     rtol: float | Tensor | None = None,
 ) -> Tensor:  # fmt: skip
+    refuse_complex(A, "linalg.pinv")
     if A.dim() < 2 or A.dtype not in _FLOATS:
         raise RuntimeError(
             f"linalg.pinv({NAMES[A.dtype]}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "

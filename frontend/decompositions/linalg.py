@@ -12,7 +12,7 @@ from scriptc.frontend.library import decomposes
 NAMES = {
     torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int",
     torch.int64: "Long", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.float32: "Float",
-    torch.float64: "Double",
+    torch.float64: "Double", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble",
 }  # fmt: skip
 _COMPUTED = (torch.float32, torch.float64)
 
@@ -61,7 +61,13 @@ def are_square(A: Tensor, function: str) -> None:
         )
 
 
+def refuse_complex(A: Tensor, function: str) -> None:
+    """Complex matrices have no kernels here: the front end refuses them where they stand."""
+    raise NotImplementedError
+
+
 def are_floating(A: Tensor, function: str) -> None:
+    refuse_complex(A, function)
     if not A.is_floating_point():
         raise RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got {NAMES[A.dtype]}")
 
@@ -73,6 +79,7 @@ def not_half(A: Tensor, function: str) -> None:
 
 
 def computed(A: Tensor, kernel: str) -> None:
+    refuse_complex(A, kernel)
     if A.dtype not in _COMPUTED:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[A.dtype]}'")
 

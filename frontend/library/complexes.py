@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 
-from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions import complexes, linalg  # noqa: F401  (an op of it is named below)
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
@@ -171,6 +171,13 @@ def phase(r: Reader, z: AV) -> AV:
     if parts is None:
         r.raises_at_run_time("TypeError", f"must be complex, not {r.type_name(z)}")
     return Dyn(r.build("math.atan2", [r.value(parts[1]), r.value(parts[0])]))
+
+
+@serves("scriptc.frontend.decompositions.linalg.refuse_complex")
+def refuse_complex(r: Reader, tensor: AV, function: AV) -> AV:
+    if is_complex_tensor(tensor):
+        r.fail("complex_kernel", name=r.known(function, "the name of a function"))
+    return Known(None)
 
 
 # ---- contractions and reductions ----
