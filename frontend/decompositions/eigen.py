@@ -7,7 +7,14 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from scriptc.frontend.decompositions.linalg import NAMES, are_floating, are_matrices, are_square, computed, failed
+from scriptc.frontend.decompositions.linalg import (
+    NAMES,
+    are_floating,
+    are_matrices,
+    are_square,
+    computed,
+    failed,
+)
 from scriptc.frontend.library import decomposes
 
 _FLOATS = (torch.float32, torch.float64)
