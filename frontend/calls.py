@@ -30,6 +30,7 @@ from scriptc.frontend.values import (
     KnownSet,
     ManagerV,
     Native,
+    NoTensor,
     ObjectV,
     OneOf,
     PartialV,
@@ -48,6 +49,12 @@ _CHANGES: dict[type, tuple[str, ...]] = {
     dict: ("update", "setdefault", "pop", "popitem", "clear"),
     set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
 }
+# In place, these refuse to read what they write.
+_SCATTERING = {"index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce", "masked_scatter"}
+_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
 _MAX_DEPTH = 200  # inlined calls
 
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
@@ -188,6 +195,9 @@ class Calls(Objects, Records, Lookup):
             self.fail("method_of_tensor", name=func.name)
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
             self.check_overlap(func.owner, *args)
+        read = [self.value(a) for a in (*args, *kwargs.values()) if is_tensor(a)]
+        if plain.name in _SCATTERING and self.value(func.owner) in read:
+            self.raises_at_run_time("RuntimeError", _OVERLAP)
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -224,7 +234,7 @@ class Calls(Objects, Records, Lookup):
 
     def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """A function of the op library: Python code over abstract values."""
-        if any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+        if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
             names = [*kwargs]
             return self.split_all(
                 [*args, *kwargs.values()],
@@ -236,7 +246,10 @@ class Calls(Objects, Records, Lookup):
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
             self.fail("form_of_call", name=name, why=e)
-        result: AV = handler(*bound.args, **bound.kwargs)
+        try:
+            result: AV = handler(*bound.args, **bound.kwargs)
+        except NoTensor as e:
+            self.raises_at_run_time("TypeError", f"{name}(): a Tensor is needed, not {self.type_name(e.av)}")
         return result
 
     def call_evaluated(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

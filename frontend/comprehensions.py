@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scriptc.frontend.context import Terminated, Walk
@@ -21,6 +21,26 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 class Comprehensions(Flow, Iteration):
     """Mixin: comprehensions."""
 
+    # ---- displays ----
+    def display(self, nodes: Sequence[ast.expr]) -> list[tuple[bool, AV]]:
+        """What stands in a list, tuple or set display, and whether it is starred."""
+        parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
+        return [(starred, self.eval(n)) for starred, n in parts]
+
+    def elements(self, parts: Sequence[tuple[bool, AV]]) -> list[AV]:
+        return [item for starred, av in parts for item in (self.iterate(av) if starred else [av])]
+
+    def is_grown(self, parts: Sequence[tuple[bool, AV]]) -> bool:
+        """Whether something starred has a length that is known only at run time."""
+        return any(starred and self.is_run_time(av) for starred, av in parts)
+
+    def grown_list(self, parts: Sequence[tuple[bool, AV]], site: Any) -> AV:
+        made = self.new_list([], site)
+        for starred, av in parts:
+            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
+        return made
+
+    # ---- comprehensions ----
     def e_SetComp(self, node: ast.SetComp) -> AV:
         site = (self.loc, "set comp")
         sequence = self.eval(node.generators[0].iter)
@@ -185,21 +205,39 @@ class Comprehensions(Flow, Iteration):
                     self.frame.locals[n.id] = saved[n.id]
         return value
 
+    def is_filtered(self, av: GeneratorV) -> bool:
+        """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
+        generators = av.node.generators
+        return len(generators) == 1 and bool(generators[0].ifs) and self.iteration(av.sequence, None).items is None
+
+    def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
+        """run() where the generator stands."""
+        self.frames.append(av.frame)
+        saved, self.node = self.node, av.node
+        try:
+            return run()
+        finally:
+            self.node = saved
+            self.frames.pop()
+
+    def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
+        """Whether a generator expression of one `for` keeps an item, and what it makes of it."""
+        generator = av.node.generators[0]
+        test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
+
+        def keep(item: AV) -> AV:
+            return self.within(av, lambda: self.with_target(generator.target, item, lambda: self.test(test)))
+
+        def make(item: AV) -> AV:
+            return self.within(av, lambda: self.with_target(generator.target, item, lambda: self.eval(av.node.elt)))
+
+        return keep, make
+
     def walk_generator(self, av: GeneratorV, site: Any) -> Walk:
         """Items are made as they are asked for where the generator has one `for` without `if`."""
         node, target = av.node, av.node.generators[0].target
         element = lambda: self.eval(node.elt)  # noqa: E731
-
-        def inside(run: Any) -> AV:
-            self.frames.append(av.frame)
-            saved, self.node = self.node, node
-            try:
-                result: AV = run()
-                return result
-            finally:
-                self.node = saved
-                self.frames.pop()
-
+        inside = lambda run: self.within(av, run)  # noqa: E731
         if node.generators[1:] or node.generators[0].ifs:
             made = inside(lambda: self.comprehension(node, node.elt, (self.loc, "comp"), av.sequence))
             return self.iteration(made, site)

@@ -10,7 +10,7 @@ from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
 from scriptc.frontend.iteration import UNROLL_LIMIT
 from scriptc.frontend.scope import assigned, has_leave
-from scriptc.frontend.values import AV, Dyn, Ident, Known, Moved
+from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
@@ -51,6 +51,9 @@ class Loops(Flow):
         names = assigned([node.target, *node.body]) & self.frame.live.header[node]
         sequence = self.eval(node.iter)
         site = (self.loc, "for")
+        take = self.taken
+        if isinstance(sequence, GeneratorV) and self.is_filtered(sequence):
+            sequence, take = sequence.sequence, self.filter_of(sequence)
         plan = self.iteration(sequence, site)
         if plan.items is not None:
             items = iter(plan.items)
@@ -66,13 +69,12 @@ class Loops(Flow):
             return self.run(node.orelse)
 
         if site in self.assume.growing:
-            grows = lambda breaks: self.growing_loop(node, names, plan, breaks)  # noqa: E731
+            grows = lambda breaks: self.growing_loop(node, names, plan, breaks, take)  # noqa: E731
             return self.with_else(node, names, grows, plan.finish)
 
         def loop(breaks: LoopTarget | None) -> bool:
             def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
-                self.assign(node.target, plan.item(Dyn(target.counter)))  # type: ignore[misc, arg-type]
-                return self.run(node.body)
+                return take(node, plan.item(Dyn(target.counter)), names)  # type: ignore[misc, arg-type]
 
             assert plan.count is not None
             before = len(self.builder.block.ops)
@@ -84,7 +86,28 @@ class Loops(Flow):
 
         return self.with_else(node, names, loop, plan.finish)
 
-    def growing_loop(self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None) -> bool:
+    def taken(self, node: ast.For, item: AV, names: frozenset[str]) -> bool:
+        """The body of a loop, for one item."""
+        self.assign(node.target, item)
+        return self.run(node.body)
+
+    def filter_of(self, av: GeneratorV) -> Callable[[ast.For, AV, frozenset[str]], bool]:
+        """The body of a loop over a generator expression, for an item that this may leave out."""
+        keep, make = self.stages(av)
+
+        def take(node: ast.For, item: AV, names: frozenset[str]) -> bool:
+            truth = keep(item)
+            run = lambda: self.taken(node, make(item), names)  # noqa: E731
+            if isinstance(truth, Known):
+                return run() if truth.obj else True
+            return self.branch(truth, run, lambda: True, names)
+
+        return take
+
+    def growing_loop(
+        self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,
+        take: Callable[[ast.For, AV, frozenset[str]], bool],
+    ) -> bool:  # fmt: skip
         """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
         at = f"·at {node.lineno}:{node.col_offset}"
         self.frame.locals[at] = Known(0)
@@ -94,8 +117,7 @@ class Loops(Flow):
             index = self.frame.locals[at]
             self.branch(self.compare("Lt", index, plan.length()), lambda: True, leave, frozenset())
             self.frame.locals[at] = self.binary("Add", index, Known(1))
-            self.assign(node.target, plan.item(Dyn(self.value(index))))
-            return self.run(node.body)
+            return take(node, plan.item(Dyn(self.value(index))), names)
 
         return self.dynamic_loop(node, names | {at}, None, body, breaks)
 

@@ -26,7 +26,6 @@ from scriptc.frontend.values import (
     ObjectV,
     Unbound,
     describe,
-    is_tensor,
 )
 
 
@@ -51,7 +50,7 @@ class Managers(Exceptions):
             case Known(torch.enable_grad()) if self.frame.func is not None and is_library(self.frame.func.__module__):
                 return enter(Known(None))  # what requires grad is found from the arguments
             case Known(torch.no_grad() | torch.inference_mode()):
-                return self.without_grad(node, lambda: enter(Known(None)))
+                return self.without_grad(lambda: enter(Known(None)))
             case ObjectV(contextlib.nullcontext, items=held):
                 return enter(held["enter_result"])
             case ObjectV(contextlib.suppress, items=held):
@@ -65,14 +64,13 @@ class Managers(Exceptions):
                 return self.managed(node, manager, enter)
         self.fail("with_of_other", what=describe(manager))
 
-    def without_grad(self, node: ast.With, body: Callable[[], bool]) -> bool:
-        """A body whose tensors have no gradients."""
-        falls = body()
-        for name in assigned(node.body) & self.frame.live.after[node] if falls else ():
-            av = self.frame.locals.get(name)
-            if av is not None and is_tensor(av):
-                self.frame.locals[name] = self.op("alias", av, hint=name)
-        return falls
+    def without_grad(self, body: Callable[[], bool]) -> bool:
+        """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
+        saved, self.graded = self.graded, {av.value for av in self.frame.locals.values() if isinstance(av, Dyn)}
+        try:
+            return body()
+        finally:
+            self.graded = saved
 
     def suppressing(self, node: ast.With, body: Callable[[], bool], swallows: Callable[[AV], AV]) -> bool:
         live = self.frame.live

@@ -25,6 +25,7 @@ from scriptc.frontend.values import (
     Unbound,
     is_tensor,
 )
+from scriptc.ir.analysis import is_fresh, shares_memory
 from scriptc.ir.core import Block
 
 
@@ -227,6 +228,9 @@ class Statements(Managers, Matching):
             case ast.Name(id=name):
                 if isinstance(value, Dyn) and not value.value.name and value.value.op is not None:
                     value.value.name = name
+                if self.graded is not None and is_tensor(value) and self.value(value) not in self.graded:
+                    made = self.value(value)
+                    value = self.op("alias", value, hint=name) if is_fresh(made) or shares_memory(made) else value
                 if isinstance(value, ListV) and value.value is not None and not value.value.name:
                     value.value.name = name
                 self.bind_name(name, value)

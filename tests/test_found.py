@@ -72,6 +72,62 @@ def deleted_in_a_loop(n, d, ys):
     return n
 
 
+# Names that a `with torch.no_grad()` binds were given new tensors behind it, even if they were not bound.
+@found(call(1, V), call(200, V))
+def bound_without_gradients(n, m):
+    k = m
+    with torch.no_grad():
+        if n > 100:
+            m = m + 1
+        h = k
+    return n, m, h
+
+
+@found(call(V), call(V[:0]))
+def a_function_of_no_tensor(x):
+    try:
+        return torch.zeros_like(sum([q for q in [1, 2] if q > 5]))
+    except TypeError:
+        return x
+
+
+# What a generator leaves out and what comes behind the item that ends the search is not computed.
+@found(call(4, [1, 0, 0, 1]), call(4, [9, 9, 9, 9]), call(0, [1]), call(3, []))
+def asked_one_by_one(n, xs):
+    first = next((q for q in range(n) if q > xs.pop()), None)
+    large = any(12 // q > 2 for q in xs if q != 5)
+    for r in (q + 1 for q in xs if q < 9):
+        if r > 1:
+            break
+        first = r
+    return first, large, xs
+
+
+@found(call(4, [1, 0]), call(4, []), call(0, [1]))
+def joined_of_several_kinds(n, xs):
+    return torch.cat([torch.arange(3) // n, torch.tensor(xs[:5])]), torch.stack([torch.arange(len(xs)), torch.tensor(xs)])
+
+
+@found(call(V, V.long(), V), call(V[:1], V[:1].long(), V))
+def scattered_onto_itself(x, i, y):
+    z = x
+    try:
+        x.index_add_(0, i, z)
+    except RuntimeError:
+        x += 1
+    return y.scatter_(0, i, y)
+
+
+# A value of several kinds, one of which fits, was taken for none of them.
+@found(call(2, {1: 2}), call(1, {1: 2}), call(0, {}))
+def unpacked_dict_of_several_kinds(n, d):
+    found = 0
+    for i in range(n):
+        found += len({**d, i: i})
+        d = 0.5
+    return found
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:

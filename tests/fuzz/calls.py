@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import random
 import warnings
@@ -11,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tests.fuzz.grammar import PRELUDE
 from tests.three_ways import Args, Outcome, assert_same, compiled, eager
 
 CALLS = 4
@@ -41,7 +43,7 @@ def arguments(seed: int, function: Any, cell: Any) -> list[Args]:
     made = []
     for _ in range(CALLS):
         given = {
-            "n": rng.randint(-2, 5) if rng.random() < 0.95 else rng.choice([_LIMIT - 1, -_LIMIT, 2**40]),
+            "n": rng.randint(-2, 5) if rng.random() < 0.95 else rng.choice([_LIMIT - 1, 1 - _LIMIT, 2**40]),
             "k": rng.randint(-9, 9), "p": rng.randint(-6, 6) / 2 if rng.random() < 0.95 else float("nan"),
             "flag": rng.random() < 0.5, "s": rng.choice(_WORDS), "x": vector(),
             "m": tensor(-3, rng.randint(0, 3), rng.randint(1, 3)), "xs": ints(),
@@ -119,7 +121,7 @@ class _Watching(ast.NodeTransformer):
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:
-        node.body = [self.visit(n) for n in node.body]
+        node.body = self.generic_visit(ast.Module(node.body, [])).body  # type: ignore[attr-defined]
         return node
 
 
@@ -128,13 +130,18 @@ def _is_wide(function: Any, given: Args, text: str) -> bool:
     found = []
 
     def watched(value: Any) -> Any:
-        if isinstance(value, int) and not -_LIMIT <= value < _LIMIT:
-            found.append(value)
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, int) and not -_LIMIT <= item < _LIMIT:
+                found.append(item)
         return value
 
-    tree = ast.fix_missing_locations(_Watching().visit(ast.parse(text)))
-    names = {**function.__globals__, "_watched": watched}
+    tree = ast.fix_missing_locations(_Watching().visit(ast.parse(PRELUDE + text)))
+    names: dict[str, Any] = {"_watched": watched}
     exec(compile(tree, "<watched>", "exec"), names)
+    given = copy.deepcopy(given)
+    for arg in given.args:
+        if isinstance(arg, function.__globals__["Cell"]):
+            arg.__class__ = names["Cell"]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         eager(names[function.__name__], given)
