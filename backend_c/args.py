@@ -10,6 +10,8 @@ from scriptc.ir.core import Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.opdef import SchemaArg
 
+REUSE = "{reuse}"  # filled in by ownership: whether the call may take over its first operand
+
 
 class Args:
     """The arguments of a C call: text with {i} where an operand stands."""

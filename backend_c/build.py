@@ -15,7 +15,7 @@ from .toolchain import JOBS, BuildError, compile_flags, compile_object, cpu_iden
 
 LAYOUT = 2  # counts changes of what an entry holds
 # Files that loop over elements, slowest to compile first. In the others -O3 makes nothing faster but takes longer.
-HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_pool", "sc_conv", "sc_copy", "sc_stage", "sc_index", "sc_norm",
+HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_planes", "sc_pool", "sc_copy", "sc_stage", "sc_index", "sc_norm",
        "sc_scan", "sc_sort", "sc_resample", "sc_move", "sc_peaks")
 
 

@@ -6,6 +6,7 @@ from scriptc.ir.dtypes import C_TYPES
 from scriptc.ir.errors import InternalError
 from scriptc.ir.types import (
     BOOL,
+    COMPLEX,
     EXC,
     FLOAT,
     INT,
@@ -16,6 +17,7 @@ from scriptc.ir.types import (
     DictType,
     ElemType,
     ListType,
+    ObjectType,
     OptionalType,
     PtrType,
     SetType,
@@ -24,8 +26,8 @@ from scriptc.ir.types import (
 )
 
 _SCALARS: dict[Type, str] = {
-    INT: "int64_t", FLOAT: "double", BOOL: "bool", STR: "sc_str *", PACKED: "sc_packed *", ROWS: "sc_list *",
-    EXC: "sc_exc *", NEVER: "void *",
+    INT: "int64_t", FLOAT: "double", BOOL: "bool", COMPLEX: "sc_c128", STR: "sc_str *", PACKED: "sc_packed *",
+    ROWS: "sc_list *", EXC: "sc_exc *", NEVER: "void *",
 }  # fmt: skip
 _MEMBERS: dict[Type, str] = {INT: "i", FLOAT: "f", BOOL: "b", STR: "s", NEVER: "p"}
 
@@ -36,7 +38,7 @@ def c_type(t: Type) -> str:
         return c_type(t.item)
     if isinstance(t, TensorType):
         return "sc_tensor *"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "sc_list *"
     if isinstance(t, (DictType, SetType)):
         return "sc_dict *"
@@ -60,7 +62,7 @@ def list_member(t: Type) -> str:
         return list_member(t.item)
     if isinstance(t, TensorType):
         return "t"
-    if isinstance(t, ListType):
+    if isinstance(t, (ListType, ObjectType)):
         return "l"
     if isinstance(t, (DictType, SetType)):
         return "d"
@@ -71,6 +73,6 @@ def list_member(t: Type) -> str:
 
 def zero(t: Type) -> str:
     """What stands for a value that does not matter."""
-    if t in (INT, FLOAT):
+    if t in (INT, FLOAT, COMPLEX):
         return "0"
     return "false" if t == BOOL else "NULL"

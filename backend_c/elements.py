@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from scriptc.backend_c.literals import c_float, c_int
 from scriptc.ir.core import Op, Value
-from scriptc.ir.dtypes import C_TYPES, FLOATING, category
+from scriptc.ir.dtypes import C_TYPES, COMPLEX, FLOATING, PARTS, category
 from scriptc.ir.errors import InternalError
 from scriptc.ir.types import TensorType
 
 HALF = {"f16", "bf16"}
 NO_LITERALS = HALF | {"bool", "u8"}  # comparing these with a literal may draw a warning that it is always true
-_KINDS = ("bool", "int", "float")
+_KINDS = ("bool", "int", "float", "complex")
 
 
 def dtype_of(value: Value) -> str | None:
@@ -21,12 +21,11 @@ def dtype_of(value: Value) -> str | None:
 
 
 def work_dtype(op: Op) -> str:
-    """The dtype that an op is about: that of its result, or of its operands where the result is a predicate's."""
-    result = dtype_of(op.result)
+    """The dtype that an op is about: that of its result, or of its operands where the result is a predicate's or a part of
+    complex ones."""
+    result, operands = dtype_of(op.result), [d for v in op.operands if (d := dtype_of(v))]
     assert result is not None
-    if result != "bool":
-        return result
-    return [d for v in op.operands if (d := dtype_of(v))][-1]
+    return operands[-1] if result == "bool" or COMPLEX.intersection(operands) else result
 
 
 def is_cast(op: Op) -> bool:
@@ -37,13 +36,15 @@ def cast_text(source: str, target: str) -> str:
     """A conversion between compute or element types; {0} is a `source`."""
     if target == source:
         return "{0}"
+    if source in COMPLEX and target not in COMPLEX | {"bool"}:
+        return cast_text(PARTS[source], target).replace("{0}", "__real__ ({0})")
     if target in HALF:
         return f"sc_f32_to_{target}({{0}})" if source == "f32" else f"sc_f32_to_{target}((float){{0}})"
     if source in HALF:
         return cast_text("f32", target).replace("{0}", f"sc_{source}_to_f32({{0}})")
     if target == "bool":
         return "({0} != 0)"
-    if source in FLOATING and target not in FLOATING:
+    if source in FLOATING and target not in FLOATING | COMPLEX:
         if target == "i64":
             return f"sc_{source}_to_i64({{0}})"
         text = f"sc_{source}_to_i32({{0}})"

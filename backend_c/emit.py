@@ -55,7 +55,7 @@ def emit_program(
     sites = tuple(instrument.run(loops)) if profile else ()
     names, locs = ProgramNames(loops), LocTable()
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
-    bodies = [f"{_heading(module.funcs[name])}\n{printer.text()}" for name, printer in functions.items()]
+    bodies = [printer.text(_heading(module.funcs[name])) for name, printer in functions.items()]
     called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}
     prototypes = [
         "\n".join(wrap(signature(f, names, [declare(a.type, functions[n].variables[a]) for a in f.body.args]) + ";"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 
@@ -18,6 +19,9 @@ from scriptc.ir.regions import try_around
 from scriptc.ir.types import ITER, STR, ElemType, Names, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
+# A function with more loops over elements than this has each of them as a function of its own: what optimising a function
+# takes grows faster than its size. In others the C compiler decides, and what a call costs is saved in loops over time.
+MAX_LOOPS = 4
 
 
 class ProgramNames:
@@ -28,6 +32,7 @@ class ProgramNames:
         self.weights = names.fresh(f"{prefix}_weights") if module.params else None
         self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
         self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
+        self.fresh = names.fresh
         self.texts: dict[str, str] = {}  # constant strings, and what they are called
         self._text_names = Names()  # in capitals, as no variable is
         members = CNames()
@@ -59,23 +64,26 @@ class FunctionPrinter:
         self.writer = Writer(debug=debug)
         self.line = self.writer.line
         self.declared: dict[Value, int] = {}  # variables, with the number of lines up to their declaration
-        self.read: set[Value] = set()  # variables whose value some line reads
+        self.read: dict[Value, None] = {}  # variables whose value some line reads
         self.unwound: Sequence[Value] = ()  # what is released where the next op fails
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
+        self.splits = sum(_is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
+        self.loops: list[str] = []  # the functions that loops became
 
-    def text(self) -> str:
+    def text(self, heading: str = "") -> str:
+        """The function, behind those that loops of it became."""
         func = self.func
         parameters = [declare(a.type, self.variables[a]) for a in func.body.args]
         self.block(func.body)
         self.excuse_unread()
         head = [f"{INDENT}(void){name};" for name in self.unused_parameters()]
         if any(v.type == ITER for op in func.body.walk() for r in op.regions for v in r.args):
-            head.append(f"{INDENT}sc_iter it;")
+            head.append(f"{INDENT}sc_iter iter, *const it = &iter;")
         lines = [*wrap(signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*self.loops, *([heading] if heading else []), *lines]) + "\n"
 
     def unused_parameters(self) -> list[str]:
-        words = set(re.findall(r"\w+", "\n".join(self.writer.lines)))
+        words = _words(self.writer.lines)
         fixed = [name for name in ("cx", *(["w"] if self.program.weights else [])) if name not in words]
         return [*fixed, *(self.variables[a] for a in self.func.body.args if a not in self.read)]
 
@@ -93,7 +101,7 @@ class FunctionPrinter:
         """The text of a value: its variable, or the expression that is written in its place."""
         op = value.op
         if op is None or op not in self.variables.inline:
-            self.read.add(self.variables.find(value))
+            self.read[self.variables.find(value)] = None
             is_view = op is not None and op.name == "c.view"
             return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
@@ -154,16 +162,20 @@ class FunctionPrinter:
     def do_c_unwind(self, op: Op) -> None:
         self.unwound = op.operands
 
+    def typed(self, value: Value) -> str:
+        """The variable of a value with its type, as a declaration has them."""
+        const = "const " if isinstance(value.type, PtrType) and not _is_stored(value) else ""
+        return const + declare(value.type, self.variables[value])
+
     def declare(self, value: Value, initial: str = "") -> None:
         """The line that declares the variable of a value."""
-        const = "const " if isinstance(value.type, PtrType) and not _is_stored(value) else ""
-        self.line(f"{const}{declare(value.type, self.variables[value])}{initial};")
+        self.line(f"{self.typed(value)}{initial};")
         self.declared[self.variables.find(value)] = len(self.writer.lines)
 
     def out(self, value: Value) -> str:
         """A pointer through which a call sets the variable of a value, declared in front if need be."""
         self.declare_all([value])
-        self.read.add(self.variables.find(value))
+        self.read[self.variables.find(value)] = None
         return f"&{self.variables[value]}"
 
     def declare_all(self, values: list[Value]) -> None:
@@ -263,15 +275,18 @@ class FunctionPrinter:
         begin, last = ("sc_iter_over", f", {op.attrs['last']:#x}") if op.attrs["last"] else ("sc_iter_begin", "")
         self.fail(
             op,
-            f"{begin}(cx, &it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"{begin}(cx, it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
             f"(sc_tensor *[]){{{inputs}}}{last}) < 0",
         )
         for i, result in enumerate(op.results):
             if len(names) > 1:
                 self.set(result, f"{out}[{i}]")
+        self.loop_over(op, FunctionPrinter.rows)
+
+    def rows(self, op: Op) -> None:
         self.writer.open("do {")
         self.block(op.regions[0])
-        self.writer.close("} while (sc_iter_next(&it));")
+        self.writer.close("} while (sc_iter_next(it));")
 
     def do_c_new(self, op: Op) -> None:
         sizes = [fill(size, lambda i: self.value(op.operands[i])) for size in op.attrs["sizes"]]
@@ -283,12 +298,44 @@ class FunctionPrinter:
         self.fail(op, f"!{self.value(op.result)}")
 
     def do_c_for(self, op: Op) -> None:
+        if _is_element_loop(op):
+            self.loop_over(op, FunctionPrinter.elements)
+        else:
+            self.elements(op)
+
+    def elements(self, op: Op) -> None:
         k = self.variables[op.regions[0].args[0]]
         if not any(inner.name == "c.for" for inner in op.regions[0].ops):
             self.line("SC_VECTORIZE")
         self.writer.open(f"for (int64_t {k} = 0; {k} < {self.value(op.operands[0])}; {k}++) {{")
         self.block(op.regions[0])
         self.writer.close()
+
+    def loop_over(self, op: Op, body: Callable[[FunctionPrinter, Op], None]) -> None:
+        """A loop over elements, in place or as a function of its own, which gets the variables that it reads."""
+        if not self.splits:
+            body(self, op)
+            return
+        inner = copy.copy(self)
+        inner.writer, inner.declared, inner.read = Writer(debug=self.writer.debug), {}, {}
+        inner.line = inner.writer.line
+        inner.writer.source(op.loc)
+        body(inner, op)
+        inner.excuse_unread()
+        given = [v for v in inner.read if not any(region.encloses(v.block) for region in op.regions)]
+        if any(v.op is not None and v.op.name == "c.view" for v in given):  # a variable of this block, not an object
+            body(self, op)
+            return
+        self.read.update(dict.fromkeys(given))
+        words = _words(inner.writer.lines)
+        fixed = {"cx": "sc_ctx *cx", "w": f"const {self.program.weights} *w", "it": "sc_iter *it"}
+        parameters = {name: text for name, text in fixed.items() if name in words}
+        parameters |= {self.variables[v]: self.typed(v) for v in given}
+        made = next((v for v in (*op.results, *op.operands) if v.op is op or (v.op and v.op.name == "c.new")), None)
+        name = self.program.fresh(f"{self.program.functions[self.func.name]}_{self.variables[made] if made else 'loop'}")
+        head = wrap(f"static SC_NOINLINE void {name}({', '.join(parameters.values())}) {{")
+        self.loops += [*head, *inner.writer.lines, "}", ""]
+        self.line(f"{name}({', '.join(parameters)});")
 
     # ---- structure ----
 
@@ -441,6 +488,16 @@ class FunctionPrinter:
         for i, value in enumerate(op.operands):
             self.line(f"*result{i} = {unwrapped(self.value(value))};")
         self.line("return 0;")
+
+
+def _is_element_loop(op: Op) -> bool:
+    """Whether an op is a loop over elements, not part of one."""
+    return op.name == "c.rows" or (op.name == "c.for" and op.enclosing(lambda o: o.name in ("c.rows", "c.for")) is None)
+
+
+def _words(lines: Sequence[str]) -> set[str]:
+    """The words of C text, those of comments and strings aside."""
+    return set(re.findall(r"\w+", re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", "\n".join(lines))))
 
 
 def _mentions(text: str, name: str) -> bool:

@@ -113,9 +113,13 @@ class Lowerer:
         return list(op.results)
 
     def kernel(self, op: Op, fn: str) -> list[Shape]:
-        counted = bool(op.results) and is_counted(op.result.type)
+        counted = bool(op.results) and is_counted(op.results[0].type)
         may_fail = counted or op.defn.raises or not op.results
         args = self.schema_args(op, Args("cx") if may_fail else Args())
+        if len(op.results) > 1:  # they go through pointers
+            types = [r.type for r in op.results]
+            made = self.build("c.call", args.operands, types, op.loc, fn=fn, args=args.text, fails="status")
+            return list(made.results)
         return self.call(op, fn, args, op.result.type if op.results else None, fails=None if may_fail else "never")
 
     def schema_args(self, op: Op, args: Args, defn_args: Sequence[SchemaArg] | None = None) -> Args:
@@ -156,7 +160,8 @@ class Lowerer:
 def lower(module: Module) -> Module:
     """The module in the loop IR, in which objects are not yet retained and released."""
     lowered = Module(
-        module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions)
+        module.name, params=dict(module.params), entries=list(module.entries), exceptions=dict(module.exceptions),
+        records=dict(module.records),
     )
     recursive = frozenset(name for name in module.funcs if name in _reachable(module, name))
     for name, func in module.funcs.items():

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scriptc.backend_c.emitters.strings import REUSE
+from scriptc.backend_c.args import REUSE
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.regions import try_around
@@ -89,7 +89,7 @@ class _Function:
                 self.leave(op)
             if op.name == "c.call" and REUSE in op.attrs["args"]:
                 assert op.parent is not None
-                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ())
+                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ()) and not _has_views(op)
                 op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if free else "false")
             if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
                 self.unwind(op)
@@ -121,8 +121,21 @@ class _Function:
         first, last = self.position[op], self.last[block, value]
         if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
             return False
-        container = op.operands[0]
-        return container.block is not block or self.last.get((block, container), last) >= last
+        return self.lives_on(op.operands[0], block, last)
+
+    def lives_on(self, container: Value, block: Block, last: int) -> bool:
+        """Whether a list is not released before a place in a block."""
+        home = container.block
+        at = self.last.get((home, container))
+        if at is None:
+            return True
+        if home is not block:
+            around = _ancestor(block.ops[0], home)
+            if around is None or home.ops[at] is not around or around.name not in ("if", "scope"):
+                return True
+            users = (_ancestor(user, block) for user in _users(container))  # it is handed down
+            at = max((self.position[op] for op in users if op is not None), default=-1)
+        return at >= last
 
     def own(self, block: Block, value: Value, begins: int) -> None:
         users = (_ancestor(user, block) for user in _users(value))
@@ -214,6 +227,11 @@ def _is_quiet(op: Op) -> bool:
 
 def _may_fail(op: Op) -> bool:
     return op.defn.raises and op.attrs.get("fails") != "never"
+
+
+def _has_views(call: Op) -> bool:
+    """Whether a call is given a view of its first operand as well."""
+    return any(v.op is not None and v.op.name == "c.view" and call.operands[0] in v.op.operands for v in call.operands)
 
 
 def _mark_last(rows: Op, released: list[Value]) -> None:

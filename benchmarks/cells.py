@@ -5,40 +5,18 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import cpu_model, save
 
-
-@dataclass(frozen=True)
-class Case:
-    """`model` is a class of cell_models; `floor` the program by hand, if there is one. `image`: side of square images."""
-
-    model: str
-    floor: str | None = None
-    image: int = 0
-
-
-CASES = {
-    "LSTM": Case("LSTM", "lstm"),
-    "GRU": Case("GRU", "gru"),
-    "layer-norm LSTM": Case("LayerNormLSTM", "layer_norm_lstm"),
-    "SRU": Case("SRU", "sru"),
-    "minGRU": Case("MinGRU", "min_gru"),
-    "IndRNN": Case("IndRNN", "ind_rnn"),
-    "ConvLSTM": Case("ConvLSTM", "conv_lstm", image=16),
-    "selective scan": Case("SelectiveScan"),
-    "greedy decoding": Case("GreedyDecoder"),
-    "CTC decoding": Case("CTCDecoder"),
-}
-SAME_SIZE = {"SRU", "SelectiveScan"}  # layers whose input has as many features as the state
 HIDDEN, STEPS = (16, 32, 64, 128, 256), (10, 30, 100, 300)  # of the plots
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     from benchmarks import comparing
+    from benchmarks.models import CASES
 
     command.add_argument(
         "--cells", nargs="+", choices=CASES, default=list(CASES), metavar="CELL", help=", ".join(CASES)
@@ -54,7 +32,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     from benchmarks import comparing
-    from benchmarks.models import Size
+    from benchmarks.models import CASES, Size
 
     comparing.one_thread()
     import torch
@@ -78,31 +56,13 @@ def run(options: argparse.Namespace) -> None:
     save(options.json, rows)
 
 
-def _inputs(case: Case, size: Any) -> tuple[Any, ...]:
-    import torch
-
-    torch.manual_seed(1)
-    features = size.hidden if case.model in SAME_SIZE else size.input
-    if case.image:
-        return (torch.randn(size.steps, size.batch, features, case.image, case.image),)
-    xs = torch.randn(size.steps, size.batch, features)
-    return (xs[:, :1], size.steps) if case.model == "GreedyDecoder" else (xs,)
-
-
-def _measure(case: Case, size: Any, options: argparse.Namespace, *, everything: bool = False) -> dict[str, float]:
-    import torch
-
+def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: bool = False) -> dict[str, float]:
     import scriptc
-    from benchmarks import cell_models, comparing, rivals
+    from benchmarks import comparing, rivals
     from benchmarks.floors import fastest, floor
+    from benchmarks.models import cell
 
-    torch.manual_seed(0)
-    if case.image:  # channels
-        size = replace(
-            size, input=max(1, size.input // 8), hidden=max(16, size.hidden // 8), steps=max(1, size.steps // 10)
-        )
-    model = getattr(cell_models, case.model)(size.input, size.hidden).eval()
-    inputs = _inputs(case, size)
+    model, inputs, size = cell(case, size)
     compiled: Any = scriptc.compile(model)
     frozen: Any = scriptc.compile(model, freeze=True)
     expected = model(*inputs)
@@ -139,6 +99,7 @@ def _weights(model: Any) -> list[Any]:
 
 
 def _plot(size: Any, options: argparse.Namespace) -> None:
+    from benchmarks.models import CASES
     from benchmarks.plots import draw
 
     def against(sizes: Sequence[Any]) -> dict[str, list[float]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 
+from benchmarks import cell_models
 from examples.rnn import TestModel
 
 
@@ -29,3 +31,57 @@ def elman(size: Size) -> tuple[TestModel, list[torch.Tensor]]:
     torch.manual_seed(0)
     model = TestModel(size.input, size.hidden).eval()
     return model, [torch.randn(size.batch, size.input) for _ in range(size.steps)]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`model` is a class of cell_models; `floor` the program by hand, if there is one. `image`: side of square images."""
+
+    model: str
+    floor: str | None = None
+    image: int = 0
+
+
+CASES = {
+    "LSTM": Case("LSTM", "lstm"),
+    "GRU": Case("GRU", "gru"),
+    "layer-norm LSTM": Case("LayerNormLSTM", "layer_norm_lstm"),
+    "SRU": Case("SRU", "sru"),
+    "minGRU": Case("MinGRU", "min_gru"),
+    "IndRNN": Case("IndRNN", "ind_rnn"),
+    "ConvLSTM": Case("ConvLSTM", "conv_lstm", image=16),
+    "selective scan": Case("SelectiveScan"),
+    "greedy decoding": Case("GreedyDecoder"),
+    "CTC decoding": Case("CTCDecoder"),
+}
+_SAME_SIZE = {"SRU", "SelectiveScan"}  # layers whose input has as many features as the state
+
+
+def cell(case: Case, size: Size) -> tuple[torch.nn.Module, tuple[Any, ...], Size]:
+    """The model, a sequence for it, and their size: of images, features are channels."""
+    torch.manual_seed(0)
+    if case.image:
+        size = replace(
+            size, input=max(1, size.input // 8), hidden=max(16, size.hidden // 8), steps=max(1, size.steps // 10)
+        )
+    model = getattr(cell_models, case.model)(size.input, size.hidden).eval()
+    torch.manual_seed(1)
+    features = size.hidden if case.model in _SAME_SIZE else size.input
+    if case.image:
+        return model, (torch.randn(size.steps, size.batch, features, case.image, case.image),), size
+    xs = torch.randn(size.steps, size.batch, features)
+    return model, (xs[:, :1], size.steps) if case.model == "GreedyDecoder" else (xs,), size
+
+
+NAMES = ("Elman", "nn.LSTM", *CASES)
+
+
+def named(name: str) -> tuple[torch.nn.Module, tuple[Any, ...]]:
+    """A model by its name in NAMES, of a small size, with a sequence for it."""
+    size = LAYERS[0]
+    if name == "Elman":
+        model, inputs = elman(size)
+        return model, (inputs,)
+    if name == "nn.LSTM":
+        return torch.nn.LSTM(size.input, size.hidden).eval(), (torch.randn(size.steps, size.batch, size.input),)
+    return cell(CASES[name], size)[:2]

@@ -20,6 +20,8 @@ class Alternatives(Context):
         if not isinstance(av, OneOf):
             return run(av)
         number, first = next(iter(av.alternatives.items()))
+        if len(av.alternatives) == 1:
+            return run(first)
         rest = without(av, number)
         return self.choose(self.is_kind(av, number), lambda: run(first), lambda: self.split(rest, run))
 

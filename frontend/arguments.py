@@ -29,7 +29,7 @@ from scriptc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
+from scriptc.frontend.values import AV, ComplexV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
 from scriptc.ir.core import Block, Value
 from scriptc.ir.types import (
     BOOL,
@@ -47,6 +47,7 @@ from scriptc.ir.types import (
     dict_of,
     list_of,
     set_of,
+    tuple_of,
 )
 
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
@@ -83,6 +84,8 @@ class Arguments(Context):
                 return Dyn(value)
             case PlaceSpec(number):
                 return self.outside.objects[number]
+            case TupleSpec((real, imag), cls) if cls is complex:
+                return ComplexV(self.argument(real, f"{name}_real", kept=True), self.argument(imag, f"{name}_imag", kept=True))
             case TupleSpec(_, cls):
                 return Tup([self.argument(*part, kept=kept) for part in _named(spec, name)], cls)
         return self.placed(spec, name, home, kept)
@@ -125,10 +128,10 @@ class Arguments(Context):
         found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
         key, item = (None if t is None else spec_of_type(t) for t in found)
         match spec:
-            case ListSpec() if item is not None:
-                return ListSpec(item)
-            case MapSpec(held) if item is not None:
-                return MapSpec(held, item)
+            case ListSpec(_, cls) if item is not None:
+                return ListSpec(item, cls)
+            case MapSpec(held, values) if item is not None or key is not None:
+                return MapSpec(key or held, item or values)
             case SetSpec(None, cls) if key is not None:
                 return SetSpec(key, cls)
             case DictSpec(()) if site in self.assume.tables:
@@ -168,8 +171,8 @@ def _type_of(spec: Spec | None) -> Type:
     match spec:
         case None:
             return NEVER
-        case ListSpec(elem):
-            return list_of(_type_of(elem))
+        case ListSpec(elem, cls):
+            return (tuple_of if cls is tuple else list_of)(_type_of(elem))
         case MapSpec(key, item):
             return dict_of(_type_of(key), _type_of(item))
         case SetSpec(key, cls):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from scriptc.frontend.specs import Guard, Live, LiveValue
+from scriptc.frontend.specs import Guard, Live, LiveValue, Raised
 from scriptc.frontend.values import AV
 from scriptc.ir.core import Param
-from scriptc.ir.types import Type
+from scriptc.ir.types import Record, Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,7 @@ class Assumptions:
     )  # sites whose lists hold items of several kinds, and are changed
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
+    records: dict[type, Record] = field(default_factory=dict)  # classes whose instances exist at run time
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
     varied: set[int] = field(default_factory=set)  # places of strings that had many values
@@ -61,4 +62,5 @@ class Outside:
     tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
     objects: list[AV] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

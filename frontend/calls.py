@@ -19,6 +19,7 @@ from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENIN
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
+from scriptc.frontend.records import Records
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.values import (
     AV,
@@ -74,8 +75,10 @@ def _manager() -> Iterator[None]:
 
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 
+_RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
-class Calls(Objects, Lookup):
+
+class Calls(Objects, Records, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -111,11 +114,13 @@ class Calls(Objects, Lookup):
             frame = frame.outer
         assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
-        if cell is not None and isinstance(frame.first_arg, (ObjectV, Tup)):
-            return SuperV(cell.cell_contents, frame.first_arg)
-        if cell is None or not isinstance(frame.first_arg, Known):
+        first = frame.first_arg
+        names_fields = isinstance(first, Known) and hasattr(first.obj, "_fields")
+        if cell is not None and first is not None and (isinstance(first, (ObjectV, Tup)) or names_fields):
+            return SuperV(cell.cell_contents, first)
+        if cell is None or not isinstance(first, Known):
             self.fail("super_of_run_time_object")
-        return Known(super(cell.cell_contents, frame.first_arg.obj))
+        return Known(super(cell.cell_contents, first.obj))
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:
@@ -184,6 +189,8 @@ class Calls(Objects, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
+        if plain.name in _RESHAPES:
+            self.fail("reshape_in_place", name=plain.name)
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail("method_of_tensor", name=func.name)
         if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
@@ -200,6 +207,8 @@ class Calls(Objects, Lookup):
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
             handler = decomposition = None
+        if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+            return self.call(self.base_init(args[0]), args[1:], kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
             return self.into(kwargs["out"], self.call_known(obj, args, rest))
@@ -248,15 +257,18 @@ class Calls(Objects, Lookup):
         if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
             return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
         name = getattr(obj, "__name__", "")
-        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]) and hasattr(torch, name):
-            return self.call_bound(Bound(args[0], name), args[1:], kwargs)
+        if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
+            for home in (torch, torch._C._nn):
+                plain = getattr(home, name[:-1], None)
+                if getattr(home, name, None) is obj and (plain in FUNCTIONS or plain in DECOMPOSITIONS):
+                    return self.write(args[0], self.call_known(plain, args, kwargs))
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
         if isinstance(obj, weakref.ref) and not args:
             return Known(obj())  # it exists already, as the module that refers to it does
-        home = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
+        source = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
         is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
-        if is_plain and home.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
+        if is_plain and source.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
             plain = [a.obj for a in args if isinstance(a, Known)]
             if (
                 len(plain) == len(args)

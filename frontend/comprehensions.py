@@ -127,8 +127,8 @@ class Comprehensions(Flow, Iteration):
     def items_inside(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
         first, *rest = generators
         walk = self.iteration(sequence, None)
-        if walk.items is None:
-            return [] if walk.count is None else None
+        if walk.items is None or walk.limit is not None:
+            return [] if walk.items is walk.count is None else None
         found: list[AV] = []
         for item in walk.items:
             tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t)) for test in first.ifs]
@@ -223,7 +223,8 @@ class Comprehensions(Flow, Iteration):
             return self.iteration(made, site)
         walk = self.iteration(av.sequence, site)
         if walk.items is not None:
-            return Walk(items=(inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items))
+            items = (inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items)
+            return Walk(items=items, limit=walk.limit)
         if walk.count is None:
             return walk
         item = walk.item

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_storable, unite
+from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import sequence_items, shape_of
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
+    Bound,
+    Closure,
+    ComplexV,
     Content,
     DictV,
     Dyn,
@@ -31,19 +34,24 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
+    RecordV,
     Tup,
     Unbound,
     ViewV,
     describe,
+    is_complex_number,
+    is_plain_tuple,
     is_text,
     python_of,
     tensor_type,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
+from scriptc.ir.dtypes import COMPLEX, complex_of
 from scriptc.ir.errors import Diagnostic
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -59,9 +67,15 @@ from scriptc.ir.types import (
     TensorType,
     Type,
     cells,
+    tuple_of,
 )
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
+
+
+def is_complex_tensor(v: Value) -> bool:
+    return isinstance(v.type, TensorType) and v.type.dtype in COMPLEX
 
 
 class UserError(Exception):
@@ -97,10 +111,12 @@ class Restart(Exception):
 
 @dataclass
 class Walk:
-    """How a sequence is walked. `items`: known, one by one. Else `count` bounds an index (None: the sequence is empty)
-    and `item` gives the value at it. `length` asks anew for the number of items, where that of `lists` may change."""
+    """How a sequence is walked. `items`: known, one by one, of which those come whose index is below `limit`, where there
+    is one. Else `count` bounds an index (None: the sequence is empty) and `item` gives the value at it. `length` asks anew
+    for the number of items, where that of `lists` may change."""
 
     items: Iterable[AV] | None = None
+    limit: Callable[[], AV] | None = None  # a number known only at run time
     count: tuple[AV, AV, AV] | None = None
     item: Callable[[Dyn], AV] | None = None
     length: Callable[[], AV] | None = None
@@ -135,7 +151,11 @@ class Context(Parts):
         self.named_functions = 0
         self.followed: dict[ast.AST, int] = {}  # calls of functions from within themselves that were followed
         self.decided: set[Any] = set()  # sites of `while` whose condition is known before the first iteration
+        self.held_places: dict[type, Ident] = {}  # variables of what exceptions hold, by their classes
+        self.held_names: dict[type, tuple[str, ...]] = {}  # and the names of that
+        self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
+        self.in_message = False  # what is read goes into an exception
 
     @property
     def default_dtype(self) -> str:
@@ -143,14 +163,23 @@ class Context(Parts):
         self.guard("DEFAULT_DTYPE_IS", None, None, self._default_dtype)
         return self._default_dtype
 
+    @property
+    def default_complex(self) -> str:
+        """The dtype of complex numbers in a new tensor."""
+        return complex_of(self.default_dtype)
+
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
+        if isinstance(av, RecordV):
+            return {name: self.get_field(av, name) for name in av.record.names}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
             self.promote(av)
         if isinstance(content, Poison):
             raise Poisoned
+        if isinstance(content, (OneOf, Maybe, Moved)):
+            self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.fail("list_of_other_length")
         if isinstance(content, (OneOf, Maybe)):
@@ -233,6 +262,8 @@ class Context(Parts):
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
+            self.fail("complex_kernel", name=name)
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
@@ -264,7 +295,7 @@ class Context(Parts):
     def value(self, av: AV) -> Value:
         """The SSA value of a number, tensor, list or None."""
         match av:
-            case Dyn(value):
+            case Dyn(value) | RecordV(value=value):
                 return value
             case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
@@ -272,6 +303,10 @@ class Context(Parts):
                 return self.const(str.__str__(text))  # of an enum that is a string, its value
             case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
                 return self.const(int(obj))
+            case ComplexV() | Known(complex()):
+                shape = shape_of(av)
+                assert shape is not None
+                return self.build("complex.make", [self.value(part) for part in shape.parts])
             case Tup(items):
                 return self.builder.build("tuple", [self.value(i) for i in items], self.loc)
             case DictV() | KnownSet():
@@ -296,9 +331,15 @@ class Context(Parts):
         """The SSA value of something that goes into a container."""
         if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
             return self.optional(av)
+        if isinstance(av, OneOf) and is_plain_tuple(av):
+            return self.any_length(av)
+        if is_complex_number(av):
+            self.fail("list_of_complex")
         items = sequence_items(av)
         if items is None:
             return self.value(av)
+        if not items and is_plain_tuple(av):
+            return self.any_length(av)
         if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
             self.fail("list_of_structures_changed", what=describe(av))
         return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
@@ -327,6 +368,8 @@ class Context(Parts):
         match av:
             case Dyn():
                 return av.type
+            case ComplexV() | Known(complex()):
+                return COMPLEX_NUMBER
             case Known(obj):
                 return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
         return None
@@ -359,8 +402,10 @@ class Context(Parts):
                 return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
             case Tup():
                 return av.cls.__name__
+            case ComplexV():
+                return "complex"
             case ListV():
-                return "list"
+                return "tuple" if av.is_tuple else "list"
             case DictV():
                 return av.made.cls.__name__
             case ViewV():
@@ -369,9 +414,9 @@ class Context(Parts):
                 return "range"
             case ObjectV():
                 return av.cls.__name__
-            case OneOf():
-                self.fail("one_of_several_used", what=describe(av))
-        return "function"
+            case Closure() | Bound():
+                return "function"
+        self.fail("value_of_several", what=describe(av))
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:
@@ -380,6 +425,7 @@ class Context(Parts):
 
     def mutate(self, av: ListV) -> Value:
         """The run-time list, which is about to change."""
+        assert not av.is_tuple
         if av.value is None:
             self.keep_length(av, UserError(self.loc, *rejection("list_changes_without_type")))
         if av.items is not None or av.observed:
@@ -408,6 +454,7 @@ class Context(Parts):
                 elem = unite(elem, v.type)
             if not is_storable(elem):
                 self.fail("list_of_unstorable", items=elem)
+            values = [self.as_type(v, elem) for v in values]
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
             cell = value.type.cell.find()
@@ -432,7 +479,9 @@ class Context(Parts):
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        if cell.fixed and sites and (cell.type == NEVER or joined == OptionalType(cell.type) or cell.type == NONE):
+        laid_out_anew = length_is_lost(cell.type, joined)
+        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
+        if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
@@ -442,7 +491,9 @@ class Context(Parts):
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
-        if cell.observed:
+        if laid_out_anew and not sites:
+            self.fail("container_of_lengths", what=what, item=item)
+        if cell.observed or laid_out_anew:
             raise Restart
 
     def refuse(self, cell: Elem, key: str, /, **details: object) -> NoReturn:
@@ -467,9 +518,12 @@ class Context(Parts):
         """Reads again if ops were typed by what containers held before they were united with others."""
         if not any(cell.find().stale for _, cell in self.cells):
             return
+        found: dict[Any, Type] = {}
         for site, cell in self.cells:  # all: what is stale may stand inside what another list was taken to hold
             if cell.find().stale or site in self.assume.elements:
-                self.assume.elements[site] = cell.find().type
+                made = fresh(cell.find().type)  # a body that was read again made its lists again
+                found[site] = unite(found[site], made) if site in found else made
+        self.assume.elements |= found
         raise Restart
 
     # ---- the world outside ----

@@ -16,6 +16,7 @@ from scriptc.frontend import library
 from scriptc.frontend.arguments import Arguments
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
+from scriptc.frontend.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
@@ -193,6 +194,7 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
+    refuse_writes_to_conjugates(reader.module)
     if reader.ahead and reader.find_written():
         raise Restart
     outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]

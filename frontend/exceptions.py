@@ -17,6 +17,7 @@ from scriptc.frontend.flow import Env, Exit, Names, changed
 from scriptc.frontend.frame import Final, Site, Watch
 from scriptc.frontend.joins import Leaf, Plan
 from scriptc.frontend.loops import Loops
+from scriptc.frontend.raised import RaisedObjects
 from scriptc.frontend.scope import assigned
 from scriptc.frontend.values import AV, Dyn, Ident, Known, ObjectV, OneOf, Unbound
 from scriptc.ir.builder import Builder
@@ -25,11 +26,11 @@ from scriptc.ir.exceptions import own_class
 from scriptc.ir.types import EXC, CellType
 
 _RETURNED = "·returned"
-_OWN_CODE = ("__init__", "__new__", "__str__")
+_OWN_CODE = ("__new__", "__str__")
 _LONGEST = 40  # characters of a class's name that an error carries
 
 
-class Exceptions(Loops):
+class Exceptions(Loops, RaisedObjects):
     """Mixin: `try` and `raise`."""
 
     # ---- classes ----
@@ -65,16 +66,25 @@ class Exceptions(Loops):
             if not self.handling:
                 self.raises_at_run_time("RuntimeError", "No active exception to reraise")
             self.raise_value(self.handling[-1])
-        value = self.eval(node.exc)
+        value = self.message(node.exc)
         if node.cause is not None:
             self.eval(node.cause)
         self.raise_value(value)
+
+    def message(self, node: ast.expr) -> AV:
+        """The value of an expression in which tensors may stand for their texts."""
+        before, self.in_message = self.in_message, True
+        try:
+            return self.eval(node)
+        finally:
+            self.in_message = before
 
     def raise_value(self, av: AV) -> NoReturn:
         match av:
             case OneOf():
                 self.split(av, self.raise_value)
             case Dyn(value) if value.type == EXC:
+                self.hold_again(av)
                 self.effect("reraise", [value])
             case Known(type() as cls) if issubclass(cls, BaseException):
                 self.raise_value(self.construct(cls, [], {}))
@@ -90,7 +100,8 @@ class Exceptions(Loops):
 
     def raise_made(self, made: ObjectV) -> NoReturn:
         if any(isinstance(home.__dict__.get(n), FunctionType) for home in made.cls.__mro__ for n in _OWN_CODE):
-            self.fail("raise_with_own_code", name=made.cls.__name__)
+            self.fail("raise_with_own_str", name=made.cls.__name__)
+        self.note_held(made)
         self.raise_with(self.exception_name(made.cls), self.joined(self.message_parts(made)))
 
     # ---- try ----
@@ -104,6 +115,7 @@ class Exceptions(Loops):
             return self.run(node.finalbody)
 
         def caught(e: AV) -> bool:
+            e = self.caught(e, [BaseException])
             if last():
                 self.raise_value(e)
             return False
@@ -141,10 +153,12 @@ class Exceptions(Loops):
         first, *rest = handlers
         saved, self.node = self.node, first
         try:
-            fits = Known(True) if first.type is None else self.is_exception(e, self.classes_of(self.eval(first.type)))
+            classes = [BaseException] if first.type is None else self.classes_of(self.eval(first.type))
+            fits = self.is_exception(e, classes)
+            here = lambda: self.handler(first, self.caught(e, classes))  # noqa: E731
             if isinstance(fits, Known):
-                return self.handler(first, e) if fits.obj else self.handlers(rest, e, names)
-            return self.branch(fits, lambda: self.handler(first, e), lambda: self.handlers(rest, e, names), names)
+                return here() if fits.obj else self.handlers(rest, e, names)
+            return self.branch(fits, here, lambda: self.handlers(rest, e, names), names)
         finally:
             self.node = saved
 

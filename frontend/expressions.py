@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from scriptc.frontend.cells import length_is_lost
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
@@ -39,6 +40,7 @@ from scriptc.frontend.values import (
     is_run_time_text,
     is_tensor,
     is_text,
+    of_value,
     tensor_type,
 )
 from scriptc.ir.core import Value
@@ -173,7 +175,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Tup(items)
 
     def e_List(self, node: ast.List) -> AV:
-        return self.new_list(self.elements(node.elts), (self.loc, "list"))
+        site = (self.loc, "list")
+        known: list[AV] = []
+        rest = [(isinstance(n, ast.Starred), self.eval(n.value if isinstance(n, ast.Starred) else n)) for n in node.elts]
+        while rest and not (rest[0][0] and self.is_run_time(rest[0][1])):
+            starred, av = rest.pop(0)
+            known += self.iterate(av) if starred else [av]
+        made = self.new_list(known, site)
+        for starred, av in rest:
+            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
+        return made
 
     def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
         items: list[AV] = []
@@ -268,6 +279,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.observe(owner)
             return self.pick(owner, list(known_items), self.known(index, "an index"))
         if isinstance(owner, ListV) and owner.value is None:
+            if not self.is_known_place(index):
+                self.promote_objects(owner.items or [])
             return self.pick(owner, owner.items or [], self.known_index(index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
@@ -297,7 +310,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
         if value.type == NONE:
             return Known(None)
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
     def slice_bounds(self, index: AV) -> list[Any]:
         """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
@@ -319,6 +332,9 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
+
+    def is_known_place(self, index: AV) -> bool:
+        return self.is_known_index(index) or self.is_slice(index) and self.is_known(index)
 
     def known_index(self, index: AV) -> int | slice:
         what = "an index into values of different types"
@@ -350,14 +366,16 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        def store(avs: list[AV]) -> AV:
+            self.store_item(avs[0], avs[1], avs[2] if len(avs) > 2 else value)
+            return Known(None)
+
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
-
-            def store(avs: list[AV]) -> AV:
-                self.store_item(avs[0], avs[1], value)
-                return Known(None)
-
             self.split_all([owner, index], store)
+            return
+        if is_tensor(owner) and isinstance(value, OneOf):
+            self.split(value, lambda av: store([owner, index, av]))
             return
         if isinstance(owner, DictV):
             key = self.key_of(owner, index)
@@ -381,6 +399,8 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
             else:
                 self.edit(owner, lambda items: items.__setitem__(place, value))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object does not support item assignment")
         elif isinstance(owner, ListV) and self.is_slice(index):
             start, stop, step = self.slice_bounds(index)
             if not (step.op is not None and step.op.attrs.get("value") == 1):
@@ -390,7 +410,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             item = self.stored(owner, value)
             target = self.mutate(owner)
             self.widen(target.type, 0, item.type)
-            self.effect("list.set", [target, self.integer(index), item])
+            self.effect("list.set", [target, self.integer(index), self.item_for(target, item)])
         elif isinstance(owner, ObjectV):
             self.special(owner, "__setitem__", [index, value])
         elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
@@ -412,6 +432,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
+        if length_is_lost(added.type.elem, target.type.elem):  # items are copied as they are
+            self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])
 
     def delete_item(self, owner: AV, index: AV) -> None:
@@ -426,6 +448,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         elif isinstance(owner, KnownLengthListV):
             place = self.known_index(index)
             self.edit(owner, lambda items: items.__delitem__(place))
+        elif isinstance(owner, ListV) and owner.is_tuple:
+            self.raises_at_run_time("TypeError", "'tuple' object doesn't support item deletion")
         elif isinstance(owner, ListV) and self.is_slice(index):
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
@@ -510,6 +534,8 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
+        if isinstance(part, ListV) and part.is_tuple:
+            self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
@@ -540,8 +566,6 @@ class Expressions(Comprehensions, Operators, Lookup):
         start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
         if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
             self.raises_at_run_time("ValueError", "step must be greater than zero")
-        if step is not None and not isinstance(step, Known):
-            self.fail("slice_step_unknown")
         operands = [
             self.value(tensor),
             self.integer(start) if start is not None else self.const(0),

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordV,
     Unbound,
     describe,
     home_of,
@@ -143,7 +144,7 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RecordV):
                 return part
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
@@ -188,6 +189,7 @@ class Flow(Context):
                 avs = [self.held(env, key, envs) for env in envs]
                 plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
             except Conflict as e:
+                self.promote_objects(avs)
                 self.report(self.conflict(key, str(e)))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)
@@ -212,6 +214,7 @@ class Flow(Context):
                     continue
                 for ident in identities(self.settled(env.get(key, Unbound()), env)):
                     if ident.serial >= mark and ident in seen:
+                        self.promote_objects([env[key]])
                         self.report(
                             UserError(self.loc, *rejection("two_names_of_an_object"))
                         )

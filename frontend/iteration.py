@@ -43,11 +43,32 @@ class Iteration(Context):
         """All items of a sequence of known length."""
         av = self.unrolled_ranges(av)
         walk = self.iteration(av, None)
-        if walk.items is not None:
+        if walk.items is not None and walk.limit is None:
             return list(walk.items)
-        if walk.count is None:
+        if walk.items is None and walk.count is None:
             return []
         self.fail("length_unknown", what=describe(av))
+
+    def is_run_time(self, av: AV) -> bool:
+        """Whether the number of items is known only at run time."""
+        match av:
+            case GeneratorV():
+                return self.is_run_time(av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
+            case ListV():
+                return av.items is None and not is_empty_list(av)
+            case RangeV(start, stop, step):
+                return not all(isinstance(b, Known) for b in (start, stop, step))
+            case ZipV(parts):
+                return any(map(self.is_run_time, parts))
+            case ReversedV(part):
+                return self.is_run_time(part)
+            case ViewV():
+                return True
+            case Dyn():
+                if is_dict(av) or is_set(av) or is_run_time_text(av):
+                    return True
+                return is_tensor(av) and not isinstance(self.size_av(av, 0), Known)
+        return False
 
     def unrolled_ranges(self, av: AV) -> AV:
         """The sequence with the numbers of known ranges written out."""
@@ -112,11 +133,11 @@ class Iteration(Context):
                 return self.walk_zip(av, site)
             case ReversedV(part):
                 walk = self.iteration(part, site)
-                if walk.items is not None:
+                if walk.items is not None and walk.limit is None:
                     return Walk(items=list(walk.items)[::-1])
-                if walk.count is None:
+                if walk.items is None and walk.count is None:
                     return Walk()
-                if walk.item is None or not self.starts_at_zero(walk.count):
+                if walk.count is None or walk.item is None or not self.starts_at_zero(walk.count):
                     self.fail("reversed_of_other")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
@@ -172,14 +193,14 @@ class Iteration(Context):
             if not av.strict:
                 return Walk()
             walks = [Walk(items=[]) if w.items is None and w.count is None else w for w in walks]
-        if all(w.items is not None for w in walks):
+        if all(w.items is not None and w.limit is None for w in walks):
             columns = [list(w.items or []) for w in walks]
             rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
             if av.offset is None:
                 return Walk(items=self.known_rows(rows, [len(c) for c in columns] if av.strict else []))
-            return Walk(items=[Tup([self.binary("Add", av.offset, Known(i)), r[0]]) for i, r in enumerate(rows)])
-        walks = [self.counted(w, p) for w, p in zip(walks, av.parts, strict=True)]
-        if any(w.count is None or not self.starts_at_zero(w.count) for w in walks):
+            return Walk(items=[self.enumerated(av.offset, i, r[0]) for i, r in enumerate(rows)])
+        walks = [self.counted(w) for w in walks]
+        if any(w.items is None and (w.count is None or not self.starts_at_zero(w.count)) for w in walks):
             self.fail("zip_of_others")
 
         def least(lengths: list[AV]) -> AV:
@@ -188,8 +209,9 @@ class Iteration(Context):
                 found = Dyn(self.build("int.min", [self.value(found), self.value(other)]))
             return found
 
-        counts = [w.count[1] for w in walks]  # type: ignore[index]
-        length = lambda: least([w.length() if w.length else n for w, n in zip(walks, counts, strict=True)])  # noqa: E731
+        limits = [w.limit for w in walks if w.limit is not None]
+        counted = [w for w in walks if w.count is not None]
+        length = lambda: least([*map(self.length_of, counted), *(limit() for limit in limits)])  # noqa: E731
 
         def item(i: Dyn) -> AV:
             row = [w.item(i) for w in walks]  # type: ignore[misc]
@@ -197,9 +219,37 @@ class Iteration(Context):
                 return Tup(row)
             return Tup([self.binary("Add", av.offset, i), row[0]])
 
+        if len(counted) < len(walks):
+            if av.strict and limits:
+                self.fail("zip_strict")
+            finish = (lambda: self.check_equal([*map(self.length_of, walks)])) if av.strict else None
+            made = self.limited_rows(walks)
+            if av.offset is None:
+                return Walk(items=(Tup(r) for r in made), limit=length, finish=finish)
+            return Walk(items=(self.enumerated(av.offset, i, r[0]) for i, r in enumerate(made)), limit=length)
         changing = [v for w in walks for v in w.lists]
-        finish = (lambda: self.check_equal(counts)) if av.strict else None
-        return Walk(count=(Known(0), least(counts), Known(1)), item=item, length=length, lists=changing, finish=finish)
+        finish = (lambda: self.check_equal([*map(self.length_of, walks)])) if av.strict else None
+        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
+
+    def limited_rows(self, walks: list[Walk]) -> Iterator[list[AV]]:
+        """The rows of a zip of known sequences and others, each made when it is asked for."""
+        for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
+            known = iter(row)
+            at = Dyn(self.value(Known(i)))
+            yield [next(known) if w.item is None else w.item(at) for w in walks]
+
+    def length_of(self, walk: Walk) -> AV:
+        """How many items a walk by an index that starts at zero has by now, or one over known items without a limit."""
+        if walk.items is not None:
+            return Known(len(list(walk.items)))
+        if walk.length is not None:
+            return walk.length()
+        assert walk.count is not None
+        return walk.count[1]
+
+    def enumerated(self, start: AV, i: int, item: AV) -> AV:
+        """An item of enumerate."""
+        return Tup([self.binary("Add", start, Known(i)), item])
 
     def known_rows(self, rows: list[Sequence[AV]], lengths: list[int]) -> Iterator[AV]:
         """The items of a zip of known sequences, and behind the last what a strict one raises."""
@@ -212,13 +262,12 @@ class Iteration(Context):
             equal = self.compare("Eq", lengths[0], length)
             self.check_that(equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
 
-    def counted(self, walk: Walk, av: AV) -> Walk:
-        """A walk by an index that starts at zero."""
-        if walk.items is not None:
-            made = self.new_list(list(walk.items), (self.loc, "zip"))
-            if made.value is None:
-                self.fail("zip_of_kinds")
-            return self.walk_list(made)
+    def counted(self, walk: Walk) -> Walk:
+        """A walk by an index that starts at zero; over items that no list can hold it stays as it is."""
+        if walk.items is not None and walk.limit is None:
+            items = list(walk.items)
+            made = self.new_list(items, (self.loc, "zip"))
+            return Walk(items=items) if made.value is None else self.walk_list(made)
         if walk.count is None or self.starts_at_zero(walk.count) or walk.item is None:
             return walk
         start, _, step = walk.count

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from scriptc.frontend.cells import unite
 from scriptc.frontend.context import NUMBERS, Context
@@ -20,18 +21,38 @@ from scriptc.frontend.values import (
     Moved,
     OneOf,
     Poison,
+    RecordV,
+    Tup,
     Unbound,
     describe,
     home_of,
+    is_plain_tuple,
     is_run_time_text,
     is_text,
     made_of,
+    of_value,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, INT, STR, DictType, JoinError, ListType, ScalarType, SetType, TensorType, Type
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    DictType,
+    JoinError,
+    ListType,
+    ScalarType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    tuple_of,
+)
 
 _MOST = 8  # alternatives of one value
 _TEXT = str(STR)  # the kind of strings made at run time
+_TUPLE = "tuple"  # the kind of tuples of any length
 
 
 class Conflict(Exception):
@@ -89,13 +110,15 @@ class Leaf(Plan):
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         if isinstance(av, (Unbound, Poison)):
             yield ctx.builder.op("undef", (), ctx.loc, types=[self.type]).result
+        elif isinstance(self.type, ListType) and self.type.is_tuple:
+            yield ctx.any_length(av, self.type.elem)
         else:
             yield ctx.value(av)
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         value = next(values)
         value.name = value.name or name
-        return ListV(value) if isinstance(value.type, ListType) else Dyn(value)
+        return of_value(value)
 
 
 @dataclass(frozen=True)
@@ -164,7 +187,8 @@ class OneOfPlan(Plan):
 
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         absent = Unbound()
-        av = self.with_texts_merged(ctx, av)
+        av = self.gathered(ctx, av, _TEXT, is_text, lambda a, plan: Dyn(ctx.value(a)))
+        av = self.gathered(ctx, av, _TUPLE, is_plain_tuple, lambda a, plan: plan.rebuild(iter([*plan.flatten(ctx, a)]), ""))
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
@@ -178,21 +202,24 @@ class OneOfPlan(Plan):
         for tag, plan in self.alternatives:
             yield from plan.flatten(ctx, held.get(tag, absent))
 
-    def with_texts_merged(self, ctx: Context, av: AV) -> AV:
-        """The value with one kind for all strings, where the plan has one."""
-        text = self.kinds.tag(_TEXT)
-        if not any(tag == text for tag, _ in self.alternatives):
+    def gathered(
+        self, ctx: Context, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
+    ) -> AV:  # fmt: skip
+        """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
+        number = self.kinds.tag(kind)
+        plan = dict(self.alternatives).get(number)
+        if plan is None:
             return av
-        if is_text(av):
-            return Dyn(ctx.value(av))
+        if belongs(av):
+            return make(av, plan)
         if not isinstance(av, OneOf):
             return av
-        texts = {tag: a for tag, a in av.alternatives.items() if is_text(a)}
-        if not texts or list(texts) == [text]:
+        held = {tag: a for tag, a in av.alternatives.items() if belongs(a)}
+        if not held or list(held) == [number]:
             return av
-        one = ctx.value(OneOf(av.tag, texts))  # whichever, where the tag says that it is no string
-        tag = ctx.value(ctx.split(av, lambda a: Known(text if is_text(a) else self.kinds.tag(kind_of(a)))))
-        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in texts}, text: Dyn(one)})
+        one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
+        tag = ctx.value(ctx.split(av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
+        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in held}, number: one})
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         tag = next(values)
@@ -228,10 +255,10 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
         return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and _is_number(first)):
-        is_run_time = isinstance(first, (Dyn, OneOf)) or (isinstance(first, ListV) and first.value is not None)
+        is_run_time = isinstance(first, (Dyn, OneOf, RecordV)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
-        if all(isinstance(a, Dyn) and isinstance(first, Dyn) and a.value is first.value for a in avs) and not (
+        if all(_is_value(a) and _is_value(first) and a.value is first.value for a in avs) and not (
             force or fresh
         ):
             return Same(first)
@@ -248,13 +275,36 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
+    if (plan := _tuples_gathered(groups, kinds, force)) is not None and not groups:
+        return plan
     texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
     if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
         groups[kinds.tag(_TEXT)] = [a for tag in texts for a in groups.pop(tag)]
     if len(groups) > _MOST:
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
-    return OneOfPlan(kinds, tuple(plans))
+    return OneOfPlan(kinds, (*plans, *([] if plan is None else [(kinds.tag(_TUPLE), plan)])))
+
+
+def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> Plan | None:
+    """The plan for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
+    makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
+    tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
+    avs = [av for tag in tags for av in groups[tag]]
+    found = any(isinstance(av, ListV) for av in avs)
+    if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
+        return None
+    try:
+        joined: Type = tuple_of(NEVER)
+        for av in avs:
+            joined = unite(joined, _type_of(av))
+    except (Conflict, JoinError) as e:
+        if found:
+            raise Conflict("a tuple of one type of items, of any length, and another") from e
+        return None
+    for tag in tags:
+        del groups[tag]
+    return Leaf(joined)
 
 
 def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
@@ -277,9 +327,15 @@ def kind_of(av: AV) -> Hashable:
             return (type(value.type), made_of(value.type))
         case Dyn(value):
             return str(value.type)
+        case RecordV(cls=cls):
+            return "object", cls
         case ListV(value) if value is not None:
-            return "list"
+            return _TUPLE if av.is_tuple else "list"
     raise Conflict(describe(av))
+
+
+def _is_value(av: AV) -> TypeGuard[Dyn | RecordV]:
+    return isinstance(av, (Dyn, RecordV))
 
 
 def _is_number(av: AV) -> bool:
@@ -292,8 +348,18 @@ def _type_of(av: AV) -> Type:
             return av.type
         case Known(obj) if type(obj) in NUMBERS:
             return NUMBERS[type(obj)]
+        case RecordV():
+            return av.value.type
         case ListV(value) if value is not None:
             return value.type
+        case Known(str()):
+            return STR
+        case Known(None):
+            return NONE
+        case Tup(items, cls) if cls is tuple:
+            return TupleType(tuple(map(_type_of, items))) if items else tuple_of(NEVER)
+        case Known(tuple() as held) if type(held) is tuple:
+            return _type_of(Tup([Known(x) for x in held]))
     raise Conflict(describe(av))
 
 

@@ -17,11 +17,14 @@ from scriptc.frontend.values import (
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Home,
     Known,
     KnownSet,
+    ListV,
+    Native,
     ObjectV,
     OneOf,
     SuperV,
@@ -31,6 +34,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Param
+from scriptc.ir.dtypes import SIZES
 from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
@@ -117,14 +121,24 @@ class Lookup(KeptState):
                 return self.module_attribute(module, name)
             case KnownSet():
                 return Bound(owner, name)
+            case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
+                return Native(lambda items: self.named_tuple(cls, self.iterate(items), {}))
+            case Known(obj) if type(obj) is tuple and name in ("index", "count"):
+                return self.attribute(Tup([Known(o) for o in obj]), name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
                 return self.tensor_attribute(owner, name)
+            case ComplexV() if (part := self.complex_attribute(owner, name)) is not None:
+                return part
+            case ComplexV() if not hasattr(complex, name):
+                self.raises_at_run_time("AttributeError", f"'complex' object has no attribute '{name}'")
             case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
                 return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
             case Tup() if owner.cls is not slice and (found := self.tuple_method(owner, name)) is not None:
                 return found
+            case ListV() if owner.is_tuple:
+                return self.any_length_method(owner, name)
             case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
                 found = self.class_value(owner, cls, name)
                 if found is None:
@@ -142,7 +156,7 @@ class Lookup(KeptState):
             case ClassOf(exception) if name in ("__name__", "__qualname__"):
                 return self.op("text", exception, format="%n")
             case Dyn(value) if value.type == EXC:
-                self.fail("attribute_of_exception", name=name)
+                return self.caught_attribute(owner, name)
             case Closure() | Bound():
                 self.fail("attribute_of_function", name=name)
         return Bound(owner, name)
@@ -158,12 +172,21 @@ class Lookup(KeptState):
                 return Known(torch.device("cpu"))
             case "ndim":
                 return Known(t.rank)
+            case "itemsize":
+                return Known(SIZES[t.dtype])
+            case "nbytes":
+                return self.binary("Mult", self.call(Bound(tensor, "numel"), [], {}), Known(SIZES[t.dtype]))
             case "T" | "mT" | "H" | "mH":
                 if t.rank < 2 and name in ("T", "H"):
                     return self.view_of(tensor)
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
                     self.fail("transpose_of_many_dims", name=name, rank=t.rank)
-                return self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                turned = self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+                return self.call(Known(torch.conj), [turned], {}) if name in ("H", "mH") else turned
+            case "real":
+                return self.real_part(tensor)
+            case "imag":
+                return self.imaginary_part(tensor)
             case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
                 return Known(False)
             case "is_cpu":
@@ -254,7 +277,7 @@ class Lookup(KeptState):
             return self.python_module_attribute(obj, name)
         if isinstance(obj, super):
             return self.super_attribute(obj, name)
-        if isinstance(obj, (list, dict, set, str, tuple)) and callable(getattr(obj, name, None)):
+        if isinstance(obj, (list, dict, set, str, tuple, complex)) and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):

@@ -64,7 +64,7 @@ class Loops(Flow):
                     self.assign(node.target, item)
                 return item is not None
 
-            return self.unrolled(node, advance, names)
+            return self.unrolled(node, advance, names, plan)
         if plan.count is None:
             return self.run(node.orelse)
 
@@ -231,8 +231,13 @@ class Loops(Flow):
                 return node.target.id
         return "i"
 
-    def unrolled(self, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str]) -> bool:
-        """A loop whose iterations are known: its body once for each time that `advance` says there is another one."""
+    def unrolled(
+        self, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str],
+        plan: Walk | None = None,
+    ) -> bool:  # fmt: skip
+        """A loop whose iterations are known: its body once for each time that `advance` says there is another one; of
+        these run the ones that are below the limit of the plan."""
+        limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
         count = 0
 
         def more() -> bool:
@@ -242,7 +247,7 @@ class Loops(Flow):
                 self.fail("loop_does_not_end", count=UNROLL_LIMIT)
             return advance()
 
-        if not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):
+        if limit is None and not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):
             while more():
                 if not self.run(node.body):
                     return False
@@ -250,18 +255,34 @@ class Loops(Flow):
         targets = assigned([node.target]) if isinstance(node, ast.For) else frozenset()
         names |= (assigned(node.body) | targets) & self.frame.live.header[node]
 
-        def whole(break_label: str, breaks: list[Exit]) -> bool:
+        def iterations(breaks: LoopTarget, end_label: str, ends: list[Exit]) -> bool:
+            def leave() -> bool:
+                ends.append((self.effect("break", (), to=end_label), self.snapshot()))
+                return False
+
             def once(continue_label: str, continues: list[Exit]) -> bool:
-                target = LoopTarget(break_label, continue_label, "break", breaks, continues)
+                target = LoopTarget(breaks.break_label, continue_label, "break", breaks.breaks, continues)
                 self.frame.loops.append(target)
                 try:
                     return self.run(node.body)
                 finally:
                     self.frame.loops.pop()
 
-            while more():
+            while True:
+                if limit is not None:
+                    self.branch(self.compare("Lt", Known(count), limit()), lambda: True, leave, frozenset())
+                if not more():
+                    return True
                 if not self.scoped(names, once):
                     return False
+
+        def whole(label: str, exits: list[Exit]) -> bool:
+            breaks = LoopTarget(label, label, breaks=exits)
+            inner = lambda end_label, ends: iterations(breaks, end_label, ends)  # noqa: E731
+            if not self.scoped(names, inner):
+                return False
+            if finish is not None:
+                finish()
             return self.run(node.orelse)
 
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)

@@ -47,6 +47,8 @@ class Managers(Exceptions):
             return self.with_items(node, rest)
 
         match manager:
+            case Known(torch.enable_grad()) if self.frame.func is not None and is_library(self.frame.func.__module__):
+                return enter(Known(None))  # what requires grad is found from the arguments
             case Known(torch.no_grad() | torch.inference_mode()):
                 return self.without_grad(lambda: enter(Known(None)))
             case ObjectV(contextlib.nullcontext, items=held):

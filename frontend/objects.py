@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
+import inspect
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Generic, Protocol
@@ -13,7 +15,7 @@ import torch
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, SuperV, Tup
+from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, RecordV, SuperV, Tup
 
 _PLAIN_BASES = (object, Generic, Protocol)
 
@@ -22,14 +24,16 @@ class Objects(Alternatives):
     """Mixin: making objects, and their attributes."""
 
     def construct(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        made = self.constructed(cls, args, kwargs)
+        return self.as_record(made) if isinstance(made, ObjectV) else made
+
+    def constructed(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
             return Tup(self.iterate(args[0]), cls)
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
-            return self.named_tuple(cls, args, kwargs)
+            return self.call(self.maker_after(cls, 0), [Known(cls), *args], kwargs)
         if issubclass(cls, BaseException):
-            if kwargs:
-                self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no keyword arguments")
-            return ObjectV(cls, {"args": self.tuple_of(list(args))})
+            return self.exception_of(cls, args, kwargs)
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
             evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
@@ -48,6 +52,14 @@ class Objects(Alternatives):
         elif args or kwargs:
             self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no arguments")
         return made
+
+    def maker_after(self, cls: type, place: int) -> AV:
+        """The `__new__` that is found from a place in the order of bases of a named tuple's class on."""
+        home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
+        if "_fields" in home.__dict__:  # the one that `namedtuple` wrote
+            return Native(lambda made, *args, **kwargs: self.named_tuple(self.known(made, "the class"), args, kwargs))
+        found = home.__dict__["__new__"]
+        return Known(found.__func__ if isinstance(found, staticmethod) else found)
 
     def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         fields = list(cls._fields)  # type: ignore[attr-defined]
@@ -132,13 +144,21 @@ class Objects(Alternatives):
             return Known(raw.__func__)
         if isinstance(raw, classmethod):
             return Bound(Known(cls), name, raw.__func__)
+        if isinstance(raw, functools.cached_property):
+            value = self.call(Known(raw.func), [owner], {})
+            self.store_attribute(owner, name, value)
+            return value
+        if isinstance(getattr(type(raw), "__get__", None), FunctionType):  # a descriptor written in Python
+            return self.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
         if callable(raw) and not isinstance(raw, type):
             return Bound(owner, name, raw)
         return Known(raw)
 
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
+        if isinstance(owner, RecordV):
+            return self.record_attribute(owner, name)
         items = self.items_of(owner)
-        if name in items and not isinstance(getattr(owner.cls, name, None), property):
+        if name in items and not isinstance(inspect.getattr_static(owner.cls, name, None), property):
             return items[name]
         if name == "__class__":
             return Known(owner.cls)
@@ -150,7 +170,7 @@ class Objects(Alternatives):
         return found
 
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
-        found = getattr(owner.cls, name, None)
+        found = inspect.getattr_static(owner.cls, name, None)
         if isinstance(found, property):
             if found.fset is None:
                 self.raises_at_run_time(
@@ -161,12 +181,20 @@ class Objects(Alternatives):
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             self.fail("frozen", name=owner.cls.__name__)
-        self.set_items(owner, {**self.items_of(owner), name: value})
+        if isinstance(owner, RecordV):
+            self.set_field(owner, name, value)
+        else:
+            self.set_items(owner, {**self.items_of(owner), name: value})
 
     def super_value(self, owner: SuperV, name: str) -> AV:
+        if name == "__new__" and isinstance(owner.obj, Known) and hasattr(owner.obj.obj, "_fields"):
+            made = owner.obj.obj
+            return self.maker_after(made, made.__mro__.index(owner.after) + 1)
         cls = self.python_class(owner.obj)
         mro = cls.__mro__
         for home in mro[mro.index(owner.after) + 1 :]:
+            if name == "__init__" and home.__module__ == "builtins":
+                return self.base_init(owner.obj)
             if name in home.__dict__:
                 return self.bound_to(owner.obj, cls, name, home.__dict__[name])
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
@@ -184,6 +212,7 @@ def is_plain(cls: type) -> bool:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
         return False
-    if is_library(cls.__module__) or cls.__setattr__ is not object.__setattr__ and not dataclasses.is_dataclass(cls):
+    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.")
+    if not own or cls.__setattr__ is not object.__setattr__ and not dataclasses.is_dataclass(cls):
         return False
     return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")

@@ -11,16 +11,19 @@ from typing import Any, NoReturn
 import torch
 
 from scriptc.frontend.alternatives import Alternatives
-from scriptc.frontend.decompositions import lists
+from scriptc.frontend.complexes import Complexes
+from scriptc.frontend.decompositions import complexes, lists
 from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
+from scriptc.frontend.tuples import Tuples
 from scriptc.frontend.values import (
     AV,
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Kinds,
@@ -33,6 +36,7 @@ from scriptc.frontend.values import (
     RangeV,
     Tup,
     ViewV,
+    is_complex_number,
     is_dict,
     is_empty_list,
     is_run_time_text,
@@ -41,10 +45,14 @@ from scriptc.frontend.values import (
     is_text,
     tensor_type,
 )
+from scriptc.frontend.writes import Writes
 from scriptc.ir.core import Value
-from scriptc.ir.dtypes import FLOATING, category, result_dtype
+from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
+from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, result_dtype
+from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
+from scriptc.ir.ops.contractions import same_dtype
+from scriptc.ir.types import BOOL, COMPLEX, EXC, FLOAT, INT, NONE, STR, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -80,10 +88,6 @@ _NOT_OF_BOOLS = {
     "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
     "relu": "Boolean inputs not supported for relu",
 }
-_ATEN_NAMES = {
-    "f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short",
-    "i8": "Char", "u8": "Byte", "bool": "Bool",
-}  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
@@ -94,7 +98,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Complexes, Writes):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -122,6 +126,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 self.fail("operator_on_tensors", operator=_SYMBOLS[op])
             if on_tensors == "matmul":
                 return self.matmul(a, b)
+            if on_tensors == "pow" and is_tensor(a) and tensor_type(a).dtype in COMPLEX_DTYPES:
+                return self.call(Known(torch.pow), [a, b], {})  # some exponents have formulas of their own
             if not is_tensor(a) and on_tensors in ("add", "mul"):
                 return self.elementwise(on_tensors, b, a)  # Tensor.__radd__ and __rmul__
             if not is_tensor(a) and on_tensors == "div":
@@ -129,6 +135,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             return self.elementwise(on_tensors, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
+        if (found := self.tuple_operator(op, a, b)) is not None:
+            return found
+        if is_complex_number(a) or is_complex_number(b):
+            return self.complex_operator(op, a, b)
         columns = [sequence_items(av) for av in (a, b)]
         if columns[0] is not None and columns[1] is not None and op == "Add":
             return Tup([*columns[0], *columns[1]])
@@ -172,7 +182,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             self.observe(a)
             self.observe(b)
             return self.new_list([*a.items, *b.items], (self.loc, "add"))
-        return self.call(Known(lists.concatenated if op == "Add" else lists.repeated), [a, b], {})
+        if op == "Mult":
+            return self.wrap(self.build("list.repeat", [self.value(a), self.integer(b)]))
+        return self.call(Known(lists.concatenated), [a, b], {})
 
     def special_operator(self, op: str, a: AV, b: AV) -> AV:
         """The operator as the class of an operand defines it."""
@@ -222,7 +234,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 (zero_dim if t.dims == () else dimensioned).append(t.dtype)
             else:
                 numbers.append(str(self.type_of(av)))
-        return result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
+        common = result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
+        if common == "c32":
+            self.fail("complex32")
+        return common
 
     def cast(self, av: AV, dtype: str) -> AV:
         """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
@@ -232,23 +247,26 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
 
     def elementwise(self, name: str, *operands: AV, dtype: str | None = None) -> Dyn:
         """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
+        operands = tuple(Dyn(self.value(av)) if is_complex_number(av) else av for av in operands)
         for av in operands:
-            if not is_tensor(av) and self.type_of(av) not in (INT, FLOAT, BOOL):
+            if not is_tensor(av) and self.type_of(av) not in (INT, FLOAT, BOOL, COMPLEX):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
         common = dtype or self.result_dtype(*operands)
-        if "FLOATING" in OPS[name].traits and common not in FLOATING:
+        if "FLOATING" in OPS[name].traits and common not in INEXACT:
             common = self.default_dtype
+        if common in COMPLEX_DTYPES and common not in OPS[name].takes and name not in _MIRRORED:
+            self.fail("complex_operator", name=name)
         if common not in OPS[name].takes:
             if common == "bool" and name in _NOT_OF_BOOLS:
                 self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
             self.raises_at_run_time(
-                "NotImplementedError", f"\"{name}_cpu\" not implemented for '{_ATEN_NAMES[common]}'"
+                "NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'"
             )
-        if name in _DIVIDES and common not in FLOATING:
+        if name in _DIVIDES and common not in INEXACT:
             self.check_divisor(operands[1])
-        if name == "pow" and common not in FLOATING and self.type_of(operands[1]) == INT:
+        if name == "pow" and common not in INEXACT and self.type_of(operands[1]) == INT:
             natural = self.compare("GtE", operands[1], Known(0))
             self.check_that(natural, "RuntimeError", "Integers to negative integer powers are not allowed.")
         return self.op(name, *(self.cast(av, common) for av in operands))
@@ -265,6 +283,12 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
         for av in (a, b):
             if not is_tensor(av):
                 self.bad_operands("MatMult", a, b)
+        try:
+            dtype = same_dtype(tensor_type(a), tensor_type(b))
+        except TypeRuleError as e:
+            self.raises_at_run_time("RuntimeError", str(e))
+        if dtype in COMPLEX_DTYPES:
+            return self.call(Known(complexes.matrix_product), [a, b], {})
         return self.op("matmul", a, b)
 
     # ---- comparisons and truth ----
@@ -294,6 +318,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             return self.elementwise(name, a, b)
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.compare_objects(op, a, b)
+        if is_complex_number(a) or is_complex_number(b):
+            return self.compare_complex(op, a, b)
         if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
             return self.compare_tables(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
@@ -331,14 +357,14 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 else self.truth(self.special(a, "__eq__", [b]) or Known(False))
             )
         else:
-            equal = Known(identity_of(a) is identity_of(b))
+            equal = self.identity(a, b, negate=False)
         return self.negate(equal) if op == "NotEq" else equal
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        if (found := self.compare_tuples(op, a, b)) is not None:
+            return found
         if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
-            decomposition = {"Eq": lists.equal, "NotEq": lists.not_equal, "Lt": lists.less, "LtE": lists.less_equal,
-                             "Gt": lists.greater, "GtE": lists.greater_equal}[op]  # fmt: skip
-            return self.call(Known(decomposition), [a, b], {})
+            return self.call(Known(lists.COMPARISONS[op]), [a, b], {})
         if op not in ("Eq", "NotEq"):
             return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
         classes = [self.python_class(av) for av in (a, b)]
@@ -388,7 +414,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
 
     def identity(self, a: AV, b: AV, negate: bool) -> AV:
         result: AV
-        if isinstance(a, Known) and isinstance(b, Known):
+        if (found := self.same_record(a, b)) is not None:
+            result = found
+        elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
         elif a is not b and is_text(a) and is_text(b):
             self.fail("identity_of_strings")
@@ -460,6 +488,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
                 return self.evaluate(bool, obj)
             case Tup(items):
                 return Known(bool(items))
+            case ComplexV():
+                return self.complex_truth(av)
             case DictV():
                 return Known(bool(self.items_of(av)))
             case ViewV(table):
@@ -512,6 +542,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             if name == "UAdd":
                 return av
             return self.elementwise("neg" if name == "USub" else "bitwise_not", av)
+        if isinstance(av, ComplexV):
+            return self.complex_unary(name, av)
         value = self.number(av, name, av, av)
         if value.type == FLOAT:
             return av if name == "UAdd" else Dyn(self.build("float.neg", [value]))
@@ -532,7 +564,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
             return made
-        if isinstance(a, ListV) and op == "Add":
+        if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
             self.call(self.attribute(a, "extend"), [b], {})
             return a
         if isinstance(a, ListV) and op == "Mult":
@@ -549,39 +581,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables):
         value = self.stored(target, item)
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
-        self.effect("list.append", [list_value, value])
-
-    def write(self, dst: AV, src: AV) -> AV:
-        """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
-        if is_tensor(src):
-            to, found = tensor_type(dst).dtype, tensor_type(src).dtype
-            if category(found) > category(to):
-                self.raises_at_run_time(
-                    "RuntimeError",
-                    f"result type {_ATEN_NAMES[found]} can't be cast to the desired output type {_ATEN_NAMES[to]}",
-                )
-            if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
-                self.effect("check.store", [self.value(dst), self.value(src)])
-        self.copy_into(dst, src)
-        return dst
-
-    def check_overlap(self, dst: AV, *operands: AV) -> None:
-        """Eager refuses to write what another operand of the same op may read in other places."""
-        for av in operands:
-            if not is_tensor(av) or av is dst:
-                continue
-            made = self.value(av).op
-            fresh = made is not None and made.has("PURE") and not made.has("VIEW") and not made.has("FETCHES")
-            if not fresh and self.value(av) is not self.value(dst):
-                self.effect("check.overlap", [self.value(dst), self.value(av)])
-
-    def copy_into(self, dst: AV, src: AV) -> None:
-        if not is_tensor(src):
-            src = self.op("full", self.shape_tuple(()), src, dtype=tensor_type(dst).dtype)
-        self.effect("copy_", [self.value(dst), self.value(src)])
-
-    def shape_tuple(self, items: tuple[AV, ...]) -> AV:
-        return Dyn(self.sizes(items))
+        self.effect("list.append", [list_value, self.item_for(list_value, value)])
 
 
 def is_generated(av: AV, name: str) -> bool:

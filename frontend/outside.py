@@ -28,6 +28,17 @@ def is_library(module_name: str | None) -> bool:
     )
 
 
+_KINDS = dict(
+    f32="Float", f64="Double", f16="Half", bf16="BFloat16", i64="Long", i32="Int", i16="Short", i8="Char", u8="Byte",
+    bool="Bool", c64="ComplexFloat", c128="ComplexDouble",
+)  # fmt: skip
+
+
+def type_name(dtype: str) -> str:
+    """The name of the type of old of a tensor on the CPU: torch.FloatTensor."""
+    return f"torch.{_KINDS[dtype]}Tensor"
+
+
 def dtype_name(dtype: torch.dtype) -> str | None:
     return FROM_TORCH.get(str(dtype).removeprefix("torch."))
 

@@ -45,6 +45,9 @@ class Parts:
     def test(self, node: ast.expr) -> AV:
         raise NotImplementedError
 
+    def message(self, node: ast.expr) -> AV:
+        raise NotImplementedError
+
     def iterate(self, av: AV) -> list[AV]:
         raise NotImplementedError
 
@@ -121,6 +124,9 @@ class Parts:
         raise NotImplementedError
 
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         raise NotImplementedError
 
     def super_value(self, owner: SuperV, name: str) -> AV:

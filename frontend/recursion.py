@@ -36,6 +36,7 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
+    RecordV,
     describe,
     home_of,
     is_tensor,
@@ -92,7 +93,7 @@ class Recursion(Statements, State):
         elif isinstance(av, Known):
             by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
             yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-        elif isinstance(av, (Dyn, ListV)):
+        elif isinstance(av, (Dyn, ListV, RecordV)):
             yield kind_of(av)
         elif isinstance(av, Closure):
             yield "function", id(av.node), id(av.frame)
@@ -216,6 +217,7 @@ class Recursion(Statements, State):
         if not frame.returns:
             return None, objects
         envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+        self.promote_nested(self.settled(site.av, env) for site, env in zip(frame.returns, envs, strict=True))
         keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
         keys |= {k for env in envs for k in changed(before, env, mark)}
         plans = self.plans(keys, envs, fresh=True, mark=mark)
@@ -226,7 +228,7 @@ class Recursion(Statements, State):
     def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
         operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
         for plan_type, value in zip(_types(function.arguments), operands, strict=True):
-            if isinstance(plan_type, ListType) and isinstance(value.type, ListType):
+            if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
                 self.same_elements(plan_type, value.type)
         results = function.results or {}
         types = [t for plan in results.values() for t in plan.types()]
@@ -337,14 +339,14 @@ def erased(av: AV) -> AV:
 
 def _replaced_within(av: AV, swap: Any) -> AV:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, (ObjectV, DictV)):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
     """The objects and dicts that a settled value leads to."""
-    if isinstance(av, (ObjectV, DictV)):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
         yield av
     for part in _parts(av):
         yield from objects_in(part)
@@ -357,7 +359,7 @@ def has_argument(av: AV) -> bool:
 
 
 def lists_in(av: AV) -> Iterator[ListV]:
-    if isinstance(av, ListV):
+    if isinstance(av, ListV) and not av.is_tuple:
         yield av
     for part in _parts(av):
         yield from lists_in(part)

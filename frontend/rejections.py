@@ -21,7 +21,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "attribute_deleted": ("del of an attribute of an object made here is not supported", "assign None to it"),
     "attribute_of_autograd": ("'{name}' is not known in compiled code", "compute on values, not on autograd's state"),
     "attribute_of_exception": (
-        "attribute '{name}' of an exception that was caught is not supported",
+        "attribute '{name}' of an exception that was caught is not known here",
         "use str() of it",
     ),
     "attribute_of_function": (
@@ -46,11 +46,23 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "define the class at the top of the file",
     ),
     "class_unknown": ("the class of this value is not known at compile time", "use isinstance"),
+    "complex32": ("complex32 (complex numbers of half precision) is not supported", "convert to float32 first"),
+    "complex_in_real": ("a complex number in a real tensor is not supported", "take its .real"),
+    "complex_kernel": ("{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)"),
+    "complex_operator": (
+        "{name} of complex tensors is not supported",
+        "compute on their parts, .real and .imag, or on abs()",
+    ),
     "computed_at_run_time": (
         "{what} must be known at compile time, but it is computed here",
         "use a constant or an argument of the compiled function",
     ),
+    "constructor_of_tensor": (
+        "this constructor does not take a tensor in compiled code",
+        "use the tensor itself, or clone()",
+    ),
     "container_of_kinds": ("{what} cannot hold {item} as well", "use one type of items in a {container}"),
+    "container_of_lengths": ("{what} cannot hold {item} as well", "use tuples of one length"),
     "container_of_ranks": ("a {container} cannot hold tensors of different ranks yet", "use one {container} per rank"),
     "container_of_unstorable": (
         "a {container} of {item} cannot grow in compiled code",
@@ -82,6 +94,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "format_unknown": ("this format is not supported in compiled code", "use an f-string"),
     "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
+    "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it in front of the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
     "gradients_on": (
         "gradients cannot be switched on in compiled code",
@@ -102,6 +115,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "import_of_new": ("import of {name}, which is not imported yet", "import it at the top of the file"),
     "import_unfollowed": ("this import cannot be followed in compiled code", "import it at the top of the file"),
     "index_of_other": ("indexing a tensor with {what} is not supported yet", "use ints, slices and tensors"),
+    "index_of_unknown_length": (
+        "an index of a tensor whose length is known only at run time",
+        "index dimension by dimension",
+    ),
     "int_of_more_than_64_bits": (
         "an int that needs more than 64 bits cannot be used at run time",
         "use a float, or smaller ints",
@@ -112,6 +129,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "iteration_over_one_of_several": ("iteration over {what} is not supported", "test its type first"),
     "iteration_over_outside": ("iteration over {what} is not supported in compiled code", "use a list or a tuple"),
     "iteration_over_value": ("iteration over {what} is not supported in compiled code", "use a list"),
+    "itertools_of_unknown": (
+        "{name}() of a sequence of unknown length is not supported",
+        "write the loops over its indices",
+    ),
     "kept_and_returned": ("what '{name}' holds is returned as well", "return its items, or a copy: dict(d)"),
     "kept_structure": (
         "'{name}' is to keep {what}, which cannot live on after the call ({why})",
@@ -120,6 +141,11 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "key_of_other": (
         "a {container} that changes at run time cannot have {what} as a key",
         "use numbers, or tuples of numbers",
+    ),
+    "key_of_other_type": ("a {item} is no key where keys are {held}", "use one type of items"),
+    "lazy_conjugate_unknown": (
+        "whether this tensor is a lazy conjugate depends on the path that led here",
+        "call resolve_conj() on it",
     ),
     "len_of_other": ("len() of this value is not supported yet", "count its items in a loop"),
     "length_unknown": (
@@ -130,6 +156,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a list whose items have no common type cannot be changed here",
         "use one type of items in a list, or one list for each",
     ),
+    "list_of_complex": ("a list of complex numbers cannot change in compiled code", "keep one list for each part"),
     "list_of_kinds_of_caller": (
         "a list of the caller whose items differ in kind keeps its length",
         "pass one type of items",
@@ -204,15 +231,38 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "write the property as a function in Python",
     ),
     "raise_of_other": ("{name} cannot be raised in compiled code", "raise an Exception"),
-    "raise_with_own_code": (
-        "{name} has an __init__ or __str__ of its own, which cannot be raised in compiled code",
-        "give it a message alone",
+    "raise_with_own_str": (
+        "{name} has a __str__ of its own, which cannot be raised in compiled code",
+        "give the message to super().__init__()",
     ),
+    "raised_attributes_lost": (
+        "attributes of a {name}, which has no __init__ of its own, are lost when it is raised",
+        "set them in an __init__",
+    ),
+    "raised_with_other_attributes": ("a {name} has other attributes in some places", "set the same in its __init__"),
     "random_of_dtype": (
         "random numbers of this distribution in a tensor of {dtype} are not supported",
         "draw in float32 and convert",
     ),
     "random_without_bounds": ("random_() without bounds is not supported", "give the bounds: x.random_(0, n)"),
+    "record_attributes_differ": (
+        "a {name} has other attributes in some places, and goes into a list of unknown length",
+        "set the same attributes in its __init__ wherever one is made",
+    ),
+    "record_field_of_kinds": (
+        "'{name}' of a {owner} that goes into a list of unknown length is {held} and {item}",
+        "give it one type",
+    ),
+    "record_field_of_ranks": ("'{name}' of a {owner} is a tensor of different ranks", "give it one rank"),
+    "record_new_attribute": (
+        "{what} that goes into a list of unknown length gets a new attribute '{name}'",
+        "set it in its __init__",
+    ),
+    "record_of_many": (
+        "a {name} holds more than {most} values, and goes into a list of unknown length",
+        "keep some of them in a list",
+    ),
+    "record_stored_in_init": ("a {name} is stored somewhere in its own __init__", "store it behind the call"),
     "recursion_captures": (
         "{name} calls itself and uses a value that cannot be passed to it",
         "pass what it uses as arguments",
@@ -239,16 +289,13 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "make it in the compiled code",
     ),
     "repr_of_exception": ("the repr of an exception is not supported in compiled code", "use str() of it"),
+    "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
     "set_of_items": ("a set of such items cannot change in compiled code", "use numbers, or tuples of numbers"),
     "set_outside_changed": ("a set from outside cannot be changed in compiled code", "make a new one: set(...)"),
-    "slice_step_unknown": (
-        "a slice of a tensor with a step that is not known is not supported yet",
-        "use a number for the step",
-    ),
     "slice_with_step_assigned": ("assignment to a slice with a step is not supported", "assign item by item"),
     "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),
     "starred_here": ("* is not supported here", "write the items out"),
@@ -287,16 +334,25 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "transpose_of_many_dims": ("{name} of a tensor of {rank} dims is not supported", "use permute or mT"),
     "truth_unknown": ("the truth of a {what} is not known at compile time", "compare it with something"),
+    "tuple_of_kinds": (
+        "a tuple whose length is known only at run time holds one type of items",
+        "use one type of items, or a tuple for each",
+    ),
+    "tuple_of_unstorable": (
+        "a tuple of {items} cannot change its length in compiled code",
+        "keep one tuple for each part",
+    ),
+    "tuples_of_kinds": (
+        "a {left} and a {right} in one tuple whose length is known only at run time",
+        "use one type of items, or a tuple for each",
+    ),
     "two_names_of_an_object": ("an object has two names where paths meet", "use one name for it"),
     "type_statement": (
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
     ),
     "unbound_used": ("a name that may be unbound cannot be used here", "bind the name on all paths"),
-    "where_of_condition": (
-        "torch.where(condition) has a shape that depends on data, which is not supported yet",
-        "use condition.nonzero()",
-    ),
+    "value_of_several": ("{what} cannot be used here", "convert it, or test its type first"),
     "with_of_other": (
         "with {what} is not supported in compiled code",
         "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",
@@ -307,8 +363,12 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "yield": ("yield isn't supported in compiled code", "append to a list and return it"),
     "yield_from": ("yield from isn't supported in compiled code", "extend a list and return it"),
-    "zip_of_kinds": ("zip of an unknown sequence and one of different types is not supported", "use one type of items"),
+    "zip_longest_of_many": (
+        "zip_longest() of more than two sequences of unknown length is not supported",
+        "fill them before",
+    ),
     "zip_of_others": ("zip of these sequences is not supported", "index one with the counter of a range"),
+    "zip_strict": ("zip of these sequences is not supported with strict=True", "compare their lengths before"),
 }  # fmt: skip
 
 STATEMENTS_AND_EXPRESSIONS: dict[type[ast.AST], str] = {

@@ -6,9 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from scriptc.frontend.joins import Conflict
+from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
     DictSpec,
+    InstanceSpec,
     KnownSpec,
     ListSpec,
     MapSpec,
@@ -19,9 +23,11 @@ from scriptc.frontend.specs import (
     Spec,
     TensorSpec,
     TupleSpec,
+    same_known,
 )
 from scriptc.frontend.values import (
     AV,
+    ComplexV,
     DictV,
     Dyn,
     Home,
@@ -31,6 +37,7 @@ from scriptc.frontend.values import (
     Made,
     ObjectV,
     OneOf,
+    RecordV,
     Tup,
     describe,
     made_of,
@@ -41,6 +48,7 @@ from scriptc.ir.types import (
     NONE,
     DictType,
     ListType,
+    ObjectType,
     OptionalType,
     SetType,
     TensorType,
@@ -63,6 +71,9 @@ class Maker:
             object.__setattr__(made, name, value)
         return made
 
+    def parts(self, made: Any) -> list[Any]:
+        return [made.__dict__[name] for name in self.names]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
 
@@ -82,6 +93,9 @@ class DictMaker:
     def __call__(self, items: Any) -> Any:
         found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
         return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made[key] for key in self.keys or ()]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictMaker) and self._form() == other._form()
@@ -130,6 +144,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return spec_of_type(value.type), [av]
         case ListV(items=list() as items):
             return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case ComplexV(real, imag):
+            return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
         case Tup(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
         case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
@@ -137,6 +153,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
+        case RecordV():
+            return spec_of_type(av.value.type), [av]
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
@@ -160,7 +178,7 @@ def spec_of_type(t: Type) -> Spec:
     """The spec of values in a container."""
     match t:
         case ListType():
-            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem))
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
         case DictType():
             made = made_of(t)
             make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
@@ -172,6 +190,35 @@ def spec_of_type(t: Type) -> Spec:
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
             return TupleSpec(tuple(map(spec_of_type, items)))
+        case ObjectType(record):
+            fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
+            return InstanceSpec(record.cls, record.names, fields)
         case OptionalType(item):
             return OptionalSpec(spec_of_type(item))
     return KnownSpec(None) if t == NONE else ScalarSpec(str(t))
+
+
+def is_value_of(spec: Spec, value: Any) -> bool:
+    """Whether a result may be the value of an alternative."""
+    match spec:
+        case TensorSpec(dtype, sizes):
+            return isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype and value.dim() == len(sizes)
+        case ScalarSpec(kind):
+            return type(value) is {"i64": int, "f64": float, "bool": bool, "str": str}[kind]
+        case KnownSpec(obj):
+            return same_known(obj, value)
+        case ListSpec():
+            return type(value) is list
+        case SetSpec(_, cls):
+            return type(value) is cls
+        case MapSpec(_, _, make):
+            return type(value) is (dict if make is None else make.cls)
+        case DictSpec(keys):
+            return type(value) is dict and tuple(value) == keys
+        case TupleSpec((_, *alternatives), Chooser()):
+            return any(is_value_of(a, value) for a in alternatives)
+        case TupleSpec(items, (Maker() | DictMaker()) as maker):
+            return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
+        case TupleSpec(items, cls):
+            return type(value) is cls and len(value) == len(items) and all(map(is_value_of, items, value))
+    return True

@@ -10,6 +10,7 @@ from scriptc.frontend.values import (
     AV,
     Bound,
     ClassOf,
+    ComplexV,
     Content,
     DictV,
     Home,
@@ -21,10 +22,12 @@ from scriptc.frontend.values import (
     OneOf,
     PartialV,
     RangeV,
+    RecordV,
     ReversedV,
     Tup,
     ViewV,
     ZipV,
+    is_complex_number,
 )
 
 
@@ -44,6 +47,10 @@ def shape_of(av: AV) -> Shape | None:
             return _tuple(cls, items)
         case Known(tuple() as items):
             return _tuple(type(items), [Known(i) for i in items])
+        case ComplexV(real, imag):
+            return _complex(real, imag)
+        case Known(complex() as z):
+            return _complex(Known(z.real), Known(z.imag))
         case DictV(items, home=home, sites=sites, made=made):
             return _keyed(
                 ("dict", _living(home), made), items, lambda held: DictV(held, home=home, sites=sites, made=made)
@@ -52,6 +59,8 @@ def shape_of(av: AV) -> Shape | None:
             return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
         case KnownLengthListV(first=items, reader=reader, home=home):
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
+        case RecordV():
+            return None
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first):
@@ -88,13 +97,18 @@ def _tuple(cls: type, items: Sequence[AV]) -> Shape:
     return Shape(("tuple", cls, len(items)), items, lambda parts: Tup(parts, cls))
 
 
+def _complex(real: AV, imag: AV) -> Shape:
+    return Shape("complex", [real, imag], lambda parts: ComplexV(*parts))
+
+
 def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict[Any, AV]], AV]) -> Shape:
     names = list(items)
     return Shape((*key, *names), list(items.values()), lambda parts: make(dict(zip(names, parts, strict=True))))
 
 
 def identity_of(av: AV) -> Ident | None:
-    return av.ident if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+    parted = isinstance(av, (DictV, KnownLengthListV, ObjectV)) and not isinstance(av, RecordV)
+    return av.ident if parted else None  # type: ignore[attr-defined]
 
 
 def replaced(av: AV, swap: Callable[[AV], AV]) -> AV:
@@ -124,5 +138,5 @@ def shape_of_slice(av: AV) -> list[AV]:
 
 def sequence_items(av: AV) -> list[AV] | None:
     """The items of a tuple; None for all else."""
-    shape = shape_of(av) if isinstance(av, (Tup, Known)) else None
+    shape = shape_of(av) if isinstance(av, (Tup, Known)) and not is_complex_number(av) else None
     return list(shape.parts) if shape is not None and not (isinstance(av, Tup) and av.cls in (slice, set)) else None

@@ -69,6 +69,8 @@ class Signature:
             if is_known and type(value) is str:
                 self.texts[place] = value
             return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
+        if type(value) is complex:
+            return TupleSpec((ScalarSpec("f64"), ScalarSpec("f64")), complex)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if (found := self.container(value, name)) is not None:
@@ -127,7 +129,9 @@ class Signature:
         """The type of an item, or key; None for what run-time containers do not hold."""
         if type(value) in _SCALARS:
             return ScalarSpec(_SCALARS[type(value)])
-        if type(value) is tuple and value:
+        if type(value) is tuple and not value:
+            return ListSpec(None, tuple)
+        if type(value) is tuple:
             parts = [self.item(v, f"{name}[{i}]", key) for i, v in enumerate(value)]
             return None if None in parts else TupleSpec(tuple(p for p in parts if p is not None))
         if key:
@@ -162,15 +166,25 @@ def _merged(a: Spec, b: Spec) -> Spec | None:
         case (OptionalSpec(item), other) | (other, OptionalSpec(item)):
             found = _merged(item, other.item if isinstance(other, OptionalSpec) else other)
             return None if found is None else OptionalSpec(found)
-        case ListSpec(x), ListSpec(y):
-            return ListSpec(y if x is None else x) if x is None or y is None else _of(ListSpec, _merged(x, y))
+        case ListSpec(x, cls), ListSpec(y, other) if cls is other:
+            elem = (x or y) if x is None or y is None else _merged(x, y)
+            return None if elem is None and x is not y else ListSpec(elem, cls)
         case TupleSpec(xs), TupleSpec(ys) if len(xs) == len(ys):
             items = [_merged(x, y) for x, y in zip(xs, ys, strict=True)]
             return None if None in items else TupleSpec(tuple(i for i in items if i is not None))
         case SetSpec(x, cls), SetSpec(y, other) if cls is other and (x is None or y is None):
             return SetSpec(y if x is None else x, cls)
+        case (ListSpec(_, cls), TupleSpec()) | (TupleSpec(), ListSpec(_, cls)) if cls is tuple:
+            return _any_length(a, b)
+        case TupleSpec(), TupleSpec():
+            return _any_length(a, b)
     return None
 
 
-def _of(make: type[ListSpec], elem: Spec | None) -> Spec | None:
-    return None if elem is None else make(elem)
+def _any_length(a: Spec, b: Spec) -> Spec | None:
+    """The spec of tuples of any length that fits both."""
+    parts = [part for s in (a, b) for part in (s.items if isinstance(s, TupleSpec) else (s.elem,)) if part is not None]  # type: ignore[attr-defined]
+    elem: Spec | None = parts[0]
+    for part in parts[1:]:
+        elem = None if elem is None else _merged(elem, part)
+    return None if elem is None else ListSpec(elem, tuple)

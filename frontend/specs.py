@@ -5,8 +5,9 @@ Dynamic leaves (tensors, numbers, lists), taken in order, are the parameters of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -45,9 +46,10 @@ class KnownSpec(Spec):
 
 @dataclass(frozen=True)
 class ListSpec(Spec):
-    """A list of any length; `elem` is None for a list that is empty."""
+    """A list of any length, or where `cls` says so a tuple; `elem` is None for one that is empty."""
 
     elem: Spec | None
+    cls: type = list
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ class OptionalSpec(Spec):
 
 @dataclass(frozen=True)
 class TupleSpec(Spec):
-    """`cls` makes the value of its items: a tuple class takes them as arguments if it has `_fields`, else as one sequence."""
+    """`cls` makes the value of its items: complex has two floats, a tuple class takes them as arguments if it has `_fields`,
+    else as one sequence. A maker that is no class of sequences takes them apart again by its `parts`."""
 
     items: tuple[Spec, ...]
     cls: Any = tuple
@@ -102,6 +105,16 @@ class ObjectSpec(Spec):
 
 
 @dataclass(frozen=True)
+class InstanceSpec(Spec):
+    """A result: an instance of a user's class that exists at run time. `fields` gives the specs of its attributes, among
+    which may be its own."""
+
+    cls: type
+    names: tuple[str, ...]
+    fields: Callable[[], tuple[Spec, ...]] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class ItemsSpec(Spec):
     """An argument: a list with just these items."""
 
@@ -121,6 +134,8 @@ def same_known(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, float):
         return a.hex() == b.hex()
+    if isinstance(a, complex):
+        return same_known(a.real, b.real) and same_known(a.imag, b.imag)
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(same_known, a, b))
     return bool(a == b) if isinstance(a, (bool, int, str, type(None))) else a is b
@@ -133,8 +148,11 @@ def describe(spec: Spec) -> str:
             return f"{dtype}[{', '.join('?' if n is None else str(n) for n in sizes)}]"
         case ScalarSpec(kind):
             return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}[kind]
-        case ListSpec(elem):
-            return f"list[{describe(elem) if elem is not None else ''}]"
+        case ListSpec(elem, cls):
+            more = ", ..." if cls is tuple else ""
+            return f"{cls.__name__}[{describe(elem) + more if elem is not None else more[2:]}]"
+        case TupleSpec(_, cls) if cls is complex:
+            return "complex"
         case TupleSpec(items, cls):
             return f"{getattr(cls, '__name__', 'tuple')}[{', '.join(map(describe, items))}]"
         case DictSpec(keys, items):
@@ -149,14 +167,16 @@ def describe(spec: Spec) -> str:
             return f"{cls.__name__}({', '.join(f'{n}: {describe(i)}' for n, i in zip(names, items, strict=True))})"
         case ItemsSpec(items):
             return f"list[{', '.join(map(describe, items))}]"
+        case InstanceSpec(cls):
+            return cls.__name__
         case PlaceSpec():
             return "the same object"
         case KnownSpec(obj):
-            return repr(obj) if isinstance(obj, (bool, int, float, str, type(None))) else type(obj).__name__
+            return repr(obj) if isinstance(obj, (bool, int, float, complex, str, type(None))) else type(obj).__name__
     raise AssertionError(spec)
 
 
-LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec)
+LEAVES = (TensorSpec, ScalarSpec, ListSpec, MapSpec, SetSpec, InstanceSpec)
 
 
 def is_leaf(spec: Spec) -> bool:
@@ -167,7 +187,11 @@ def is_leaf(spec: Spec) -> bool:
 def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
     """What a value that is no leaf consists of, each part with its spec."""
     match spec:
-        case TupleSpec(items) | ItemsSpec(items):
+        case TupleSpec(items, cls) if cls is complex:
+            yield from zip(items, (value.real, value.imag), strict=True)
+        case TupleSpec(items, cls):
+            yield from zip(items, cls.parts(value) if hasattr(cls, "parts") else value, strict=True)
+        case ItemsSpec(items):
             yield from zip(items, value, strict=True)
         case DictSpec(keys, items):
             yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))
@@ -225,6 +249,19 @@ class LiveValue:
     container: Any
     key: Any
     spec: Spec
+
+
+class Raised(threading.local):
+    """Where compiled code leaves what an exception of a class holds, on its way to Python: the names of its attributes, `args`
+    among them, and their values."""
+
+    held: tuple[tuple[str, ...], tuple[Any, ...]] | None = None
+
+    def __init__(self, cls: type):
+        self.cls = cls
+
+    def __deepcopy__(self, memo: Any) -> Raised:
+        return self
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordV,
     Tup,
     Unbound,
     describe,
@@ -447,6 +448,8 @@ def frozen(av: AV) -> AV:
             return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
         case DictV(items):
             return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case RecordV():
+            return av
         case ObjectV(cls, items):
             return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
         case Tup(items, cls):

@@ -37,11 +37,14 @@ from scriptc.ir.types import (
     STR,
     Container,
     DictType,
+    ListType,
     SetType,
     TensorType,
     TupleType,
     Type,
     cells,
+    is_tuple,
+    tuple_of,
 )
 
 _PLAIN = (Made(dict), Made(set))
@@ -111,8 +114,12 @@ class Tables(Context):
     def type_of_key(self, av: AV) -> Type | None:
         """The type of a key without building anything; None for what is no run-time key."""
         items = sequence_items(av)
+        if isinstance(av, ListV) and av.is_tuple:
+            return self.value(av).type
         if items is None:
             return STR if is_text(av) and not isinstance(av, OneOf) else self.type_of(av)
+        if not items:
+            return tuple_of(NEVER)
         found = [self.type_of_key(i) for i in items]
         return None if None in found else TupleType(tuple(t for t in found if t is not None))
 
@@ -129,7 +136,8 @@ class Tables(Context):
 
     def refuse_unhashable(self, av: AV) -> None:
         """Refuses what Python does not hash, and what compiled code does not."""
-        if isinstance(av, (ListV, DictV)) or isinstance(av, Dyn) and isinstance(av.type, Container):
+        is_list = isinstance(av, ListV) and not av.is_tuple
+        if is_list or isinstance(av, DictV) or isinstance(av, Dyn) and isinstance(av.type, Container):
             self.raises_at_run_time("TypeError", f"unhashable type: '{self.type_name(av)}'")
         for item in sequence_items(av) or ():
             self.refuse_unhashable(item)
@@ -146,6 +154,8 @@ class Tables(Context):
     def as_key(self, av: AV, key: Type) -> tuple[AV, AV | None]:
         """A key as a dict with keys of a type would hold it, and whether there is an equal one of that type at all."""
         items = sequence_items(av)
+        if isinstance(key, ListType):
+            return self.own_tuple_key(av, items, key)
         if isinstance(key, TupleType):
             if items is None or len(items) != len(key.items):
                 return Known(False), None
@@ -217,6 +227,10 @@ class Tables(Context):
         value.type.key_cell.find().observed = True
         if key == NEVER:
             return Known(-1)
+        asked = self.type_of_key(av)
+        if asked is not None and _any_length_where_fixed(asked, key):
+            self.widen(value.type, 0, asked)  # tuples of any length from here on
+            key = value.type.key
         valid, own = self.as_key(av, key)
         if own is None:
             return Known(-1)
@@ -268,10 +282,13 @@ class Tables(Context):
         return self.choose(self.compare("GtE", place, Known(0)), lambda: self.at(table, place), missing)
 
     def table_set(self, table: Dyn, key: AV, item: AV) -> None:
+        self.promote_objects([item])
         held, value = self.own_key(table, key), self.list_item(item)
         self.widen(table.type, 0, held.type)
         self.widen(table.type, 1, value.type)
-        self.effect("dict.set", [table.value, held, value])
+        t = table.type
+        assert isinstance(t, DictType)
+        self.effect("dict.set", [table.value, self.as_type(held, t.key), self.as_type(value, t.elem)])
 
     def table_delete(self, table: AV, key: AV) -> None:
         place = self.key_place(table, key)
@@ -279,8 +296,9 @@ class Tables(Context):
 
     def set_add(self, table: AV, item: AV) -> None:
         held = self.own_key(table, item)
-        self.widen(self.value(table).type, 0, held.type)
-        self.effect("set.add", [self.value(table), held])
+        value = self.value(table)
+        self.widen(value.type, 0, held.type)
+        self.effect("set.add", [value, self.as_type(held, self.key_type(table))])
 
     # ---- walking ----
     any_order = 0  # what is being called gives the same in whatever order a set is walked
@@ -348,7 +366,16 @@ class Tables(Context):
 
 
 def _has_text(key: Type) -> bool:
+    if is_tuple(key):
+        return _has_text(key.elem)  # type: ignore[attr-defined]
     return any(map(_has_text, key.items)) if isinstance(key, TupleType) else key == STR
+
+
+def _any_length_where_fixed(asked: Type, key: Type) -> bool:
+    """Whether a key to be found holds a tuple of any length where the keys of a dict have one of a fixed length."""
+    if isinstance(key, TupleType) and isinstance(asked, TupleType) and len(asked.items) == len(key.items):
+        return any(map(_any_length_where_fixed, asked.items, key.items))
+    return isinstance(key, TupleType) and is_tuple(asked) and asked != tuple_of(NEVER)
 
 
 def is_dict_like(av: AV) -> bool:

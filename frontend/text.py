@@ -13,7 +13,20 @@ import torch
 
 from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.values import AV, DictV, Dyn, Known, ListV, ObjectV, OneOf, Tup, describe, is_empty_list, is_text
+from scriptc.frontend.values import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    Tup,
+    describe,
+    is_empty_list,
+    is_tensor,
+    is_text,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
@@ -212,6 +225,8 @@ class Texts(Context):
             case ListV(items=list() as items):
                 self.observe(value)
                 yield from self.listed("[", items, "]")
+            case ListV() if value.is_tuple:
+                yield self.call(Known(strings.tuple_text), [value], {})
             case ListV():
                 yield Known("[]") if is_empty_list(value) else self.call(Known(strings.list_text), [value], {})
             case DictV():
@@ -224,6 +239,10 @@ class Texts(Context):
                 yield self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
             case ObjectV() if (found := self.own_text(value, quoted)) is not None:
                 yield found
+            case Dyn() if is_tensor(value) and self.in_message:
+                yield Known("<a tensor of size ")
+                yield from self.text_parts(self.tuple_of(self.iterate(self.attribute(value, "shape"))))
+                yield Known(">")
             case _:
                 self.fail("text_of_other", what=describe(value))
 
@@ -237,7 +256,7 @@ class Texts(Context):
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""
-        args = made.items["args"]
+        args = self.items_of(made)["args"]
         if isinstance(args, Known):
             args = Tup([Known(a) for a in args.obj])
         assert isinstance(args, Tup)

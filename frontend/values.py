@@ -15,7 +15,19 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
-from scriptc.ir.types import EXC, STR, DictType, ListType, NeverType, SetType, TensorType, Type
+from scriptc.ir.types import (
+    EXC,
+    STR,
+    DictType,
+    ListType,
+    NeverType,
+    ObjectType,
+    Record,
+    SetType,
+    TensorType,
+    Type,
+    is_tuple,
+)
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Context
@@ -63,13 +75,26 @@ class Tup(AV):
 
 @dataclass(eq=False, slots=True)
 class ListV(AV):
-    """A list. `value` is the run-time list (None where its items have no common type); `items` its content while that is
-    known: nobody has changed it since the display that made it."""
+    """A list, or a tuple whose length is known only at run time. `value` is what it is at run time (None for a list whose
+    items have no common type); `items` the content of a list while that is known: nobody has changed it since the display
+    that made it."""
 
     value: Value | None
     items: list[AV] | None = None
     site: Any = None
     observed: bool = False  # something was decided by `items`
+
+    @property
+    def is_tuple(self) -> bool:
+        return self.value is not None and is_tuple(self.value.type)
+
+
+@dataclass(eq=False, slots=True)
+class ComplexV(AV):
+    """A Python complex number that the program computes: its parts are floats."""
+
+    real: AV
+    imag: AV
 
 
 _serials = itertools.count()
@@ -155,6 +180,21 @@ class ObjectV(AV):
     items: dict[str, AV] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
     home: Home | None = None  # of the caller: changes are written back to it
+
+
+class RecordV(ObjectV):
+    """An instance of a user's class that exists at run time, so that nobody needs to know which one it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, cls: type, value: Value):
+        ObjectV.__init__(self, cls)
+        self.value = value
+
+    @property
+    def record(self) -> Record:
+        assert isinstance(self.value.type, ObjectType)
+        return self.value.type.record
 
 
 @dataclass(eq=False, slots=True)
@@ -321,8 +361,27 @@ def tensor_type(av: AV) -> TensorType:
     return av.type
 
 
+def of_value(value: Value) -> AV:
+    """What an SSA value is for the front end."""
+    if isinstance(value.type, ListType):
+        return ListV(value)
+    return RecordV(value.type.record.cls, value) if isinstance(value.type, ObjectType) else Dyn(value)
+
+
 def home_of(av: AV) -> Home | None:
     return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+
+
+def is_plain_tuple(av: AV) -> bool:
+    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
+    match av:
+        case OneOf():
+            return all(map(is_plain_tuple, av.alternatives.values()))
+        case Tup():
+            return av.cls is tuple
+        case ListV():
+            return av.is_tuple
+    return isinstance(av, Known) and type(av.obj) is tuple
 
 
 def is_dict(av: AV) -> bool:
@@ -364,6 +423,10 @@ def is_empty_list(av: AV) -> bool:
     ) and av.value.type.cell.find().fixed  # fmt: skip
 
 
+def is_complex_number(av: AV) -> bool:
+    return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
+
+
 def describe(av: AV) -> str:
     """The value in words, for messages."""
     match av:
@@ -376,11 +439,13 @@ def describe(av: AV) -> str:
         case Tup():
             return f"a {av.cls.__name__} of {len(av.items)}"
         case ListV():
-            return "a list"
+            return "a tuple" if av.is_tuple else "a list"
         case DictV():
             return f"a {av.made.cls.__name__}"
         case ObjectV():
             return f"a {av.cls.__name__}"
+        case ComplexV():
+            return "a complex number"
         case OneOf():
             return " or ".join(describe(a) for a in av.alternatives.values())
         case Closure() | Bound():

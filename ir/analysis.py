@@ -16,7 +16,7 @@ from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type, cells
+from scriptc.ir.types import CellType, Container, ObjectType, OptionalType, TensorType, TupleType, Type, cells
 
 # The classes of memory that belong to values; "list" is that of all containers with identity.
 _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
@@ -24,13 +24,23 @@ _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
 
 def holds(t: Type, memory: str) -> bool:
     """Whether a value of this type is, or leads to, an object of a class of memory."""
-    if isinstance(t, Container):
-        return memory == "list" or any(holds(cell.find().type, memory) for cell in cells(t))
-    if isinstance(t, (OptionalType, CellType)):
-        return holds(t.item, memory)
-    if isinstance(t, TupleType):
-        return any(holds(item, memory) for item in t.items)
-    return isinstance(t, _CLASS[memory])
+    seen: set[Type] = set()  # objects may refer to others of their class
+    todo = [t]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, _CLASS[memory]):
+            return True
+        if isinstance(part, ObjectType):
+            if part in seen:
+                continue
+            seen.add(part)
+        if isinstance(part, Container):
+            todo += [cell.find().type for cell in cells(part)]
+        elif isinstance(part, (OptionalType, CellType)):
+            todo.append(part.item)
+        elif isinstance(part, TupleType):
+            todo += part.items
+    return False
 
 
 def is_reference(t: Type) -> bool:

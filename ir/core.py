@@ -13,7 +13,7 @@ from typing import Any, final
 
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef
-from scriptc.ir.types import TensorType, Type
+from scriptc.ir.types import Record, TensorType, Type
 
 Attr = Any  # None, bool, int, float, str, or a tuple of these
 
@@ -222,13 +222,15 @@ class Param:
 @dataclass(eq=False)
 class Module:
     """A compilation unit. `entries` names the functions that callers may enter; `params` feed `param` ops by name;
-    `exceptions` holds the classes of exceptions that are not Python's own, with the names of their bases."""
+    `exceptions` holds the classes of exceptions that are not Python's own, with the names of their bases; `records` the
+    classes of objects."""
 
     name: str
     funcs: dict[str, Func] = field(default_factory=dict)
     params: dict[str, Param] = field(default_factory=dict)
     entries: list[str] = field(default_factory=list)
     exceptions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    records: dict[str, Record] = field(default_factory=dict)
 
     def walk(self) -> Iterator[Op]:
         for func in self.funcs.values():

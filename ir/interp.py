@@ -9,13 +9,14 @@ import importlib
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
-from scriptc.ir.types import TensorType
+from scriptc.ir.types import ObjectType, TensorType
 
 Env = dict[Value, Any]
 
@@ -80,6 +81,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
+    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, **how: Any) -> Any:
+        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, **how)
+
     def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
         if reduce == "set":
             return torch.scatter(x, dim, index, src)
@@ -102,6 +106,12 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
+
+    def power(a: Any, b: Any) -> Any:
+        """Small exponents of complex tensors, which eager takes apart, are other ops by now."""
+        if isinstance(a, torch.Tensor) and a.is_complex() and not isinstance(b, torch.Tensor):
+            return torch.pow(a, torch.tensor(b, dtype=a.dtype))
+        return torch.pow(a, b)
 
     def heaviside(a: Any, b: Any) -> Any:
         """Also of numbers, which torch's own does not take."""
@@ -136,16 +146,33 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
         return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
 
+    def eigh(A: Any, vectors: bool) -> Any:
+        batch = A.shape[:-2]
+        values, v = torch.linalg.eigh(A) if vectors else (torch.linalg.eigvalsh(A), A.new_empty(*batch, 0, 0))
+        return values, v, torch.zeros(batch, dtype=torch.int32)
+
+    def svd(A: Any, vectors: bool, full: bool) -> Any:
+        batch = A.shape[:-2]
+        info = torch.where(A.isnan().flatten(-2).any(-1), -4, 0).to(torch.int32)
+        A = torch.where(info.view(*batch, 1, 1) == 0, A, 0)
+        if vectors:
+            u, values, vh = torch.linalg.svd(A, full_matrices=full)
+        else:
+            u, values, vh = A.new_empty(*batch, 0, 0), torch.linalg.svdvals(A), A.new_empty(*batch, 0, 0)
+        return u, values, vh, info
+
     own: dict[str, Callable[..., Any]] = {
+        "linalg:eigh": eigh, "linalg:svd": svd,
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
-        "heaviside": heaviside,
+        "heaviside": heaviside, "power": power,
         "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
-        "topk": topk, "resample": resample,
+        "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
+        "arrange_transposed": lambda w, **how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
@@ -177,6 +204,13 @@ def reference(op_name: str) -> Callable[..., Any]:
     defn = OPS[op_name]
     name = defn.ref or defn.torch[0]
     return _own_refs().get(name) or resolve(name)
+
+
+def _field(op: Op) -> str:
+    """The name of the field that an op is about."""
+    t = op.operands[0].type
+    assert isinstance(t, ObjectType)
+    return t.record.names[op.attrs["field"]]
 
 
 def _is_dense(t: Any) -> bool:
@@ -242,7 +276,9 @@ class Interpreter:
                     raise operands[0]
                 raise _Leave(op, operands)
             special = getattr(self, "do_" + op.name.replace(".", "_"), None)
-            results = special(op, operands, env) if special else (self.apply(op.name, operands, op.attrs),)
+            results = special(op, operands, env) if special else self.apply(op.name, operands, op.attrs)
+            if special is None and len(op.results) == 1:
+                results = (results,)
             env.update(zip(op.results, results, strict=True) if op.results else ())
         raise AssertionError("a block ends in a terminator")
 
@@ -254,9 +290,12 @@ class Interpreter:
     def exception(self, op: Op, operands: list[Any]) -> BaseException:
         error = self.class_of(op.attrs["type"])
         message = formatted(op.attrs["message"], operands) if operands else op.attrs["message"]
-        if issubclass(error, KeyError) and message:
-            return error(argument(message))
-        return error(message) if message else error()
+        args = () if not message else (argument(message) if issubclass(error, KeyError) else message,)
+        if op.attrs["type"] not in self.exceptions:
+            return error(*args)
+        made = error.__new__(error)  # its __init__ ran where it was made
+        made.args = args
+        return made
 
     def apply(self, name: str, operands: list[Any], attrs: Mapping[str, Any]) -> Any:
         """One op by its reference, called in the order of the row's schema; dtypes are passed as torch dtypes."""
@@ -286,7 +325,7 @@ class Interpreter:
         """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
         if isinstance(value, self.torch.Tensor):
             return value
-        return self.torch.tensor(value, dtype=self.torch.float64 if isinstance(value, float) else None)
+        return self.torch.tensor(value, dtype={float: self.torch.float64, complex: self.torch.complex128}.get(type(value)))
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
@@ -449,6 +488,23 @@ class Interpreter:
 
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
+
+    def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (tuple(operands),)
+
+    def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        assert isinstance(op.result.type, ObjectType)
+        record = op.result.type.record
+        made: Any = object.__new__(record.cls or SimpleNamespace)
+        made.__dict__.update(zip(record.names, operands, strict=True))
+        return (made,)
+
+    def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (operands[0].__dict__[_field(op)],)
+
+    def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        operands[0].__dict__[_field(op)] = operands[1]
+        return ()
 
     # A place in a dict or set is an index into its keys.
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

@@ -25,10 +25,11 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # something in front (a check, a test, a loop's bounds) makes its operands fit; never run earlier than written.
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
 # PLAIN: tensors among the results have the strides of new contiguous ones, whatever those of the operands.
+# ANY_DTYPE: elements are carried as they are, or only tested: complex ones will do too.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
-    "FLOATING", "WIDE_NUMBER", "PLAIN",
+    "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN",
 })  # fmt: skip
 
 
@@ -155,6 +156,14 @@ class OpDef:
     @property
     def attr_args(self) -> list[SchemaArg]:
         return [a for a in self.args if not a.is_operand]
+
+    @property
+    def takes_complex(self) -> bool:
+        """Whether tensors with complex elements may be operands."""
+        if "ELEMENTWISE" in self.traits and "ANY_DTYPE" not in self.traits:
+            return "c64" in self.takes
+        looks = "tensor" in self.reads and "VIEW" not in self.traits and any(a.type == "Tensor" for a in self.args)
+        return not looks or "ANY_DTYPE" in self.traits
 
     @property
     def pure(self) -> bool:

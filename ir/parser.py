@@ -14,6 +14,7 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import (
     BOOL,
+    COMPLEX,
     EXC,
     FLOAT,
     INT,
@@ -24,19 +25,23 @@ from scriptc.ir.types import (
     ROWS,
     STR,
     CellType,
+    Elem,
     ElemType,
+    ObjectType,
     OptionalType,
     PtrType,
+    Record,
     TensorType,
     TupleType,
     Type,
     dict_of,
     list_of,
     set_of,
+    tuple_of,
 )
 
 _NAMED_TYPES: dict[str, Type] = {
-    str(t): t for t in (INT, FLOAT, BOOL, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
+    str(t): t for t in (INT, FLOAT, BOOL, COMPLEX, STR, NONE, NEVER, PACKED, ROWS, EXC, ITER)
 }  # fmt: skip
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
@@ -89,6 +94,7 @@ class _Reader:
     def __init__(self, file: str):
         self.file = file
         self.values: dict[str, Value] = {}
+        self.records: dict[str, Record] = {}
 
     def error(self, node: Any, message: str) -> CompileError:
         line = getattr(node, "line", None) or node.meta.line
@@ -109,6 +115,11 @@ class _Reader:
             elif child.data == "exception":
                 made, *bases = (_unquote(text) for text in _items(child))
                 module.exceptions[made] = tuple(bases)
+            elif child.data == "record":
+                head, *types = [c for c in child.children if c is not None]
+                record = module.records[_unquote(head)] = self.record(_unquote(head))
+                record.names = tuple(f"f{i}" for i in range(len(types)))
+                record.fields = [Elem(self.type(t), fixed=True) for t in types]
             else:
                 func = self.func(child)
                 module.funcs[func.name] = func
@@ -239,6 +250,8 @@ class _Reader:
                 return TensorType(str(name), None)
             case "type_name" if name in _NAMED_TYPES:
                 return _NAMED_TYPES[name]
+            case "type_of_any_length" if name == "tuple":
+                return tuple_of(self.type(args[0]))
             case "type_of":
                 if name == "tuple":
                     return TupleType(tuple(self.type(a) for a in args))
@@ -250,9 +263,14 @@ class _Reader:
                     return dict_of(*map(self.type, args))
                 if name in ("optional", "cell") and len(args) == 1:
                     return {"optional": OptionalType, "cell": CellType}[str(name)](self.type(args[0]))
+                if name == "object" and len(args) == 1:
+                    return ObjectType(self.record(str(args[0].children[0])))
                 if name in ("elem", "ptr") and len(args) == 1:
                     return {"elem": ElemType, "ptr": PtrType}[str(name)](str(args[0].children[0]))
         raise self.error(tree, f"there is no type {name}")
+
+    def record(self, name: str) -> Record:
+        return self.records.setdefault(name, Record(name))
 
     def dim(self, tree: Any) -> int | str | None:
         if not tree.children:

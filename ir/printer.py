@@ -130,4 +130,8 @@ def print_module(module: Module, *, locs: bool = False) -> str:
     head = [f"module {format_attr(module.name)} entries({', '.join('@' + e for e in module.entries)})"]
     head += [f"param {format_attr(p.name)} : {p.type}" for p in module.params.values()]
     head += [f"exception {format_attr(n)}({', '.join(map(format_attr, b))})" for n, b in module.exceptions.items()]
+    head += [
+        f"record {format_attr(r.name)}({', '.join(str(r.type_of(i)) for i in range(len(r.fields)))})"
+        for r in module.records.values()
+    ]
     return "\n".join(head) + "\n\n" + "\n".join(print_func(f, locs=locs) for f in module.funcs.values())

@@ -40,7 +40,8 @@ class TensorType(Type):
 
 @dataclass(frozen=True, slots=True)
 class ScalarType(Type):
-    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity."""
+    """`i64`, `f64`, `bool`, `str` or `none`: a Python value without identity. `c128`: a complex number on its way into an
+    op over tensors; all else has its two parts."""
 
     name: str
 
@@ -48,7 +49,7 @@ class ScalarType(Type):
         return self.name
 
 
-INT, FLOAT, BOOL, STR, NONE = map(ScalarType, ("i64", "f64", "bool", "str", "none"))
+INT, FLOAT, BOOL, STR, NONE, COMPLEX = map(ScalarType, ("i64", "f64", "bool", "str", "none", "c128"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,27 +83,41 @@ class Elem:
 
 @dataclass(eq=False, slots=True)
 class ListType(Type):
-    """A reference to a Python list with elements of one type."""
+    """A reference to a Python list with elements of one type; or a tuple of such elements whose length is known only at run
+    time, which is a value: nothing changes it."""
 
     cell: Elem
+    is_tuple: bool = False
 
     @property
     def elem(self) -> Type:
         return self.cell.find().type
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ListType) and (self.cell.find() is other.cell.find() or self.elem == other.elem)
+        if not isinstance(other, ListType) or self.is_tuple != other.is_tuple:
+            return False
+        return self.cell.find() is other.cell.find() or self.elem == other.elem
 
     def __hash__(self) -> int:
         return hash(ListType)
 
     def __str__(self) -> str:
-        return f"list<{self.elem}>"
+        return f"tuple<{self.elem}, ...>" if self.is_tuple else f"list<{self.elem}>"
 
 
 def list_of(elem: Type) -> ListType:
     """A list type whose element type is settled."""
     return ListType(Elem(elem, fixed=True))
+
+
+def tuple_of(elem: Type) -> ListType:
+    """The type of tuples of any length."""
+    return ListType(Elem(elem, fixed=True), is_tuple=True)
+
+
+def is_tuple(t: Type) -> bool:
+    """Whether values are tuples whose length is known only at run time."""
+    return isinstance(t, ListType) and t.is_tuple
 
 
 @dataclass(eq=False, slots=True)
@@ -150,7 +165,36 @@ class SetType(Type):
         return f"set<{self.key}>"
 
 
-Container = ListType | DictType | SetType
+@dataclass(eq=False, slots=True)
+class Record:
+    """A class of objects with fields of one type each. `cls` is the Python class of which they are instances, if any."""
+
+    name: str
+    names: tuple[str, ...] = ()
+    fields: list[Elem] = field(default_factory=list)
+    cls: Any = None
+
+    def type_of(self, index: int) -> Type:
+        return self.fields[index].find().type
+
+
+@dataclass(eq=False, slots=True)
+class ObjectType(Type):
+    """A reference to an object, which may refer to others of its class."""
+
+    record: Record
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ObjectType) and self.record.name == other.record.name
+
+    def __hash__(self) -> int:
+        return hash(self.record.name)
+
+    def __str__(self) -> str:
+        return f"object<{self.record.name}>"
+
+
+Container = ListType | DictType | SetType | ObjectType  # what is a reference with identity to other values
 
 
 def dict_of(key: Type, elem: Type) -> DictType:
@@ -170,6 +214,8 @@ def cells(t: Type) -> list[Elem]:
             return [key, cell]
         case SetType(key):
             return [key]
+        case ObjectType(record):
+            return list(record.fields)
     return []
 
 
@@ -270,8 +316,8 @@ def join(a: Type, b: Type) -> Type:
         return TensorType(a.dtype, tuple(map(join_dim, a.dims, b.dims)))
     if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.items) == len(b.items):
         return TupleType(tuple(map(join, a.items, b.items)))
-    if isinstance(a, ListType) and isinstance(b, ListType):
-        return list_of(join(a.elem, b.elem))
+    if isinstance(a, ListType) and isinstance(b, ListType) and a.is_tuple == b.is_tuple:
+        return (tuple_of if a.is_tuple else list_of)(join(a.elem, b.elem))
     if isinstance(a, DictType) and isinstance(b, DictType):
         return dict_of(join(a.key, b.key), join(a.elem, b.elem))
     if isinstance(a, SetType) and isinstance(b, SetType):

@@ -23,7 +23,7 @@ from scriptc.runtime._bridge import ffi, lib
 
 class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
     TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
-    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE = range(12, 18)
+    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE, INSTANCE = range(12, 19)
 
 
 # ---- specs: arguments and results ----
@@ -66,7 +66,10 @@ class Known:
 
 @dataclass(frozen=True)
 class List:
+    """A list, or where `cls` says so a tuple, of any length."""
+
     element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
+    cls: type = list
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ class Tuple:
 
 @dataclass(frozen=True)
 class NamedTuple_:
-    """A named tuple, or (as a result) whatever is made of one sequence of items, such as torch.return_types.max."""
+    """A named tuple, a complex number of two floats, or (as a result)
+    whatever is made of one sequence of items, such as torch.return_types.max."""
 
     cls: Function[..., object]
     items: tuple["Spec", ...]
@@ -118,6 +122,16 @@ class Object:
 
     cls: type
     items: tuple[tuple[str, "Spec"], ...]
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A result: an object of a class, made without its __init__. `fields` gives the specs of its attributes, among which
+    may be its own."""
+
+    cls: type
+    names: tuple[str, ...]
+    fields: Function[[], tuple["Spec", ...]]
 
 
 @dataclass(frozen=True)
@@ -148,7 +162,7 @@ class Arg:
 
 Spec = (
     Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
-    | Map | Set | Optional | Object | Items | Place
+    | Map | Set | Optional | Object | Items | Place | Instance
 )  # fmt: skip
 
 
@@ -230,10 +244,16 @@ class VariantSpec:
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known)
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance)
 
 
-def _lower(spec: Spec) -> _Lowered:
+def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
+    """classes: numbers of the classes of instances around this spec; one that refers to its own class gives its number."""
+    numbers = {} if classes is None else classes
+
+    def inner(part: Spec) -> _Lowered:
+        return _lower(part, numbers)
+
     match spec:
         case Tensor(dtype, rank, sizes, contiguous):
             return _Kind.TENSOR, (_DTYPE_CODES[dtype], rank, contiguous, sizes or (None,) * rank), ()
@@ -247,32 +267,37 @@ def _lower(spec: Spec) -> _Lowered:
             return _Kind.STR, None, ()
         case Known(value):
             return _Kind.KNOWN, value, ()
-        case List(element):
+        case List(element, cls):
             if not isinstance(element, _ELEMENTS):
                 raise ValueError(f"elements of a list cannot be {element}")
-            return _Kind.LIST, None, (_lower(element),)
+            return _Kind.LIST, cls, (inner(element),)
         case Tuple(items):
-            return _Kind.TUPLE, None, tuple(map(_lower, items))
+            return _Kind.TUPLE, None, tuple(map(inner, items))
         case NamedTuple_(cls, items):
-            return _Kind.NAMEDTUPLE, cls, tuple(map(_lower, items))
+            return _Kind.NAMEDTUPLE, cls, tuple(map(inner, items))
         case Dict(pairs):
-            return _Kind.DICT, tuple(key for key, _ in pairs), tuple(_lower(item) for _, item in pairs)
+            return _Kind.DICT, tuple(key for key, _ in pairs), tuple(inner(item) for _, item in pairs)
         case Ignored():
             return _Kind.IGNORED, None, ()
         case Arg(path):
             return _Kind.ARG, path, ()
         case Map(key, item, make):
-            return _Kind.MAP, (_key_kind(key), make), (_lower(key), _lower(item))
+            return _Kind.MAP, (_key_kind(key), make), (inner(key), inner(item))
         case Set(key, cls):
-            return _Kind.SET, (_key_kind(key), cls), (_lower(key),)
+            return _Kind.SET, (_key_kind(key), cls), (inner(key),)
         case Optional(item):
-            return _Kind.OPTIONAL, None, (_lower(item),)
+            return _Kind.OPTIONAL, None, (inner(item),)
         case Object(cls, pairs):
-            return _Kind.OBJECT, (cls, tuple(sys.intern(n) for n, _ in pairs)), tuple(_lower(item) for _, item in pairs)
+            return _Kind.OBJECT, (cls, tuple(sys.intern(n) for n, _ in pairs)), tuple(inner(item) for _, item in pairs)
         case Items(items):
-            return _Kind.ITEMS, None, tuple(map(_lower, items))
+            return _Kind.ITEMS, None, tuple(map(inner, items))
         case Place(number):
             return _Kind.PLACE, number, ()
+        case Instance(cls, names, _) if cls in numbers:
+            return _Kind.INSTANCE, (numbers[cls], cls, names), ()
+        case Instance(cls, names, fields):
+            numbers[cls] = len(numbers)
+            return _Kind.INSTANCE, (numbers[cls], cls, tuple(map(sys.intern, names))), tuple(map(inner, fields()))
 
 
 def _key_kind(key: Spec) -> bytes:
@@ -288,6 +313,8 @@ def _key_kind(key: Spec) -> bytes:
             return b"s"
         case Tuple(items):
             return b"(" + b"".join(map(_key_kind, items)) + b")"
+        case List(element, cls) if cls is tuple:
+            return b"[" + _key_kind(element) + b"]"
         case Tensor():  # of an empty dict
             return b""
     raise ValueError(f"keys cannot be {key}")

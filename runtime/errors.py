@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FunctionType
+from typing import Any
 
 Row = tuple[str, int, str, str]  # file, line, function, text of the line
 
@@ -50,9 +51,25 @@ def _key(message: str) -> object:
         return message
 
 
-def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[str, type]) -> BaseException:
-    """The exception for an error of compiled code; `own` holds the classes that are not builtins, by name."""
+def _with_attributes(raised: Any, message: str, text: str) -> BaseException:
+    """An exception whose class has an __init__ of its own, from what that set; `text` is the message with places."""
+    exception: BaseException = raised.cls.__new__(raised.cls)
+    names, values = raised.held
+    raised.held = None
+    held = dict(zip(names, values, strict=True))
+    args = held.pop("args")
+    exception.args = (text, *args[1:]) if args[:1] == (message,) else args
+    exception.__dict__.update(held)
+    return exception
+
+
+def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[str, Any]) -> BaseException:
+    """The exception for an error of compiled code; `own` holds the classes that are not builtins, by name: the class, or
+    where compiled code left what its attributes are."""
     kind = own.get(name) or getattr(builtins, name, None)
+    if getattr(kind, "held", None) is not None:
+        exception = _with_attributes(kind, message, _described(message, rows))
+        return _raised_at(exception, rows) if rows else exception
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind, message = RuntimeError, f"{name or 'internal scriptc error'}: {message}"
     # str() of a KeyError quotes its argument, so a location there would be unreadable; the traceback has it

@@ -16,6 +16,7 @@ from scriptc.runtime import errors
 DTYPES: dict[str, torch.dtype] = {
     "bool": torch.bool, "u8": torch.uint8, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32,
     "i64": torch.int64, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64,
+    "c64": torch.complex64, "c128": torch.complex128,
 }  # fmt: skip
 _TORCH_DTYPES = list(DTYPES.values())
 MAX_RANK = 12
@@ -41,6 +42,8 @@ def why_refused(tensor: torch.Tensor) -> str | None:
         return "a tensor with named dimensions"
     if tensor.is_neg():
         return "a lazily negated view (call resolve_neg() on it)"
+    if tensor.is_conj():
+        return "a lazily conjugated view (call resolve_conj() on it)"
     if tensor.dim() > MAX_RANK:
         return f"a tensor of {tensor.dim()} dimensions (at most {MAX_RANK})"
     if tensor._is_zerotensor():
@@ -79,8 +82,15 @@ def refuse_mode() -> None:
 
 def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[int, ...], offset: int) -> torch.Tensor:
     """A view of base's storage; offset counts from base's first element."""
-    if base.dtype is not _TORCH_DTYPES[dtype]:
-        raise NotImplementedError("internal scriptc error: a view of another dtype than its base")
+    wanted = _TORCH_DTYPES[dtype]
+    if base.dtype is not wanted:
+        if base.is_complex():
+            base = torch.view_as_real(base)
+        if wanted.is_complex:
+            extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+            base = torch.view_as_complex(base.as_strided((offset + extent, 2), (2, 1), base.storage_offset()))
+        if base.dtype is not wanted:
+            raise NotImplementedError("internal scriptc error: a view of another dtype than its base")
     return base.as_strided(size, stride, base.storage_offset() + offset)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.specs import PlaceSpec, Spec, Store, is_leaf, parts, placed, values_of
+from scriptc.frontend.results import Chooser, Maker, is_value_of
+from scriptc.frontend.specs import PlaceSpec, Spec, Store, TupleSpec, is_leaf, leaves, parts, placed, values_of
 from scriptc.gradients import Dependencies
 from scriptc.target import Target
 
@@ -38,8 +39,6 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple, dict)):
         for v in value.values() if isinstance(value, dict) else value:
             yield from _tensors(v)
-    elif isinstance(value, dict):
-        yield from _tensors(list(value.values()))
 
 
 def _at(store: Store, places: list[Any]) -> Store:
@@ -94,12 +93,17 @@ class GradCall:
         raised: list[BaseException] = []
         flags = iter(differentiable)
         marked: list[torch.Tensor] = []
+        objects: list[Any] = []
 
         def once() -> list[torch.Tensor]:
             try:
                 with torch.no_grad():
                     box.append(run(*args, **kwargs))
-                self._collect(self.entry.result, box[0], flags, given, marked)
+                for found in _marked(self.entry.result, box[0], flags):
+                    if isinstance(found, (torch.Tensor, list, dict, set)):
+                        _mark(found, given, marked)
+                    else:
+                        objects.append(found)
             except Exception as e:  # what was set before it was raised requires grad all the same
                 raised.append(e)
             for value in [*map(_held, stores), *lists]:
@@ -113,20 +117,36 @@ class GradCall:
             held = _held(store)
             if any(id(t) in replaced for t in _tensors(held)):
                 _hold(store, _rebuild(held, replaced))
-        for value in lists:
+        for value in [*lists, *(vars(o) for o in objects)]:
             _rebuild(value, replaced)
         if raised:
             raise raised[0]
         return _rebuild(box[0], replaced)
 
-    def _collect(self, spec: Spec, value: Any, flags: Iterator[bool], given: set[int], out: list[torch.Tensor]) -> None:
-        """Results that are to require grad: not those that are arguments themselves."""
-        if is_leaf(spec):
-            if next(flags):
-                _mark(value, given, out)
-            return
-        for item, part in parts(spec, value):
-            self._collect(item, part, flags, given, out)
+
+def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
+    """The leaves of a result that are to require grad, and the objects that were made to hold leaves."""
+    if is_leaf(spec):
+        if next(flags):
+            yield value
+        return
+    maker = getattr(spec, "cls", None)
+    if isinstance(maker, Chooser):
+        assert isinstance(spec, TupleSpec)
+        tag, *alternatives = spec.items
+        next(flags)
+        taken = next((a for a in alternatives if is_value_of(a, value)), None)
+        for alternative in alternatives:
+            if alternative is taken:
+                yield from _marked(alternative, value, flags)
+            else:
+                for _ in leaves(alternative):
+                    next(flags)
+        return
+    if isinstance(maker, Maker):
+        yield value
+    for item, part in parts(spec, value):
+        yield from _marked(item, part, flags)
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:

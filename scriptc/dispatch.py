@@ -103,7 +103,7 @@ class Dispatcher:
             random=draws_random_numbers(entry.module),
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
-            exceptions=entry.exceptions,
+            exceptions=entry.exceptions | {s.name: s.owner for s in entry.stores if isinstance(s.owner, specs.Raised)},
             grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
         )
 

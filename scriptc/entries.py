@@ -18,7 +18,7 @@ from scriptc.frontend.results import Chooser
 from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NEVER, ListType, TensorType, TupleType
+from scriptc.ir.types import NEVER, ListType, TensorType, TupleType, is_tuple
 from scriptc.target import Target
 
 # Headers serve both languages.
@@ -37,6 +37,7 @@ _API = """load free level machine_has build_id context context_new context_free 
 context_set_read_only context_seed seed state
 state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
+    front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
     front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
     front.SetSpec: ("a set", "pass a sorted list"),
     front.ObjectSpec: ("an object", "pass what it holds"),
@@ -99,6 +100,11 @@ class _Describer:
             case front.DictSpec(keys, items):
                 pairs = zip(keys, items, strict=True)
                 return [leaf for k, s in pairs for leaf in self.leaves(s, f"{name}_{k}", argument=argument)]
+            case front.ListSpec(_, cls) if cls is tuple:
+                raise self.refusal(
+                    f"'{name}' is a tuple whose length is known only at run time, which the C API cannot pass",
+                    "pass or return a list",
+                )
             case front.ListSpec(None):
                 return [Leaf(self.fresh(name), "nothing", is_list=True)]
             case front.ListSpec(front.TensorSpec(dtype, sizes)):
@@ -198,7 +204,7 @@ def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
     for place in entry.kept:
         for i, (t, value) in enumerate(zip(place.types, place.initial, strict=True)):
             elem = t.elem if isinstance(t, ListType) else t
-            if isinstance(elem, (ListType, TupleType)):
+            if isinstance(elem, (ListType, TupleType)) or is_tuple(t):
                 loc = entry.module.funcs[entry.module.entries[0]].loc
                 problem = f"'{place.name}' keeps {t}, which a build ahead of time cannot"
                 raise CompileError(Diagnostic(loc, problem, "keep flat lists, or tensors"))

@@ -23,8 +23,8 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return _SCALARS[kind]()
         case front.KnownSpec(obj):
             return bridge.Known(obj)
-        case front.ListSpec(elem):
-            return bridge.List(_or_nothing(elem))
+        case front.ListSpec(elem, cls):
+            return bridge.List(_or_nothing(elem), cls)
         case front.TupleSpec(items, cls):
             parts = tuple(map(to_bridge, items))
             return bridge.Tuple(parts) if cls is tuple else bridge.NamedTuple_(cls, parts)
@@ -36,6 +36,8 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return bridge.Optional(to_bridge(item))
         case front.ObjectSpec(cls, names, items):
             return bridge.Object(cls, tuple(zip(names, map(to_bridge, items), strict=True)))
+        case front.InstanceSpec(cls, names, fields):
+            return bridge.Instance(cls, names, lambda: tuple(map(to_bridge, fields())))
         case front.ItemsSpec(items):
             return bridge.Items(tuple(map(to_bridge, items)))
         case front.PlaceSpec(number):

@@ -70,9 +70,9 @@ class Variations:
                 return self.values_like(value, shape) if fresh else value.detach().clone().contiguous()
             case specs.ScalarSpec("i64"):
                 return sizes.get((path, -1), value)
-            case specs.ListSpec(elem) if elem is not None:
+            case specs.ListSpec(elem, cls) if elem is not None and len(value):
                 n = sizes.get((path, -1), len(value))
-                return [self.vary(value[i % len(value)], elem, f"{path}[]", sizes, fresh) for i in range(n)]
+                return cls([self.vary(value[i % len(value)], elem, f"{path}[]", sizes, fresh) for i in range(n)])
             case specs.TupleSpec(items, cls):
                 numbered = enumerate(zip(value, items, strict=True))
                 parts = [self.vary(v, s, f"{path}[{i}]", sizes, fresh) for i, (v, s) in numbered]

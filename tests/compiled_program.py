@@ -13,12 +13,13 @@ from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import find_compiler
 from scriptc.ir.core import Module
-from scriptc.ir.types import FLOAT, INT, STR, ListType, TensorType, Type, is_counted
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType, TensorType, Type, is_counted
 from scriptc.runtime import INCLUDE_DIR
 
 DRIVER = Path(__file__).parent / "compiled" / "driver.c"
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
-          torch.float16, torch.bfloat16, torch.float32, torch.float64]  # fmt: skip
+          torch.float16, torch.bfloat16, torch.float32, torch.float64,
+          torch.complex64, torch.complex128]  # fmt: skip
 
 
 def assert_no_warnings(module: Module, directory: Path) -> None:
@@ -53,10 +54,11 @@ class Compiled:
         self.lib = c.CDLL(str(build_library(source, module.name, optimize=optimize, debug=False)))
         for name in ("new", "tensor", "list", "str", "describe"):
             getattr(self.lib, f"drv_{name}").restype = c.c_void_p
-        for name in ("live", "bytes_peak", "list_items", "str_codes"):
+        for name in ("live", "bytes_peak", "list_len", "str_codes"):
             getattr(self.lib, f"drv_{name}").restype = c.c_int64
         for name in ("error", "message"):
             getattr(self.lib, f"drv_{name}").restype = c.c_char_p
+        self.lib.drv_list_at.restype = Box
         self.given: list[Any] = []
         self.live = 0
         self.peak = 0
@@ -105,7 +107,7 @@ class Compiled:
             return Box(p=self.lib.drv_tensor(cx, c.c_void_p(value.data_ptr()), dtype, n, sizes, strides))
         if isinstance(t, ListType):
             items = (Box * len(value))(*(self.give(cx, v, t.elem) for v in value))
-            return Box(p=self.lib.drv_list(cx, int(is_counted(t.elem)), c.c_int64(len(value)), items))
+            return Box(p=self.lib.drv_list(cx, 1 if is_counted(t.elem) else 2 * (t.elem == BOOL), c.c_int64(len(value)), items))
         if t == STR:
             return Box(p=self.lib.drv_str(cx, (c.c_uint32 * len(value))(*map(ord, value)), c.c_int64(len(value))))
         return Box(f=value) if t == FLOAT else Box(i=value) if t == INT else Box(b=value)
@@ -122,9 +124,9 @@ class Compiled:
                 c.memmove(out.data_ptr(), data, extent * out.element_size())
             return out
         if isinstance(t, ListType):
-            items = c.POINTER(Box)()
-            n = self.lib.drv_list_items(c.c_void_p(box.p), c.byref(items))
-            return [self.take(items[i], t.elem) for i in range(n)]
+            held = c.c_void_p(box.p)
+            taken = [self.take(self.lib.drv_list_at(held, c.c_int64(i)), t.elem) for i in range(self.lib.drv_list_len(held))]
+            return tuple(taken) if t.is_tuple else taken
         if t == STR:
             codes = (c.c_uint32 * self.lib.drv_str_codes(c.c_void_p(box.p), None))()
             self.lib.drv_str_codes(c.c_void_p(box.p), codes)

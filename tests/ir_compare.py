@@ -29,7 +29,8 @@ def make_value(t: Type, rng: random.Random) -> Any:
         shape = [rng.choice((1, 3, 3)) if d is None else SIZES.get(d, 2) if isinstance(d, str) else d for d in dims]
         return _random_tensor(shape, t.dtype, rng)
     if isinstance(t, ListType):
-        return [make_value(t.elem, rng) for _ in range(rng.randrange(4))]
+        items = [make_value(t.elem, rng) for _ in range(rng.randrange(4))]
+        return tuple(items) if t.is_tuple else items
     if isinstance(t, OptionalType):
         return make_value(t.item, rng) if rng.random() < 0.5 else None
     if isinstance(t, TupleType):

@@ -11,10 +11,10 @@ from typing import Any
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Param, Value
-from scriptc.ir.dtypes import DTYPES, FLOATING
+from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
-from scriptc.ir.ops import OPS, dicts, strings
+from scriptc.ir.ops import OPS, dicts, objects, strings
 from scriptc.ir.types import (
     BOOL,
     EXC,
@@ -30,22 +30,24 @@ from scriptc.ir.types import (
     Type,
     is_subtype,
     list_of,
+    tuple_of,
 )
 
 LOC = Loc("model.py", 1)
 # Ops that ROWS below build together with what they need; `fuse` is made by its pass.
 BUILT_ELSEWHERE = {
     "if", "loop", "scope", "yield", "break", "continue", "return", "raise", "call", "fuse", "check", "const", "param",
-    "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap",
+    "undef", "unreachable", "tuple", "tuple.get", "list.new", "list.at", "optional.present", "optional.unwrap", "tuple.new",
     "linear_packed", "linear_add", "rows.new", "linear_rows", "concat", "pack_linear",
-    "pack_linear.kept", "try", "reraise", "exc.is", "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
+    "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
+    "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
 # c.*: the loop IR's. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).
 TENSOR_ROWS = {
     n: row
     for n, row in OPS.items()
-    if not n.startswith("c.") and not row.writes & {"random", "state"} and row not in dicts.ROWS
+    if not n.startswith("c.") and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
 }
 STRING_ROWS = [row for row in strings.ROWS if row.name != "text"]
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE and row not in strings.ROWS]
@@ -54,11 +56,12 @@ ARGS: list[Type] = [
     TensorType("f32", ("B", 4)), TensorType("f32", ("B", 4)), SQUARE, TensorType("f32", (4,)), TensorType("f32", ()),
     TensorType("f32", (None, 4)), TensorType("i64", (4,)), TensorType("bool", ("B", 4)), TensorType("bf16", (4, 4)),
     TensorType("f32", (1, 2, 5, 5)), TensorType("f32", (2, 2, 3, 3)), INT, FLOAT, BOOL, OptionalType(SQUARE),
-    list_of(TensorType("f32", (4,))), TensorType("f32", None), STR, STR,
+    list_of(TensorType("f32", (4,))), tuple_of(TensorType("f32", (4,))), TensorType("f32", None), STR, STR,
 ]  # fmt: skip
+REAL = tuple(d for d in DTYPES if d not in COMPLEX)
 # Values for attributes by name; a list of dims or sizes fits or the op is not built.
 ATTRS: dict[str, Sequence[Any]] = {
-    "dim": (0, 1), "dim0": (0, 1), "dim1": (0, 1), "dims": ((1, 0), (0,)), "dtype": DTYPES, "index": (0,),
+    "dim": (0, 1), "dim0": (0, 1), "dim1": (0, 1), "dims": ((1, 0), (0,)), "dtype": REAL, "index": (0,),
     "keepdim": (True, False), "name": ("x",), "message": ('a "b"\n',), "category": ("UserWarning",),
     "type": ("ValueError",),
     "count": (2,), "of": ("add",), "stride": ((1, 1), (2, 1)), "padding": ((0, 0), (1, 1)), "dilation": ((1, 1),),
@@ -185,7 +188,9 @@ class Generator:
             if like is None or self.rng.random() < 0.7:
                 return self.tensor(row, like)
             return self.const(0.5 if like.dtype in FLOATING else True if like.dtype == "bool" else 2)
-        if arg.type == "List" or row.name.startswith("list."):
+        if row.name == "tuple.join":
+            return self.pick(tuple_of(TensorType("f32", (4,))))
+        if arg.type == "List" or row.name.startswith(("list.", "tuple.")):
             if arg.name == "value":
                 return self.pick(TensorType)
             return self.pick(ListType)
@@ -199,6 +204,7 @@ class Generator:
     def list_ops(self) -> None:
         x = self.pick(TensorType)
         xs = self.b.build("list.new", [x, x], LOC)
+        self.keep(self.b.build("tuple.new", [x, x], LOC))
         self.keep(self.b.build("list.at", [xs, self.const(1)], LOC))
         self.b.op("list.insert", [xs, self.small(), x], LOC)
         numbers = self.b.build("list.new", [self.const(n) for n in (3, 1)], LOC)

@@ -10,7 +10,7 @@ import torch
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
-from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, INEXACT, TORCH_NAMES
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import FLOAT, INT, PACKED, TensorType, Type
@@ -42,11 +42,13 @@ class RowCase:
         order = shape[::-1] if layout == "transposed" else shape
         values = torch.rand(order, generator=generator, dtype=torch.float64)
         values = values * (samples.high - samples.low) + samples.low
-        if layout == "special" and dtype in ("f16", "bf16", "f32", "f64") and values.numel():
+        if layout == "special" and dtype in INEXACT and values.numel():
             flat = values.view(-1)
             for i in range(0, len(flat), 2):
                 flat[i] = SPECIAL[(i // 2 + index * 3) % len(SPECIAL)]
-        if dtype == "bool":
+        if dtype in COMPLEX:
+            values = torch.complex(values, values.flip(tuple(range(values.dim()))))
+        elif dtype == "bool":
             values = values > (samples.high + samples.low) / 2
         elif dtype in ("u8", "i8", "i16", "i32", "i64"):
             values = values.abs() if dtype == "u8" else values
@@ -65,7 +67,7 @@ def row_cases(row: OpDef) -> Iterator[tuple[RowCase, Func]]:
                 yield from _case(row, dtype, shapes, extra, ())
     if sum(a.type == "Operand" for a in row.operand_args) == 2 and len(row.operand_args) == 2:
         for dtype in samples.dtypes:
-            whole = dtype not in ("f16", "bf16", "f32", "f64")
+            whole = dtype not in INEXACT
             for number in (2,) if whole and dtype != "bool" else (True,) if dtype == "bool" else (2, 0.3):
                 for shapes in ((all_shapes[0][0], ()), ((), all_shapes[0][0])):
                     yield from _case(row, dtype, shapes, (), (number,))

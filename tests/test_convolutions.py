@@ -80,3 +80,40 @@ def test_errors_of_transposed_convolutions() -> None:
             conv(*args)
         with pytest.raises(RuntimeError):
             made(*args)
+
+
+class Spreading(torch.nn.Module):
+    """Transposed convolutions by weights that have one place per call, are changed within the loop, or not at all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = torch.nn.ConvTranspose2d(4, 4, 4, 2, 1)
+        self.grouped = torch.nn.ConvTranspose2d(4, 4, 3, (1, 2), groups=2, dilation=(2, 1))
+        self.register_buffer("changing", whole(4, 4, 3, 3))
+
+    def forward(self, x: torch.Tensor, steps: int) -> torch.Tensor:
+        weight = self.changing.clone()
+        for t in range(steps):
+            if t % 2 == 1:
+                x = F.conv_transpose2d(x, weight, padding=2)[:, :, :5, :5]
+            x = self.wide(x)[:, :, 1:6, 1:6] + self.grouped(x)[:, :, :5, :5]
+            weight = weight * 0.5
+        return x
+
+
+@pytest.mark.parametrize("freeze", [False, True])
+def test_transposed_weights_are_arranged_ahead(freeze: bool) -> None:
+    model = Spreading().eval()
+    made = scriptc.compile(model, freeze=freeze, optimize=3)
+    with torch.no_grad():
+        for steps, batch in ((0, 1), (1, 2), (4, 1), (4, 3), (2, 0)):
+            x = torch.randn(batch, 4, 6, 6)
+            torch.testing.assert_close(made(x, steps), model(x, steps))
+        if not freeze:
+            model.wide.weight.data.mul_(-2)
+            torch.testing.assert_close(made(x, 4), model(x, 4))
+        with pytest.raises(RuntimeError, match="to have 4 channels, but got 3"):
+            made(torch.randn(2, 3, 6, 6), 2)
+    in_loop = made.ir().split("loop ")[1]
+    assert made.ir().count("arrange_transposed.kept(") == (2 if freeze else 0)
+    assert in_loop.count("arrange_transposed(") == 0 and made.ir().count("arrange_transposed(") == (0 if freeze else 2)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -322,6 +325,56 @@ def test_results_require_grad_where_eagers_do() -> None:
         assert actual[4] is x
         with torch.no_grad():
             assert not made(x, y)[0].requires_grad
+
+
+class Kinds(torch.nn.Module):
+    """A result of another kind for each number."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    def forward(self, x, kind: int):
+        y = self.linear(x)
+        if kind == 0:
+            return None
+        if kind == 1:
+            return y
+        if kind == 2:
+            return y, 5, x
+        if kind == 3:
+            return Held(y, [y * 2, x])
+        if kind == 4:
+            return {"a": y, "b": [y + 1]}
+        if kind == 5:
+            return OrderedDict([("a", y), ("b", y.argmax())])
+        return y.max(0)
+
+
+@dataclass
+class Held:
+    y: torch.Tensor
+    others: list[torch.Tensor]
+
+
+def grads(value: Any) -> Any:
+    if isinstance(value, torch.Tensor):
+        return value.requires_grad
+    if isinstance(value, dict):
+        return {k: grads(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [grads(v) for v in value]
+    return grads(vars(value)) if isinstance(value, Held) else value
+
+
+def test_results_of_several_kinds_require_grad_where_eagers_do() -> None:
+    model = Kinds()
+    made = make(model)
+    for kind in range(7):
+        x = torch.ones(2, 2)
+        expected, actual = model(x, kind), made(x, kind)
+        assert type(actual) is type(expected)
+        assert grads(actual) == grads(expected), kind
 
 
 def test_backward_says_that_it_is_not_there_yet() -> None:

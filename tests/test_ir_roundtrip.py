@@ -46,6 +46,7 @@ def test_passes_keep_what_random_modules_mean(seed: int, size: int, pipeline: st
 NEED_SAMPLES = {"arg_scan", "argsort", "conv_transpose2d", "diagonal", "scatter", "topk", "unfold"}
 MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new", "stacked.new", "stacked.put", "stacked.join",
+    "arrange_transposed", "arrange_transposed.kept",
 }  # fmt: skip
 
 

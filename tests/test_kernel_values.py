@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -64,6 +66,44 @@ def scans(x):
 def test_scans(dtype: torch.dtype) -> None:
     for size in ((3, 4), (9, 17), (2, 5, 130), (4, 0)):
         agree(scans, (torch.randn(size) * 2).to(dtype))
+
+
+def extremes(x):
+    return x.amax(-1), x.amin(-1), x.amax(0), x.amin(0), x.amax(), x.max(-1), x.min(0), x.t().amin(-1)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int64, torch.uint8))
+def test_extremes(dtype: torch.dtype) -> None:
+    """Rows without NaN, with one in each part of a row, and with infinities of both signs."""
+    for width in (1, 5, 16, 65, 300, 5000):
+        x = (torch.randperm(12 * width) - 6 * width).reshape(12, width).to(dtype)
+        agree(extremes, x.unique().reshape(1, -1) if dtype == torch.uint8 else x)
+        if dtype.is_floating_point:
+            for row, place in enumerate((0, width // 3, width // 2, width - 2, width - 1)):
+                x[row, max(place, 0)] = float("nan")
+            x[7, 0], x[7, -1], x[8, 0], x[9, -1] = float("inf"), -float("inf"), float("inf"), -float("inf")
+            agree(lambda x: (x.amax(-1), x.amin(-1), x.amax(0), x.amin(0), x.amax(), x[7:].amin(), x[7:].amax(0)), x)
+
+
+def sums(x):
+    return x.sum(), x.sum(-1), x.sum(0), x.mean()
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64))
+def test_sums_are_accurate(dtype: torch.dtype) -> None:
+    """A few units of rounding, however long: one sum after the other would be off by hundreds."""
+    compiled = scriptc.compile(sums, optimize=OPTIMIZE)
+    for size in ((1, 1 << 20), (1 << 19, 2), (3, 100_003), (5000, 70)):
+        x = torch.rand(size, dtype=dtype)
+        few = 8 * torch.finfo(dtype).eps
+        total = math.fsum(x.flatten().tolist())
+        every, rows, columns, mean = compiled(x)
+        assert abs(every.item() - total) <= few * total
+        assert abs(mean.item() * x.numel() - total) <= few * total
+        for found, lines in ((rows[:9], x[:9]), (columns[:9], x.t()[:9])):
+            for one, line in zip(found.tolist(), lines.tolist(), strict=True):
+                exact = math.fsum(line)
+                assert abs(one - exact) <= few * exact
 
 
 def picked(x, i):

@@ -8,19 +8,26 @@ from pathlib import Path
 import pytest
 from language import (  # noqa: F401  (they list their programs)
     arguments,
+    complexes,
+    constructors,
     dicts,
     exceptions,
     expressions,
     known_lengths,
+    libraries,
     lists,
     modules,
     objects,
     optional,
     pairs,
+    raised,
+    records,
     recursion,
+    sequences,
     sets,
     statements,
     strings,
+    tuples,
     unrolled,
 )
 from language.cases import LANGUAGE

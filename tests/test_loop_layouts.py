@@ -63,7 +63,21 @@ def layouts(t: Tensor) -> list[Tensor]:
     return [t, t.transpose(last - 1, last).contiguous().transpose(last - 1, last), wide]
 
 
-PROGRAMS = [rows_of_an_argument, argument_first, broadcast, parts, outer_product, halves]
+def many_loops(x: Tensor, h: Tensor) -> tuple[Tensor, Tensor]:
+    """More loops over elements than one function keeps."""
+    s = float(x.size(0)) * 0.5
+    scaled = torch.tanh(h * s)
+    shifted = scaled.transpose(0, 1) + h.size(0)
+    for t in range(x.size(0)):
+        h = torch.sigmoid(h + x[t] * s)
+        if t % 2 == 1:
+            h = h * t
+        low = x[t, :, : h.size(1) // 2]
+        h = torch.cat([low * 2 - s, low.exp()], 1) + h
+    return h, shifted
+
+
+PROGRAMS = [many_loops, rows_of_an_argument, argument_first, broadcast, parts, outer_product, halves]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)

@@ -12,19 +12,21 @@ from measure.source import functions, together
 
 import scriptc
 from scriptc.frontend.library import resolve
-from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, TORCH_NAMES
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 
 NAMES = {r.name: next((n for n in r.torch if n.startswith("torch.") and resolve(n) is not None), "") for r in OPS.values()}
 ROWS = [row for row in OPS.values() if "ELEMENTWISE" in row.traits and NAMES[row.name]]
-REFUSED = [("nextafter", "f16"), ("nextafter", "bf16")]
+REFUSED = [("nextafter", "f16"), ("nextafter", "bf16"), ("logaddexp", "c64"), ("logaddexp", "c128")]
 GROUPS = 12
 
 
 def values(dtype: str, seed: int) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(2, 7, generator=generator) * 3 + (0.2 if seed else 0.1)
+    if dtype in COMPLEX:
+        x = torch.complex(x, x.flip(1) - 1.5)
     return x > 1.5 if dtype == "bool" else x.to(getattr(torch, TORCH_NAMES[dtype]))
 
 

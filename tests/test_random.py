@@ -85,6 +85,11 @@ def normals(x: Tensor) -> Any:
     return torch.normal(x, s), torch.normal(1.0, s), torch.normal(x, 2.0), torch.normal(0.5, 2.0, (20,))
 
 
+def distributions(p: Tensor) -> Any:
+    a = torch.distributions.Categorical(p).sample((2,))
+    return a, torch.distributions.Normal(p, p + 1).sample(), torch.distributions.Bernoulli(p).sample()
+
+
 def in_loops(n: int) -> Any:
     total = torch.zeros(3)
     kept = []
@@ -122,6 +127,7 @@ CASES: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
     (activations, [(X,), (-X,)]),
     (multinomials, [(P,), (P + 1,)]),
     (normals, [(X,), (torch.ones(3, 3),)]),
+    (distributions, [(P,), (P / 2,)]),
     (in_loops, [(0,), (5,), (20,)]),
     (unused, [(X,)]),
     (raises, [(1,), (2,)]),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from settings import OPTIMIZE
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pack_sequence, pad_packed_sequence, pad_sequence
 
 import scriptc
 
@@ -70,3 +71,71 @@ def test_layers(name: str) -> None:
     torch.testing.assert_close(made(x, state), eager(x, state))
     with pytest.raises(RuntimeError, match=r"input.size\(-1\) must be equal to input_size. Expected 4, got 3"):
         made(torch.randn(2, 2, 3))
+
+
+class Packed(nn.Module):
+    """Sequences of several lengths, in any order, through a layer and back."""
+
+    def __init__(self, layer: nn.Module, batch_first: bool = False):
+        super().__init__()
+        self.layer = layer
+        self.batch_first = batch_first
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x, lengths, self.batch_first, enforce_sorted=False)
+        y, state = self.layer(packed)
+        padded, n = pad_packed_sequence(y, self.batch_first, padding_value=-1.0, total_length=6)
+        return padded, n, state, y.data.sum()
+
+
+PACKED = {
+    "lstm": lambda: nn.LSTM(2, 4),
+    "lstm of two layers, both ways": lambda: nn.LSTM(2, 4, 2, bidirectional=True),
+    "lstm with projection": lambda: nn.LSTM(2, 4, proj_size=3, bias=False),
+    "gru": lambda: nn.GRU(2, 4, 2, bidirectional=True),
+    "rnn": lambda: nn.RNN(2, 4, nonlinearity="relu"),
+}
+
+
+@pytest.mark.parametrize("name", PACKED)
+@torch.no_grad()
+def test_packed_sequences(name: str) -> None:
+    torch.manual_seed(0)
+    model = Packed(PACKED[name]())
+    made = scriptc.compile(model, optimize=OPTIMIZE)
+    for lengths in (torch.tensor([2, 5, 1]), torch.tensor([4, 4, 4]), [1, 2, 3]):
+        x = torch.randn(5, 3, 2)
+        torch.testing.assert_close(made(x, lengths), model(x, lengths))
+
+
+@torch.no_grad()
+def test_packed_sequences_are_arguments_and_results() -> None:
+    torch.manual_seed(0)
+    layer = nn.GRU(2, 3)
+    made = scriptc.compile(layer, optimize=OPTIMIZE)
+    for sequences in ([torch.randn(3, 2), torch.randn(2, 2)], [torch.randn(2, 2), torch.randn(4, 2)]):
+        packed = pack_sequence(sequences, enforce_sorted=False)
+        expected, actual = layer(packed), made(packed)
+        assert type(actual[0]) is PackedSequence
+        torch.testing.assert_close(tuple(actual[0]), tuple(expected[0]))
+        torch.testing.assert_close(actual[1], expected[1])
+
+
+def padded_and_packed(x, lengths, enforce_sorted):
+    packed = pack_padded_sequence(x, lengths, enforce_sorted=enforce_sorted)
+    return packed, pad_packed_sequence(packed), pad_sequence([x[0], x[1, :1]], batch_first=True, padding_side="left")
+
+
+@pytest.mark.parametrize("lengths", [[3, 2, 0], [3, 2], [2, 3, 1], [6, 2, 1], [3, 2, 1]])
+@pytest.mark.parametrize("enforce_sorted", [True, False])
+def test_packing_raises_what_eager_raises(lengths: list[int], enforce_sorted: bool) -> None:
+    x = torch.randn(5, 3, 2)
+    made = scriptc.compile(padded_and_packed, optimize=OPTIMIZE)
+    try:
+        expected = padded_and_packed(x, torch.tensor(lengths), enforce_sorted)
+    except Exception as e:
+        with pytest.raises(type(e)):
+            made(x, torch.tensor(lengths), enforce_sorted)
+    else:
+        actual = made(x, torch.tensor(lengths), enforce_sorted)
+        torch.testing.assert_close([tuple(actual[0]), *actual[1:]], [tuple(expected[0]), *expected[1:]])

@@ -13,6 +13,7 @@ from row_cases import RowCase, row_module
 
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.function import FunctionPrinter
+from scriptc.ir.dtypes import COMPLEX
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
@@ -61,7 +62,13 @@ def same(got: Any, expected: Any, exact: bool, strides: bool = True) -> None:
         assert (got.dtype, got.shape) == (expected.dtype, expected.shape)
         if expected.numel() > 1 and strides:
             assert telling_strides(got) == telling_strides(expected)
-        if exact:
+        if got.is_complex():  # eager's signs of zeros depend on where in a vector an element falls
+            bounds = {"rtol": 0, "atol": 0} if exact else {}
+            finite = torch.isfinite(expected)
+            torch.testing.assert_close(got[finite], expected[finite], **bounds)
+            others = (torch.view_as_real(t[~finite]) for t in (got, expected))
+            torch.testing.assert_close(*others, **bounds, equal_nan=True)
+        elif exact:
             assert torch.equal(torch.nan_to_num(got, 7.0), torch.nan_to_num(expected, 7.0))
             if got.dtype.is_floating_point:
                 assert torch.equal(got.isnan(), expected.isnan())
@@ -94,8 +101,9 @@ def compare(compiled: Compiled, interpreter: Interpreter, case: RowCase, layout:
     if isinstance(expected, str) or isinstance(got, str):
         assert got == expected
         return
-    strides = not (case.with_number and case.row.name in FRESH_STRIDES)
-    same(got, expected, case.row.tolerance_ulp == 0, strides)
+    strides = not (case.with_number and case.row.name in FRESH_STRIDES or case.row.name == "angle")
+    rounds = case.row.name in ("add", "sub", "mul", "div")  # eager contracts products of complex numbers in some loops
+    same(got, expected, case.row.tolerance_ulp == 0 and not (rounds and COMPLEX.intersection(case.dtypes)), strides)
     assert compiled.live == 0, "objects are left"
 
 

@@ -138,6 +138,8 @@ def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
             return places[number]
         case TupleSpec(items, cls):
             made = [_rebuilt(i, leaves, places) for i in items]
+            if cls is complex:
+                return None if None in made else complex(*made)  # None: of an alternative that was not taken
             return cls(*made) if hasattr(cls, "_fields") else cls(made)
         case DictSpec(keys, items):
             return {k: _rebuilt(i, leaves, places) for k, i in zip(keys, items, strict=True)}
@@ -193,6 +195,8 @@ def _same(a: Any, b: Any, at: str) -> None:
         assert list(vars(a)) == list(vars(b)), f"{at}: attributes {list(vars(b))}, but eager: {list(vars(a))}"
         for k in vars(a):
             _same(vars(a)[k], vars(b)[k], f"{at}.{k}")
+    elif isinstance(a, complex):
+        _same((a.real, a.imag), (b.real, b.imag), at)
     elif isinstance(a, float):
         assert str(a) == str(b) or a != 0, f"{at}: {b!r}, but eager: {a!r}"  # the sign of zero counts
         torch.testing.assert_close(

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from scriptc.backend_c.emitters import checks, containers, control, dicts, elementwise, exceptions, strings, tensors
+from scriptc.backend_c.emitters import (
+    checks,
+    containers,
+    control,
+    dicts,
+    elementwise,
+    exceptions,
+    objects,
+    strings,
+    tensors,
+)
 from scriptc.backend_c.emitters.registry import Emitter
 
 EMITTERS: dict[str, Emitter] = {
     name: emitter
-    for module in (control, exceptions, containers, dicts, strings, checks, elementwise, tensors)
+    for module in (control, exceptions, containers, dicts, objects, strings, checks, elementwise, tensors)
     for name, emitter in module.EMITTERS.items()
 }

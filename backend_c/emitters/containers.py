@@ -10,7 +10,19 @@ from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
 from scriptc.ir.core import Op, Value
-from scriptc.ir.types import BOOL, INT, NEVER, NONE, ListType, OptionalType, TupleType, Type, is_counted, list_of
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    ListType,
+    OptionalType,
+    TupleType,
+    Type,
+    is_counted,
+    is_tuple,
+    list_of,
+)
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -23,9 +35,14 @@ def is_boxed(elem: Type) -> bool:
     return isinstance(elem, TupleType) or len(flat_types(elem)) != 1
 
 
-def holds_objects(elem: Type) -> str:
-    """Whether items of this type are counted, in C."""
-    return "true" if is_boxed(elem) or is_counted(elem) else "false"
+def holds_objects(elem: Type) -> bool:
+    """Whether items of this type are counted."""
+    return is_boxed(elem) or is_counted(elem)
+
+
+def _holds(elem: Type) -> str:
+    """What a list of this type holds, in C."""
+    return "SC_OBJECTS" if holds_objects(elem) else "SC_BOOLS" if elem == BOOL else "SC_VALUES"
 
 
 def item_text(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> str:
@@ -65,14 +82,13 @@ def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
 
 
 def _append(low: Lowerer, op: Op, target: Value, container: Value, value: Value) -> None:
-    args = Args("cx", target)
+    args = Args("cx", target, _holds(_elem(container)))
     low.call(op, "sc_list_append", args.add(item_text(low, op, _elem(container), value, args)))
 
 
 @emitter
 def list_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    counted = holds_objects(_elem(op.result))
-    (made,) = low.call(op, "sc_list_new", Args("cx", counted, str(len(op.operands))), op.result.type)
+    (made,) = low.call(op, "sc_list_new", Args("cx", _holds(_elem(op.result)), str(len(op.operands))), op.result.type)
     assert isinstance(made, Value)
     made.name = op.result.name
     for value in op.operands:
@@ -90,7 +106,7 @@ def list_append(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
-    args = Args("cx", low.one(container), low.one(index))
+    args = Args("cx", low.one(container), low.one(index), _holds(_elem(container)))
     return low.call(op, "sc_list_set", args.add(item_text(low, op, _elem(container), value, args)))
 
 
@@ -120,12 +136,21 @@ def list_len(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 def _item(low: Lowerer, op: Op, index: Value) -> Sequence[Shape]:
-    return read_item(low, op, "{0}->items[{1}]", [low.one(op.operands[0]), index], _elem(op.operands[0]))
+    operands, elem = [low.one(op.operands[0]), index], _elem(op.operands[0])
+    if elem == BOOL:
+        return [low.expr("{0}->bools[{1}]", operands, BOOL, op, read=True)]
+    return read_item(low, op, "{0}->items[{1}]", operands, elem)
+
+
+@emitter
+def tuple_of(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_list_slice", Args("cx", *low.operands(op), "0", "INT64_MAX", "1"), op.result.type)
 
 
 @emitter
 def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
-    (at,) = low.call(op, "sc_list_index", Args("cx", *low.operands(op)), INT)
+    name = "sc_tuple_index" if is_tuple(op.operands[0].type) else "sc_list_index"
+    (at,) = low.call(op, name, Args("cx", *low.operands(op)), INT)
     assert isinstance(at, Value)
     return _item(low, op, at)
 

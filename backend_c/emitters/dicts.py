@@ -12,7 +12,7 @@ from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
 from scriptc.ir.errors import InternalError
-from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, SetType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TupleType, Type
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -25,6 +25,8 @@ def _kind(key: Type) -> str:
     """The form of keys of a type, as sc_dict knows it."""
     if isinstance(key, TupleType):
         return f"({''.join(map(_kind, key.items))})"
+    if isinstance(key, ListType) and key.is_tuple:
+        return f"[{_kind(key.elem)}]"
     if key not in _KINDS:
         raise InternalError(f"keys of type {key} have no C form")
     return _KINDS[key]
@@ -49,7 +51,7 @@ def _key(low: Lowerer, value: Value, args: Args) -> Args:
 
 @emitter
 def dict_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args("cx", f'"{_kind(_key_type(op.result))}"', holds_objects(_elem(op.result)))
+    args = Args("cx", f'"{_kind(_key_type(op.result))}"', str(holds_objects(_elem(op.result))).lower())
     return low.call(op, "sc_dict_new", args, op.result.type)
 
 

@@ -1,7 +1,7 @@
 """Elementwise ops: one loop over the elements of all inputs and results of a `fuse`, or of an op by itself.
 
     %t = c.rows(%x, %y) {args = "{0}, {1}", dtypes = ["f32"]} do (%it: iter) {
-      %p = c.read(%it) {text = "{0}.p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
+      %p = c.read(%it) {text = "{0}->p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
       c.for(%n) do (%k: i64) {...}                            elements stand side by side, so that it vectorises
     }
 
@@ -34,7 +34,7 @@ from scriptc.ir.dtypes import C_TYPES, compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import is_loop
-from scriptc.ir.types import FLOAT, INT, ITER, ElemType, PtrType, TensorType
+from scriptc.ir.types import COMPLEX, FLOAT, INT, ITER, ElemType, PtrType, TensorType
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -114,7 +114,7 @@ class Kernel:
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in NO_LITERALS:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
-        source = "i64" if value.type == INT else "f64" if value.type == FLOAT else "bool"
+        source = {INT: "i64", FLOAT: "f64", COMPLEX: "c128"}.get(value.type, "bool")
         if round_first and dtype in HALF:
             return self.expr(f"sc_{dtype}_to_f32({cast_text(source, dtype)})", [value], to, op)
         return self.expr(cast_text(source, to), [value], to, op)
@@ -124,12 +124,12 @@ class Kernel:
 
     def rows(self, it: Value) -> None:
         low, op = self.low, self.at
-        n = low.expr("{0}.n", [it], INT, op, read=True)
+        n = low.expr("{0}->n", [it], INT, op, read=True)
         n.name = "n"
         names = [*(r.name or "t" for r in op.results), *(v.name or self.held(v).name or "x" for v in self.inputs)]
         pointers = []
         for i, v in enumerate([*op.results, *self.inputs]):
-            pointers.append(low.expr(f"{{0}}.p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
+            pointers.append(low.expr(f"{{0}}->p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
             pointers[i].name = f"{names[i]}_p"
         with low.builder.at(body := Block([(INT, "k")])):
             self.row(pointers).elements(body.args[0])

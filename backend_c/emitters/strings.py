@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
+from scriptc.backend_c.args import REUSE, Args
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import c_string
 from scriptc.backend_c.values import Shape
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
 
 EMITTERS, emitter = emitters()
-REUSE = "{reuse}"  # filled in by ownership: whether the call may take over its first operand
 
 
 @emitter

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
+from scriptc.backend_c.args import REUSE, Args
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.literals import c_const
 from scriptc.backend_c.values import Shape, flatten
 from scriptc.ir.core import Op, Value
-from scriptc.ir.dtypes import C_ENUM, FLOATING
+from scriptc.ir.dtypes import C_ENUM, FLOATING, INEXACT
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.types import BOOL, FLOAT, INT, TensorType
 
@@ -88,7 +88,7 @@ def scan(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def scatter(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), [a for a in op.defn.args if a.name not in ("reduce", "include_self")])
-    args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]))
+    args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]), REUSE)
     return low.call(op, "sc_scatter", args, op.result.type)
 
 
@@ -96,7 +96,7 @@ def scatter(low: Lowerer, op: Op) -> Sequence[Shape]:
 def full(low: Lowerer, op: Op) -> Sequence[Shape]:
     items, value = flatten(low.get(op.operands[0])), low.one(op.operands[1])
     args = Args("cx", _dtype(op)).array(items).add(str(len(items)))
-    if op.attrs["dtype"] in FLOATING:
+    if op.attrs["dtype"] in INEXACT:
         args.add(_as_float(low, op, value), "0")
     elif op.attrs["dtype"] == "bool":
         args.add("0", f"({args.slot(value)} != 0)")

@@ -89,7 +89,7 @@ def _state(package: Package) -> str:
     for i, leaf in enumerate(package.state):
         initial = leaf.initial
         target = -1 if leaf.target is None else leaf.target
-        flags = f"{_bool(leaf.kind == 'tensor')}, {_bool(leaf.is_list)}"
+        flags = ", ".join(map(_bool, (leaf.kind == "tensor", leaf.kind == "bool", leaf.is_list)))
         number, weight, n, numbers = "{0}", -1, 0, "NULL"
         if leaf.is_list:
             n = len(initial or ())

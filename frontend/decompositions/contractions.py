@@ -54,7 +54,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 @decomposes("torch.vdot", "Tensor.vdot")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    return torch.dot(input, other)
+    return torch.dot(input.conj_physical(), other)
 
 
 @decomposes("torch.inner", "Tensor.inner")

@@ -15,13 +15,6 @@ def concatenated(a: list[Any], b: list[Any]) -> list[Any]:
     return result
 
 
-def repeated(xs: list[Any], times: int) -> list[Any]:
-    result = xs[:0]
-    for _ in range(times):
-        result.extend(xs)
-    return result
-
-
 def same(a: Any, b: Any) -> bool:
     """Whether two are one object, or equal."""
     raise NotImplementedError  # the front end's
@@ -72,6 +65,9 @@ def greater(a: list[Any], b: list[Any]) -> bool:
 
 def greater_equal(a: list[Any], b: list[Any]) -> bool:
     return less_equal(b, a)
+
+
+COMPARISONS = {"Eq": equal, "NotEq": not_equal, "Lt": less, "LtE": less_equal, "Gt": greater, "GtE": greater_equal}
 
 
 @decomposes("list.index")

@@ -61,22 +61,8 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
     return torch.pow(base, power)
 
 
-@decomposes("torch.sgn", "Tensor.sgn")
-def sgn(input: Tensor) -> Tensor:
-    return torch.sign(input)
-
-
-@decomposes("torch.isreal", "Tensor.isreal")
-def isreal(input: Tensor) -> Tensor:
-    return torch.ones_like(input, dtype=torch.bool)
-
-
-@decomposes(
-    "torch.positive", "Tensor.positive", "torch.conj", "Tensor.conj", "torch.conj_physical", "Tensor.conj_physical",
-    "torch.resolve_conj", "Tensor.resolve_conj", "torch.resolve_neg", "Tensor.resolve_neg", "torch.real",
-)  # fmt: skip
-def same(input: Tensor) -> Tensor:
-    """What does nothing to a real tensor."""
+@decomposes("torch.positive", "Tensor.positive")
+def positive(input: Tensor) -> Tensor:
     return input
 
 

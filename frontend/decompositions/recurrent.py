@@ -7,8 +7,6 @@ weight_hh, then bias_ih, bias_hh if there are biases, then weight_hr if the hidd
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -104,7 +102,6 @@ def join_directions(outputs: list[Tensor]) -> Tensor:
     return outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
 
 
-@decomposes("torch.lstm")
 def lstm(
     input: Tensor, hx: Pair, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
     bidirectional: bool, batch_first: bool,
@@ -152,19 +149,3 @@ def layers(
             last.append(h)
         x = join_directions(outputs)
     return x.transpose(0, 1) if batch_first else x, torch.stack(last)
-
-
-# torch.nn calls these with all arguments by position.
-@decomposes("torch.gru")
-def gru(*args: Any) -> Pair:
-    return layers("gru", *args)
-
-
-@decomposes("torch.rnn_tanh")
-def rnn_tanh(*args: Any) -> Pair:
-    return layers("tanh", *args)
-
-
-@decomposes("torch.rnn_relu")
-def rnn_relu(*args: Any) -> Pair:
-    return layers("relu", *args)

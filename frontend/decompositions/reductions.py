@@ -7,6 +7,7 @@ import math
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.linalg import are_floating
 from scriptc.frontend.library import decomposes
 
 
@@ -89,6 +90,7 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
+    are_floating(x, "linalg.vector_norm")
     values = torch.abs(x if dtype is None else x.to(dtype))
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
@@ -109,7 +111,7 @@ def norm(
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
     if p == "nuc":
-        raise NotImplementedError("the nuclear norm")
+        return torch.linalg.matrix_norm(input, p, tuple(range(input.dim())) if dim is None else dim, keepdim, dtype=dtype)
     order = 2.0 if p is None or p == "fro" else p
     return torch.linalg.vector_norm(input, order, dim, keepdim, dtype=dtype)
 
@@ -223,7 +225,7 @@ def batch_norm(
     """In training the running statistics move towards those of the batch. Half types are computed in float."""
     if input.dim() < 2:
         return _empty_batch(input, weight, bias)
-    shape = (1, -1) + (1,) * (input.dim() - 2)
+    shape = (1, input.size(1)) + (1,) * (input.dim() - 2)
     x = _wide(input)
     if training or running_mean is None:
         dims = (0, *range(2, input.dim()))
@@ -236,12 +238,12 @@ def batch_norm(
                 running_var.copy_((1 - momentum) * running_var + momentum * variance * (count / max(count - 1, 1)))
     else:
         mean, variance = running_mean, running_var
-    mean = _wide(mean)
-    scale = torch.rsqrt(_wide(variance) + eps)
+    mean = _wide(mean).reshape(shape)
+    scale = torch.rsqrt(_wide(variance).reshape(shape) + eps)
     if weight is not None:
-        scale = scale * weight
-    shift = -mean * scale if bias is None else bias - mean * scale
-    return (x * scale.reshape(shape) + shift.reshape(shape)).to(input.dtype)
+        scale = scale * weight.reshape(shape)
+    shift = -mean * scale if bias is None else bias.reshape(shape) - mean * scale
+    return (x * scale + shift).to(input.dtype)
 
 
 def _empty_batch(input: Tensor, weight: Tensor | None, bias: Tensor | None) -> Tensor:
@@ -412,3 +414,13 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
         return v * (g / torch.sqrt(torch.sum(v * v)))
     others = tuple(d for d in range(v.dim()) if d != dim % v.dim())
     return v * (g / torch.sqrt(torch.sum(v * v, others, keepdim=True)))
+
+
+@decomposes("torch._is_all_true")
+def is_all_true(input: Tensor) -> Tensor:
+    return input.all()
+
+
+@decomposes("torch._is_any_true")
+def is_any_true(input: Tensor) -> Tensor:
+    return input.any()

@@ -201,3 +201,24 @@ def histogramdd(
         for d, e in enumerate(edges):
             found = found / torch.diff(e).reshape(tuple(-1 if i == d else 1 for i in builtins.range(count)))
     return torch.return_types.histogramdd((found, tuple(edges)))
+
+
+@decomposes("torch.bincount", "Tensor.bincount")
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    if input.is_floating_point() or input.dtype == torch.bool:
+        raise NotImplementedError(f'"bincount_cpu" not implemented for {input.dtype}')
+    if input.dim() != 1:
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    size = minlength
+    if input.numel() > 0:
+        if input.min() < 0:
+            raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+        size = max(int(input.max()) + 1, minlength)
+    if weights is None:
+        return torch.zeros(size, dtype=torch.int64).index_add(0, input, torch.ones_like(input, dtype=torch.int64))
+    if weights.shape != input.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
+    kept = weights if weights.dtype == torch.float32 else weights.to(torch.float64)
+    return torch.zeros(size, dtype=kept.dtype).index_add(0, input, kept)

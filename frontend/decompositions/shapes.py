@@ -183,6 +183,18 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
+def split_sections(x: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
+    """torch.split by a list of sizes, of unknown length."""
+    if sum(sizes) != x.size(dim):
+        raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
+    pieces = []
+    start = 0
+    for n in sizes:
+        pieces.append(x.narrow(dim, start, n))
+        start += n
+    return pieces
+
+
 @decomposes("torch.split_with_sizes", "Tensor.split_with_sizes")
 def split_with_sizes(input: Tensor, split_sizes: list[int], dim: int = 0) -> tuple[Tensor, ...]:
     return torch.split(input, list(split_sizes), dim)

@@ -35,6 +35,10 @@ def list_text(xs: list[Any]) -> str:
     return "[" + ", ".join([repr(x) for x in xs]) + "]"
 
 
+def tuple_text(xs: Any) -> str:
+    return "(" + ", ".join([repr(x) for x in xs]) + (",)" if len(xs) == 1 else ")")
+
+
 @decomposes("str.index")
 def index(s: str, sub: str, start: int = 0, end: int = END) -> int:
     at = s.find(sub, start, end)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import torch
 
+from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.library import serves
+from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
     Bound,
     ClassOf,
     Closure,
+    ComplexV,
     DictV,
     Dyn,
     Known,
@@ -103,6 +109,12 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
     return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
 
 
+def refuse_complex(r: Reader, name: str, x: AV) -> None:
+    if isinstance(x, ComplexV):
+        what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
+        r.raises_at_run_time("TypeError", f"{name}() argument must be {what}, not 'complex'")
+
+
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B008
     if isinstance(x, Known) and (base is None or isinstance(base, Known)):
@@ -114,6 +126,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.int", [r.value(x)]))
+    refuse_complex(r, "int", x)
     value = r.value(x)
     return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
@@ -124,6 +137,7 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         return r.evaluate(float, x.obj)
     if is_text(x):
         return r.op("parse.float", x)
+    refuse_complex(r, "float", x)
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.float", [r.value(x)]))
@@ -148,6 +162,8 @@ def abs_(r: Reader, x: AV) -> AV:
         return r.evaluate(abs, x.obj)
     if is_tensor(x):
         return r.elementwise("abs", x)
+    if isinstance(x, ComplexV):
+        return r.call(Known(complexes.magnitude), [x.real, x.imag], {})
     return (
         Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
     )
@@ -160,8 +176,10 @@ def python_class(r: Reader, x: AV) -> type:
             return type(obj)
         case Tup():
             return x.cls
+        case ComplexV():
+            return complex
         case ListV():
-            return list
+            return tuple if x.is_tuple else list
         case DictV():
             return x.made.cls
         case Dyn() if is_dict(x) or is_set(x):
@@ -188,9 +206,26 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
         return r.is_exception(
             x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
         )
-    if is_tensor(x) and cls in (torch.nn.Parameter,):
-        r.fail("is_parameter")
+    if is_tensor(x):
+        if any(tensor_has_class(x, c) for c in flat(cls)):
+            return Known(True)
+        if torch.nn.Parameter in flat(cls):
+            r.fail("is_parameter")
+        return Known(False)
     return r.evaluate(issubclass, python_class(r, x), cls)
+
+
+def flat(classes: Any) -> Iterator[Any]:
+    """The classes of a tuple of classes and such tuples."""
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        yield from flat(cls) if isinstance(cls, tuple) else (cls,)
+
+
+def tensor_has_class(x: AV, cls: Any) -> bool:
+    """Whether a tensor is an instance of a class, or of one of the types of old, such as torch.LongTensor."""
+    if isinstance(cls, type(torch.FloatTensor)):
+        return f"{cls.__module__}.{cls.__name__}" == type_name(tensor_type(x).dtype)
+    return issubclass(torch.Tensor, cls)
 
 
 @serves("builtins.issubclass")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, DictV, Dyn, Known, KnownLengthListV, ListV, ObjectV, Tup, is_dict, is_set
 
@@ -16,7 +16,7 @@ def list_append(r: Reader, target: ListV, item: AV) -> AV:
 
 @serves("list.extend")
 def list_extend(r: Reader, target: ListV, items: AV) -> AV:
-    if is_run_time(r, items):
+    if r.is_run_time(items):
         end = r.const(2**63 - 1)
         r.splice_list(target, end, end, as_list(r, items))
         return Known(None)
@@ -34,7 +34,7 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
     value = r.stored(target, item)
     list_value = r.mutate(target)
     r.widen(list_value.type, 0, value.type)
-    r.effect("list.insert", [list_value, r.integer(index), value])
+    r.effect("list.insert", [list_value, r.integer(index), r.item_for(list_value, value)])
     return Known(None)
 
 
@@ -58,7 +58,7 @@ def copy_(r: Reader, x: AV) -> AV:
         case DictV():
             return r.call(r.attribute(x, "copy"), [], {})
         case ObjectV():
-            return ObjectV(x.cls, dict(r.items_of(x)))
+            return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
         case Tup():
             return x
         case Dyn() if is_dict(x) or is_set(x):

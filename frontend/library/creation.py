@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import TORCH_NAMES
-from scriptc.ir.types import BOOL, FLOAT
+from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.ir.dtypes import COMPLEX, TORCH_NAMES
+from scriptc.ir.types import FLOAT, INT
 
 _NONE = Known(None)
+_OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
 
 
@@ -22,7 +25,7 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
     obj = r.known(dtype, "a dtype")
     if obj is None:
         return default
-    name = dtype_name(obj) if isinstance(obj, torch.dtype) else {float: "f64", int: "i64", bool: "bool"}.get(obj)
+    name = dtype_name(obj) if isinstance(obj, torch.dtype) else _OF_CLASSES.get(obj)
     if name is None:
         r.fail("dtype_of_other", dtype=obj)
     return name
@@ -53,6 +56,10 @@ def _is_number(av: AV) -> bool:
 
 
 def full(r: Reader, size: list[AV], value: AV, dtype: str) -> AV:
+    if is_complex_number(value):
+        if dtype not in COMPLEX:
+            r.fail("complex_in_real")
+        return r.op("fill", full(r, size, Known(0), dtype), value)
     return r.op("full", r.shape_tuple(tuple(size)), value, dtype=dtype)
 
 
@@ -88,11 +95,18 @@ def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs:
     return r.op("fill", r.cast(input, as_dtype(r, dtype, tensor_type(input).dtype)), fill_value)
 
 
+def _default(r: Reader, numbers: Sequence[AV]) -> str:
+    """The dtype of a new tensor of Python numbers."""
+    if any(map(is_complex_number, numbers)):
+        return r.default_complex
+    found = [r.type_of(n) for n in numbers]
+    return r.default_dtype if FLOAT in found or not found else "i64" if INT in found else "bool"
+
+
 @serves("torch.full")
 def full_(r: Reader, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    t = r.type_of(fill_value)
-    default = "bool" if t == BOOL else r.default_dtype if t == FLOAT else "i64"
+    default = _default(r, [fill_value])
     return full(r, r.iterate(size), fill_value, as_dtype(r, dtype, default))
 
 
@@ -116,13 +130,12 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
     if is_tensor(data):
         r.fail("tensor_of_tensor")
-    if is_run_time(r, data):
+    if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
         wanted = getattr(torch, TORCH_NAMES[name]) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})
     shape, items = _flatten(r, data)
-    found = {str(r.type_of(i)) for i in items}
-    default = r.default_dtype if not items or "f64" in found else "i64" if "i64" in found else "bool"
+    default = _default(r, items)
     name = as_dtype(r, dtype, default)
     if not shape:
         return full(r, [], items[0], name)

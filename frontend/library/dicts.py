@@ -7,7 +7,6 @@ from typing import Any
 
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import is_run_time
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_dict_like
 from scriptc.frontend.values import AV, DictV, Dyn, Known, Made, Tup, ViewV, is_dict, made_of
@@ -57,7 +56,7 @@ def defaultdict_(r: Reader, factory: AV = Known(None), source: AV = Known(()), *
 @serves("collections.Counter")
 def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
     site = (r.loc, "Counter()")
-    is_counted = is_run_time(r, source) and not is_dict(source)
+    is_counted = r.is_run_time(source) and not is_dict(source)
     if is_counted:
         r.may_table(site)
     made = r.new_dict([], site, Made(Counter, Known(int)))
@@ -71,7 +70,7 @@ def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
 @serves("builtins.dict.fromkeys")
 def dict_fromkeys(r: Reader, keys: AV, value: AV = Known(None)) -> AV:  # noqa: B008
     site = (r.loc, "fromkeys")
-    if is_run_time(r, keys):
+    if r.is_run_time(keys):
         r.may_table(site)
         made = r.new_dict([], site)
         r.call(Known(hashed.store_all), [made, r.call(Known(zip_with), [keys, value], {})], {})
@@ -86,7 +85,7 @@ def zip_with(keys: Any, value: Any) -> Any:
 
 def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
     """d.update(source, **items)"""
-    if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
+    if is_dict(source) or not is_dict_like(source) and r.is_run_time(source):
         if isinstance(d, DictV):
             r.promote(d)
             r.fail("dict_gets_run_time_keys")
@@ -222,7 +221,7 @@ def counter_subtract(r: Reader, d: AV, source: AV) -> AV:
 
 def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
     """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
-    if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
+    if is_dict(source) or r.is_run_time(source) and not is_dict_like(source):
         if isinstance(d, DictV):
             r.promote(d)
         counts = source if is_dict(source) else counter(r, source)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.decompositions import resizing  # noqa: F401  (its op is named below)
+from scriptc.frontend.decompositions import (
+    complexes,
+    resizing,  # noqa: F401  (its op is named below)
+)
 from scriptc.frontend.decompositions.images import same_padding
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.complexes import is_complex_tensor
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, tensor_type
@@ -48,7 +52,7 @@ def conv_transpose2d(
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
     return r.op(
-        "conv_transpose2d", input, weight, bias, stride=pair(r, stride, "the stride"),
+        "conv_transpose2d", input, weight, bias, _NONE, stride=pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),
         dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
     )  # fmt: skip
@@ -92,6 +96,8 @@ def avg_pool2d(
 
 @serves("torch.nn.functional.linear")
 def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
+    if is_complex_tensor(input) and is_complex_tensor(weight):
+        return r.call(Known(complexes.linear), [input, weight, bias], {})
     return r.op("linear", input, weight, bias)
 
 

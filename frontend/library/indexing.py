@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.reductions import axes
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import COMPLEX, INEXACT
 
 _NONE, _FALSE, _TRUE, _ZERO, _LAST = Known(None), Known(False), Known(True), Known(0), Known(-1)
 
@@ -62,7 +63,11 @@ def _scan(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, input: AV, dim: AV, *, dtype: AV = _NONE) -> AV:
         own = tensor_type(input).dtype
-        return r.op(name, input, dim=axis(r, input, dim), dtype=as_dtype(r, dtype, own if own in FLOATING else "i64"))
+        wanted = as_dtype(r, dtype, own if own in INEXACT else "i64")
+        if wanted in COMPLEX and tensor_type(input).rank:
+            function = complexes.running_sum if name == "cumsum" else complexes.running_product
+            return r.call(Known(function), [r.cast(input, wanted), Known(axis(r, input, dim))], {})
+        return r.op(name, input, dim=axis(r, input, dim), dtype=wanted)
 
 
 for _name in ("cumsum", "cumprod", "logcumsumexp"):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import torch
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim
 
@@ -55,6 +56,11 @@ def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguou
     return Dyn(r.build("is_contiguous", [r.value(self)]))
 
 
+@serves("Tensor.element_size")
+def element_size(r: Reader, self: AV) -> AV:
+    return Known(SIZES[tensor_type(self).dtype])
+
+
 @serves("Tensor.dim", "Tensor.ndimension")
 def dim(r: Reader, self: AV) -> AV:
     return Known(tensor_type(self).rank)
@@ -63,6 +69,8 @@ def dim(r: Reader, self: AV) -> AV:
 @serves("Tensor.item")
 def item(r: Reader, self: AV) -> AV:
     dtype = tensor_type(self).dtype
+    if dtype in COMPLEX:
+        return complex_item(r, self)
     kind = "float" if dtype in FLOATING else "bool" if dtype == "bool" else "int"
     return Dyn(r.build(f"item.{kind}", [r.value(self)]))
 
@@ -70,11 +78,6 @@ def item(r: Reader, self: AV) -> AV:
 @serves("torch.is_floating_point", "Tensor.is_floating_point")
 def is_floating_point(r: Reader, input: AV) -> AV:
     return Known(tensor_type(input).dtype in FLOATING)
-
-
-@serves("torch.is_complex", "Tensor.is_complex")
-def is_complex(r: Reader, input: AV) -> AV:
-    return Known(False)
 
 
 @serves("Tensor.to")
@@ -121,7 +124,7 @@ def _conversion(method: str, name: str) -> None:
 
 for _method, _name in (
     ("float", "f32"), ("double", "f64"), ("half", "f16"), ("bfloat16", "bf16"), ("long", "i64"), ("int", "i32"),
-    ("short", "i16"), ("char", "i8"), ("byte", "u8"), ("bool", "bool"),
+    ("short", "i16"), ("char", "i8"), ("byte", "u8"), ("bool", "bool"), ("cfloat", "c64"), ("cdouble", "c128"),
 ):  # fmt: skip
     _conversion(_method, _name)
 

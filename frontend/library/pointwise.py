@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 
 from scriptc.frontend.library import serves
+from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING, TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, TORCH_NAMES
 
 _ONE = Known(1)
 _NONE = Known(None)
@@ -95,8 +98,10 @@ def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B00
 def where(r: Reader, condition: AV, *values: AV) -> AV:
     if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
         condition, values = values[0], (condition, values[1])  # x.where(condition, other)
+    if not values:
+        return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
-        r.fail("where_of_condition")
+        r.raises_at_run_time("TypeError", "where() takes one tensor, or three")
     common = r.result_dtype(*values)
     return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
 
@@ -123,13 +128,27 @@ def clamp_max(r: Reader, input: AV, max: AV) -> AV:
     return clamp(r, input, max=max)
 
 
+def _cubed(r: Reader, input: AV) -> AV:
+    return r.elementwise("mul", r.elementwise("mul", input, input), input)
+
+
+_COMPLEX_POWERS: dict[float, Callable[[Reader, AV], AV]] = {
+    3: _cubed,
+    -0.5: lambda r, x: r.elementwise("rsqrt", x),
+    -1: lambda r, x: r.elementwise("reciprocal", x),
+    -2: lambda r, x: r.elementwise("reciprocal", r.elementwise("mul", x, x)),
+}
+
+
 @serves("torch.pow", "Tensor.pow")
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
     """Small whole exponents are products, as in eager."""
     if isinstance(exponent, Known) and is_tensor(input):
         if exponent.obj == 2 and tensor_type(input).dtype != "bool":
             return r.elementwise("mul", input, input)
-        if exponent.obj == 0.5 and tensor_type(input).dtype in ("f32", "f64", "f16", "bf16"):
+        if exponent.obj in _COMPLEX_POWERS and tensor_type(input).dtype in COMPLEX:
+            return _COMPLEX_POWERS[exponent.obj](r, input)
+        if exponent.obj == 0.5 and tensor_type(input).dtype in INEXACT:
             return r.elementwise("sqrt", input)
     return r.elementwise("pow", input, exponent)
 

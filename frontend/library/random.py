@@ -147,3 +147,7 @@ def places_in(r: Reader, sums: AV, rows: AV, count: AV) -> AV:
     r.effect("random.places", [r.value(made), r.value(r.op("contiguous", sums))])
     return made
 
+
+@serves("torch.manual_seed", "torch.seed", "torch.random.manual_seed", "torch.set_rng_state")
+def seeds(r: Reader, *args: AV) -> AV:
+    r.fail("generator_seeded")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, tensor_type
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import COMPLEX, INEXACT
 
 _NONE, _FALSE = Known(None), Known(False)
 
@@ -28,20 +29,38 @@ def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
     return (dims if rank else ()) or tuple(range(rank))
 
 
+def _complex(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
+    """Sums and means are those of the parts; products run along one dim after another."""
+    dims, keep = axes(r, input, dim), Known(bool(r.known(keepdim, "keepdim")))
+    x = r.cast(input, dtype)
+    if name != "prod":
+        if not tensor_type(x).rank:
+            return r.op("clone", x)
+        function = complexes.total if name == "sum" else complexes.average
+        return r.call(Known(function), [x, Known(dims), keep], {})
+    if not dims:
+        return r.op("clone", x)
+    for d in sorted(dims, reverse=True):
+        x = r.call(Known(complexes.whole_product), [x, Known(d), keep], {})
+    return x
+
+
 def reduce(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
+    if dtype in COMPLEX and name in ("sum", "mean", "prod"):
+        return _complex(r, name, input, dim, keepdim, dtype)
     return r.op(name, input, dim=axes(r, input, dim), keepdim=bool(r.known(keepdim, "keepdim")), dtype=dtype)
 
 
 @serves("torch.sum", "Tensor.sum")
 def sum(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
     own = tensor_type(input).dtype
-    return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in FLOATING else "i64"))
+    return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
 @serves("torch.mean", "Tensor.mean")
 def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
     name = as_dtype(r, dtype, tensor_type(input).dtype)
-    if name not in FLOATING:
+    if name not in INEXACT:
         r.raises_at_run_time(
             "RuntimeError",
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -53,7 +72,7 @@ def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: 
 @serves("torch.prod", "Tensor.prod")
 def prod(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
     own = tensor_type(input).dtype
-    return reduce(r, "prod", input, dim, keepdim, as_dtype(r, dtype, own if own in FLOATING else "i64"))
+    return reduce(r, "prod", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
 @serves("torch.amax", "Tensor.amax")

@@ -10,44 +10,14 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
     Dyn,
-    GeneratorV,
     Known,
     ListV,
-    RangeV,
+    Native,
     ReversedV,
     Tup,
-    ViewV,
-    ZipV,
-    is_dict,
-    is_empty_list,
-    is_run_time_text,
-    is_set,
-    is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
-
-
-def is_run_time(r: Reader, av: AV) -> bool:
-    """Whether the number of items is known only at run time."""
-    match av:
-        case GeneratorV():
-            return is_run_time(r, av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
-        case ListV():
-            return av.items is None and not is_empty_list(av)
-        case RangeV(start, stop, step):
-            return not all(isinstance(b, Known) for b in (start, stop, step))
-        case ZipV(parts):
-            return any(is_run_time(r, p) for p in parts)
-        case ReversedV(part):
-            return is_run_time(r, part)
-        case ViewV():
-            return True
-        case Dyn():
-            if is_dict(av) or is_set(av) or is_run_time_text(av):
-                return True
-            return is_tensor(av) and not isinstance(r.size_av(av, 0), Known)
-    return False
 
 
 def as_list(r: Reader, av: AV) -> AV:
@@ -64,19 +34,19 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
     site = (r.loc, "list()")
     if sequence is None:
         return r.new_list([], site)
-    if is_run_time(r, sequence):
+    if r.is_run_time(sequence):
         return r.call(Known(lists.items_of), [sequence], {})
     return r.new_list(r.iterate(sequence), site)
 
 
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.tuple_of(r.iterate(sequence))
+    return r.tuple_of_items(sequence) if r.is_run_time(sequence) else r.tuple_of(r.iterate(sequence))
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
     key, default = options.get("key", Known(None)), options.get("default")
-    if len(args) == 1 and is_run_time(r, args[0]):
+    if len(args) == 1 and r.is_run_time(args[0]):
         xs = as_list(r, args[0])
         found = lambda: r.call(Known(lists.smallest if name == "min" else lists.largest), [xs, key], {})  # noqa: E731
         return found() if default is None else r.choose(r.truth(xs), found, lambda: default)
@@ -115,7 +85,7 @@ def max_(r: Reader, *args: AV, **options: AV) -> AV:
 
 @serves("builtins.sum")
 def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
-    if is_run_time(r, sequence):
+    if r.is_run_time(sequence):
         return r.call(Known(lists.total), [as_list(r, sequence), start], {})
     total = start
     for item in r.iterate(sequence):
@@ -180,7 +150,7 @@ def filter_(r: Reader, function: AV, sequence: AV) -> AV:
 
 @serves("functools.reduce")
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
-    if is_run_time(r, sequence):
+    if r.is_run_time(sequence):
         if not initial:
             r.fail("reduce_without_start")
         return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
@@ -193,52 +163,24 @@ def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     return result
 
 
-# ---- itertools, over known sequences ----
-@serves("itertools.chain")
-def chain(r: Reader, *sequences: AV) -> AV:
-    return Tup([item for s in sequences for item in r.iterate(s)])
+@serves("operator.itemgetter")
+def itemgetter(r: Reader, *keys: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = [r.subscript(x, key) for key in keys]
+        return found[0] if len(found) == 1 else r.tuple_of(found)
+
+    return Native(get)
 
 
-@serves("itertools.chain.from_iterable")
-def chain_from_iterable(r: Reader, sequences: AV) -> AV:
-    return chain(r, *r.iterate(sequences))
+@serves("operator.attrgetter")
+def attrgetter(r: Reader, *names: AV) -> AV:
+    def get(x: AV) -> AV:
+        found = []
+        for name in names:
+            part = x
+            for step in r.known(name, "the name of attrgetter()").split("."):
+                part = r.attribute(part, step)
+            found.append(part)
+        return found[0] if len(found) == 1 else r.tuple_of(found)
 
-
-@serves("itertools.product")
-def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B008
-    rows: list[list[AV]] = [[]]
-    for items in [r.iterate(s) for s in sequences] * r.known(repeat, "repeat"):
-        rows = [[*row, item] for row in rows for item in items]
-    return Tup([r.tuple_of(row) for row in rows])
-
-
-@serves("itertools.accumulate")
-def accumulate(r: Reader, sequence: AV, function: AV | None = None, *, initial: AV | None = None) -> AV:
-    items = [*([] if initial is None else [initial]), *r.iterate(sequence)]
-    found = items[:1]
-    for item in items[1:]:
-        found.append(r.binary("Add", found[-1], item) if function is None else r.call(function, [found[-1], item], {}))
-    return Tup(found)
-
-
-@serves("itertools.islice")
-def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
-    return Tup(r.iterate(sequence)[slice(*(r.known(b, "a bound of islice()") for b in bounds))])
-
-
-@serves("itertools.zip_longest")
-def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = Known(None)) -> AV:  # noqa: B008
-    from itertools import zip_longest as longest
-
-    return Tup([r.tuple_of(list(row)) for row in longest(*map(r.iterate, sequences), fillvalue=fillvalue)])
-
-
-@serves("itertools.repeat")
-def repeat_(r: Reader, item: AV, times: AV) -> AV:
-    return Tup([item] * r.known(times, "the count of repeat()"))
-
-
-@serves("itertools.pairwise")
-def pairwise(r: Reader, sequence: AV) -> AV:
-    items = r.iterate(sequence)
-    return Tup([r.tuple_of(list(pair)) for pair in zip(items, items[1:], strict=False)])
+    return Native(get)

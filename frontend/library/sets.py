@@ -6,7 +6,6 @@ from typing import Any
 
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import is_run_time
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_set_like
 from scriptc.frontend.values import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
@@ -34,7 +33,7 @@ def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
     ):
         found = r.evaluate(made.cls, sequence.obj)
         return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
-    if not (is_set(sequence) or is_dict(sequence) or is_run_time(r, sequence)):
+    if not (is_set(sequence) or is_dict(sequence) or r.is_run_time(sequence)):
         return r.new_set(r.iterate(sequence), site, made)
     r.may_table(site)
     target = r.new_set([], site, made)

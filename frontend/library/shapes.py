@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from scriptc.frontend.decompositions.shapes import squeeze_dim
+from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, Dyn, Known, ListV, OneOf, Tup, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -103,6 +100,8 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     if isinstance(split_size_or_sections, ListV) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
+        if r.is_run_time(split_size_or_sections):
+            return r.call(Known(split_sections), [tensor, split_size_or_sections, Known(d)], {})
         return _sections(r, tensor, r.iterate(split_size_or_sections), d)
     size = r.size_av(tensor, d)
     if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
@@ -152,19 +151,19 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     return ListV(r.build("unbind", [r.value(input)], dim=d))
 
 
-def _of_each_kind(r: Reader, tensors: AV, run: Callable[[AV], AV]) -> AV | None:
-    """run() for each kind that items of a known list may have; None where all have one."""
-    items = tensors.items if isinstance(tensors, ListV) else sequence_items(tensors)
-    if items is None or not any(isinstance(i, OneOf) for i in items):
-        return None
-    return r.split_all(items, lambda found: run(Tup(found)))
+def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
+    """cat and stack, of a run-time list or of known items, of which some may be of several kinds."""
 
+    def build(values: AV) -> AV:
+        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
 
-def _tensor_list(r: Reader, tensors: AV, name: str) -> AV:
-    """The operand of cat and stack: a run-time list; tensors of several dtypes are promoted."""
     if isinstance(tensors, ListV) and tensors.items is None:
-        return tensors
-    items = r.iterate(tensors)
+        return build(tensors)
+    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
+
+
+def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
+    """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
         what = "expected a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList"
         r.raises_at_run_time("RuntimeError", f"torch.cat(): {what}" if name == "cat" else what)
@@ -194,18 +193,12 @@ def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")
 def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    if (made := _of_each_kind(r, tensors, lambda t: cat(r, t, dim))) is not None:
-        return made
-    values = _tensor_list(r, tensors, "cat")
-    return Dyn(r.build("cat", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "cat", dim)
 
 
 @serves("torch.stack")
 def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    if (made := _of_each_kind(r, tensors, lambda t: stack(r, t, dim))) is not None:
-        return made
-    values = _tensor_list(r, tensors, "stack")
-    return Dyn(r.build("stack", [r.value(values)], dim=r.known(dim, "dim")))
+    return _joined(r, tensors, "stack", dim)
 
 
 @serves("Tensor.expand_as")

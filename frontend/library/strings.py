@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list, is_run_time
+from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, is_text
 from scriptc.ir.ops.rules import elem_of
@@ -21,7 +21,7 @@ def format(r: Reader, template: AV, *args: AV, **kwargs: AV) -> AV:
 
 @serves("str.join")
 def join(r: Reader, separator: AV, parts: AV) -> AV:
-    if not is_run_time(r, parts):
+    if not r.is_run_time(parts):
         pieces: list[AV] = []
         for i, part in enumerate(r.iterate(parts)):
             if not is_text(part):
@@ -32,6 +32,8 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
         return r.joined(pieces)
     found = as_list(r, parts)
     assert isinstance(found, ListV)
+    if found.is_tuple:
+        found = r.call(Known(list), [found], {})
     items = r.value(found)
     elem = elem_of(items)
     if elem == STR:

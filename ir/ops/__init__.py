@@ -12,9 +12,11 @@ from scriptc.ir.ops import (
     exceptions,
     images,
     indexing,
+    linalg,
     loops,
     memory,
     normalisation,
+    objects,
     pointwise,
     random,
     reductions,
@@ -28,8 +30,8 @@ from scriptc.ir.ops import (
 
 OPS: dict[str, OpDef] = {}
 for _family in (
-    structure, exceptions, scalars, strings, containers, dicts, checks, memory, creation, pointwise,
-    special, reductions, normalisation, scans, indexing, views, contractions, images,
+    structure, exceptions, scalars, strings, containers, dicts, objects, checks, memory, creation, pointwise,
+    special, reductions, normalisation, scans, indexing, views, contractions, linalg, images,
     loops, random,
 ):  # fmt: skip
     for _row in _family.ROWS:

@@ -1,4 +1,4 @@
-"""Lists (references with identity) and tuples (values)."""
+"""Lists (references with identity) and tuples (values). What reads a list also reads a tuple of any length."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from scriptc.ir.types import (
     TupleType,
     Type,
     is_subtype,
+    is_tuple,
     join,
     list_of,
+    tuple_of,
 )
 
 _PURE = frozenset({"PURE"})
@@ -26,11 +28,35 @@ _READS = frozenset({"list"})
 _WRITES = frozenset({"list"})
 
 
-def _new(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+def _common(operands: Operands) -> Type:
     elem: Type = NEVER
     for v in operands:
         elem = join(elem, v.type)
-    return (list_of(elem),)
+    return elem
+
+
+def _new(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (list_of(_common(operands)),)
+
+
+def _new_tuple(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (tuple_of(_common(operands)),)
+
+
+def _tuple_of_items(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (tuple_of(elem_of(operands[0])),)
+
+
+def _joined(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    for v in operands:
+        if not is_tuple(v.type):
+            raise TypeRuleError(f"expected a tuple of any length, not {v.type}")
+    return (join(operands[0].type, operands[1].type),)
+
+
+def _changed(operands: Operands) -> None:
+    if is_tuple(operands[0].type):
+        raise TypeRuleError("a tuple does not change")
 
 
 def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -38,6 +64,7 @@ def _get(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 def _store(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _changed(operands)
     elem, value = elem_of(operands[0]), operands[-1].type
     if not is_subtype(value, elem):
         raise TypeRuleError(f"a list of {elem} cannot hold {value}")
@@ -49,7 +76,13 @@ def _copy(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (operands[0].type,)
 
 
+def _delete(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _changed(operands)
+    return ()
+
+
 def _splice(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    _changed(operands)
     if not is_subtype(elem_of(operands[3]), elem_of(operands[0])):
         raise TypeRuleError(f"a {operands[0].type} cannot hold the items of a {operands[3].type}")
     return ()
@@ -107,11 +140,13 @@ ROWS = [
           emit="list_append"),
     OpDef("list.insert", "(Value self, SymInt index, Value value) -> ()", _store, ref="list.insert", writes=_WRITES,
           raises=True, emit="list_insert"),
-    OpDef("list.delete", "(Value self, SymInt index) -> ()", fixed(), ref="operator.delitem", writes=_WRITES, raises=True,
+    OpDef("list.delete", "(Value self, SymInt index) -> ()", _delete, ref="operator.delitem", writes=_WRITES, raises=True,
           kernel="sc_list_delete"),
     # bounds: Python's; what stands for None is beyond the end
     OpDef("list.slice", "(Value self, SymInt start, SymInt stop, SymInt step) -> Value", _copy, frozenset({"ALLOCATES"}),
           ref="operator.getitem", reads=_READS, raises=True, kernel="sc_list_slice"),
+    OpDef("list.repeat", "(Value self, SymInt times) -> Value", _copy, frozenset({"ALLOCATES"}), ref="operator.mul",
+          reads=_READS, raises=True, kernel="sc_list_repeat"),
     OpDef("list.splice", "(Value self, SymInt start, SymInt stop, Value other) -> ()", _splice, ref="operator.setitem",
           reads=_READS, writes=_WRITES, raises=True, kernel="sc_list_splice"),
     # the indices that sort numbers or strings, equal ones in their order
@@ -120,6 +155,12 @@ ROWS = [
     # the numbers as a tensor of i64, f64 or bool
     OpDef("list.tensor", "(Value self) -> Tensor", _tensor, _PURE, ref="torch.tensor", reads=_READS, raises=True,
           emit="list_tensor"),
+    # tuples of any length
+    OpDef("tuple.new", "(Value[] items) -> Value", _new_tuple, frozenset({"ALLOCATES"}), emit="list_new"),
+    OpDef("tuple.of", "(Value self) -> Value", _tuple_of_items, frozenset({"ALLOCATES"}), ref="builtins.tuple", reads=_READS,
+          raises=True, emit="tuple_of"),
+    OpDef("tuple.join", "(Value self, Value other) -> Value", _joined, frozenset({"ALLOCATES"}), ref="operator.add",
+          reads=_READS, raises=True, kernel="sc_tuple_join"),
     OpDef("optional.present", "(Value self) -> Value", _present, _PURE, emit="optional_present"),
     OpDef("optional.unwrap", "(Value self) -> Value", _unwrap, _GUARDED, emit="optional_unwrap"),
 ]  # fmt: skip

@@ -15,11 +15,12 @@ _LINEAR = Samples((((3, 5), (4, 5), (4,)), ((5,), (4, 5), (4,)), ((2, 3, 17), (3
                   dtypes=("f32", "f64"))  # fmt: skip
 
 
-def _same_dtype(a: TensorType, b: TensorType) -> str:
+def same_dtype(a: TensorType, b: TensorType) -> str:
     if a.dtype != b.dtype:
         from scriptc.ir.dtypes import TORCH_NAMES
 
-        names = {"f32": "float", "f64": "double", "f16": "c10::Half", "bf16": "c10::BFloat16", "i64": "long int"}
+        names = {"f32": "float", "f64": "double", "f16": "c10::Half", "bf16": "c10::BFloat16", "i64": "long int",
+                 "c64": "c10::complex<float>", "c128": "c10::complex<double>"}
         left, right = (names.get(t.dtype, TORCH_NAMES[t.dtype]) for t in (a, b))
         raise TypeRuleError(f"expected m1 and m2 to have the same dtype, but got: {left} != {right}")
     return a.dtype
@@ -27,7 +28,7 @@ def _same_dtype(a: TensorType, b: TensorType) -> str:
 
 def _matmul(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     a, b = tensor(operands[0]), tensor(operands[1])
-    dtype = _same_dtype(a, b)
+    dtype = same_dtype(a, b)
     if not a.dims or not b.dims:
         raise TypeRuleError(f"both arguments to matmul need to be at least 1D, but they are {a} and {b}")
     rows: tuple[Dim, ...] = a.dims[-2:-1]
@@ -41,7 +42,7 @@ def _linear(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     x, w = tensor(operands[0]), tensor(operands[1])
     if not x.dims or w.dims is None or len(w.dims) not in (1, 2):
         raise TypeRuleError(f"linear needs an input of at least 1 dim and a weight of 1 or 2, not {x} and {w}")
-    return (TensorType(_same_dtype(x, w), (*x.dims[:-1], *w.dims[:-1])),)
+    return (TensorType(same_dtype(x, w), (*x.dims[:-1], *w.dims[:-1])),)
 
 
 def _concat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -81,8 +82,8 @@ ROWS = [
           ref="torch.nn.functional.linear", reads=_TENSOR, check="linear", kernel="sc_linear", samples=_LINEAR,
           tolerance_ulp=64),
     # Tensors one behind the other along the first dim.
-    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES", "PLAIN"}), reads=_TENSOR,
-          ref="concat", emit="concat"),
+    OpDef("concat", "(Value[] tensors) -> Tensor", _concat, frozenset({"PURE", "ALLOCATES", "PLAIN", "ANY_DTYPE"}),
+          reads=_TENSOR, ref="concat", emit="concat"),
     # Weights [N, K] of linears, as if their rows were those of one, in the panel layout of the kernels.
     OpDef("pack_linear", "(Value[] weights) -> Value", fixed(PACKED), _PURE, reads=_TENSOR, ref="concat", emit="concat"),
     # The same, made once and kept from call to call, for weights that do not change; `slot` numbers them. `store` is the

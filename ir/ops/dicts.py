@@ -34,7 +34,7 @@ def _value(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _fits(operands: Operands) -> None:
     key = key_of(operands[0])
-    if operands[1].type != key:
+    if not is_subtype(operands[1].type, key):
         raise TypeRuleError(f"a {operands[0].type} has no keys of type {operands[1].type}")
 
 

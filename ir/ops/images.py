@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, tensor
-from scriptc.ir.types import Dim, TensorType, Type
+from scriptc.ir.ops.rules import Attrs, Operands, fixed, tensor
+from scriptc.ir.types import PACKED, Dim, TensorType, Type
 
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
@@ -73,11 +73,19 @@ ROWS = [
           reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
-    OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
+    # `arranged`: the weight as `arrange_transposed` has made it, with the same attributes, if it has.
+    OpDef("conv_transpose2d", "(Tensor input, Tensor weight, Tensor? bias, Value? arranged, int[2] stride, int[2] padding, "
           "int[2] output_padding, int groups, int[2] dilation) -> Tensor", _conv_transpose2d, _PURE,
-          ref="torch.conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
+          ref="conv_transpose2d", reads=_TENSOR, raises=True, emit="conv_transpose2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 5, 3), (4, 3, 3, 2), (3,)), ((2, 4, 4), (2, 1, 1, 2), (1,))), dtypes=("f32", "f64"),
-                          extra=(((1, 1), (0, 0), (0, 0), 1, (1, 1)), ((2, 3), (1, 0), (1, 2), 1, (2, 1))))),
+                          extra=((None, (1, 1), (0, 0), (0, 0), 1, (1, 1)), (None, (2, 3), (1, 0), (1, 2), 1, (2, 1))))),
+    # The weight of a transposed convolution in the order of its kernel; anything where it does not fit the groups.
+    OpDef("arrange_transposed", "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation) -> Value",
+          fixed(PACKED), _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed"),
+    # The same, made once and kept from call to call; see pack_linear.kept.
+    OpDef("arrange_transposed.kept",
+          "(Tensor weight, int[2] stride, int[2] padding, int groups, int[2] dilation, int slot) -> Value", fixed(PACKED),
+          _PURE, reads=_TENSOR, ref="arrange_transposed", kernel="sc_arrange_transposed_kept"),
     OpDef("max_pool2d", "(Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, int[2] dilation, "
           "bool ceil_mode) -> Tensor", _pool, _PURE, ref="torch.max_pool2d",
           reads=_TENSOR, raises=True, emit="max_pool2d",

@@ -6,7 +6,7 @@ from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, tensor
 from scriptc.ir.types import TensorType, Type
 
-_PURE = frozenset({"PURE"})
+_ANY = frozenset({"PURE", "ANY_DTYPE"})
 _TENSOR = frozenset({"tensor"})
 # ORDER SCATTER: sc_ops.h
 REDUCTIONS = ("set", "add", "prod", "amax", "amin", "mean")
@@ -42,20 +42,20 @@ _SCATTERED = (((3, 4), (2, 3), (3, 4)), ((5,), (4,), (4,)))
 _DTYPES = ("f32", "i64", "bool", "bf16", "f64")
 
 ROWS = [
-    OpDef("gather", "(Tensor self, int dim, Tensor index) -> Tensor", _gather, _PURE, ref="torch.gather",
+    OpDef("gather", "(Tensor self, int dim, Tensor index) -> Tensor", _gather, _ANY, ref="torch.gather",
           reads=_TENSOR, raises=True, kernel="sc_gather",
           samples=Samples((((3, 4), (3, 2)), ((3, 4), (0, 2)), ((5,), (3,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,),),
                           kinds=_INDEX)),
-    OpDef("index_select", "(Tensor self, int dim, Tensor index) -> Tensor", _index_select, _PURE,
+    OpDef("index_select", "(Tensor self, int dim, Tensor index) -> Tensor", _index_select, _ANY,
           ref="torch.index_select", reads=_TENSOR, raises=True, kernel="sc_index_select",
           samples=Samples((((3, 4), (5,)), ((3, 4), (0,))), 0.0, 2.9, dtypes=_DTYPES, extra=((0,), (1,)), kinds=_INDEX)),
     # A copy of self into which src goes. `include_self`: whether self's own elements take part in the reduction.
     OpDef("scatter", "(Tensor self, int dim, Tensor index, Tensor src, str reduce, bool include_self) -> Tensor",
-          _scatter, _PURE, ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
+          _scatter, _ANY, ref="scatter", reads=_TENSOR, raises=True, emit="scatter", tolerance_ulp=4,
           samples=Samples(_SCATTERED, 0.0, 2.9, dtypes=("f32", "i64", "f64", "i8"), kinds=(*_INDEX, ""),
                           extra=tuple((0, r, s) for r in REDUCTIONS for s in (True, False)))),
     # i64 [found, rank], in the order of the elements
-    OpDef("nonzero", "(Tensor self) -> Tensor", _nonzero, _PURE, torch=("torch.nonzero", "Tensor.nonzero"),
+    OpDef("nonzero", "(Tensor self) -> Tensor", _nonzero, _ANY, torch=("torch.nonzero", "Tensor.nonzero"),
           ref="torch.nonzero", reads=_TENSOR, kernel="sc_nonzero",
           samples=Samples((((3, 4),), ((),), ((0, 2),)), -1.0, 1.0, dtypes=("bool", "i64", "f32"))),
 ]  # fmt: skip

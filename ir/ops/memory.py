@@ -7,8 +7,9 @@ from scriptc.ir.ops.rules import Attrs, Operands, fixed, own_dim, same_type, ten
 from scriptc.ir.types import BOOL, FLOAT, INT, Type
 
 _PURE = frozenset({"PURE"})
+_ANY = frozenset({"ANY_DTYPE"})
 _TENSOR = frozenset({"tensor"})
-_SHAPES = Samples(shapes=(((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool", "bf16"))
+_SHAPES = Samples(shapes=(((3, 4),), ((),), ((0, 2),)), dtypes=("f32", "i64", "bool", "bf16", "c64", "c128"))
 _ONE = Samples(shapes=(((),), ((1, 1),)), dtypes=("f32", "f64", "i64", "bool"))
 
 
@@ -36,9 +37,9 @@ ROWS = [
           kernel="sc_item_f64", samples=_ONE),
     OpDef("item.int", "(Tensor self) -> Scalar", fixed(INT), _PURE, ref="int_item", reads=_TENSOR, raises=True,
           kernel="sc_item_i64", samples=_ONE),
-    OpDef("item.bool", "(Tensor self) -> Scalar", fixed(BOOL), _PURE, ref="builtins.bool", reads=_TENSOR, raises=True,
+    OpDef("item.bool", "(Tensor self) -> Scalar", fixed(BOOL), _PURE | _ANY, ref="builtins.bool", reads=_TENSOR, raises=True,
           kernel="sc_item_bool", samples=_ONE),
-    OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}), reads=_TENSOR,
+    OpDef("clone", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "ALLOCATES"}) | _ANY, reads=_TENSOR,
           torch=("Tensor.clone", "torch.clone"), kernel="sc_clone", samples=_SHAPES),
     # The same tensor where it already is contiguous, so the result may alias.
     OpDef("contiguous", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW"}), reads=_TENSOR,
@@ -47,13 +48,13 @@ ROWS = [
     OpDef("plain", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW", "PLAIN"}), reads=_TENSOR,
           ref="Tensor.contiguous", kernel="sc_plain", samples=_SHAPES),
     # Always a new tensor; a conversion to the dtype that the tensor has is not built.
-    OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}),
+    OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}) | _ANY,
           reads=_TENSOR, ref="Tensor.to", c="cast",
           samples=Samples(shapes=(((3, 4),), ((),)), low=0.0, high=3.0,
-                          dtypes=("f32", "f64", "i64", "u8", "bool", "bf16"),
-                          extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",)))),
+                          dtypes=("f32", "f64", "i64", "u8", "bool", "bf16", "c64", "c128"),
+                          extra=(("f32",), ("i32",), ("bool",), ("f16",), ("f64",), ("c64",), ("c128",)))),
     # dst.copy_(src): broadcasts, converts. Eager's result is dst itself.
-    OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), reads=_TENSOR, writes=_TENSOR, raises=True,
+    OpDef("copy_", "(Tensor dst, Tensor src) -> ()", fixed(), _ANY, reads=_TENSOR, writes=_TENSOR, raises=True,
           ref="Tensor.copy_", kernel="sc_copy_into",
           samples=Samples(shapes=(((3, 4), (4,)), ((), ())), dtypes=("f32", "i64"))),
 ]  # fmt: skip

@@ -1,16 +1,19 @@
 """Elementwise ops: one row each. `c` computes one element: {0}, {1} are the operands in the compute dtype, {t} is f32
 or f64.
 
-Half types compute in f32 and round after every op, as eager does op by op. Integer arithmetic wraps (sc_wrap_*).
-All tensor operands have one dtype (the front end casts them by torch.result_type); Python numbers are operands too.
+Half types compute in f32 and round after every op, as eager does op by op. Integer arithmetic wraps (sc_wrap_*). Complex
+elements ({t} is c64 or c128) are C's; products and quotients are those of runtime/include/sc_complex.h, as C's own treat
+infinities in a way of their own. All tensor operands have one dtype (the front end casts them by torch.result_type);
+Python numbers are operands too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from scriptc.ir.dtypes import PARTS
 from scriptc.ir.opdef import Infer, OpDef, Samples, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, elementwise, predicate, tensor, tensors_of
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, elementwise, predicate, real_part, tensor, tensors_of
 from scriptc.ir.types import TensorType, Type
 
 _TRAITS = frozenset({"PURE", "ELEMENTWISE"})
@@ -21,8 +24,11 @@ _TENSOR = frozenset({"tensor"})
 UNARY_SHAPES = (((3, 5),), ((),), ((0, 2),), ((1, 17),))
 BINARY_SHAPES = (((3, 5), (3, 5)), ((3, 1), (5,)), ((), (4,)), ((0, 2), (2,)), ((2, 1, 3), (4, 1)))
 _FLOATS = ("f32", "f64", "f16", "bf16")
+_COMPLEX = ("c64", "c128")
+_INEXACT = (*_FLOATS, *_COMPLEX)
 _ALL = (*_FLOATS, "u8", "i8", "i16", "i32", "i64", "bool")
 _NUMBERS = tuple(d for d in _ALL if d != "bool")
+_EVERY = (*_ALL, *_COMPLEX)
 _INTS = ("u8", "i8", "i16", "i32", "i64", "bool")
 
 
@@ -33,10 +39,10 @@ def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
 def unary(
     name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0,
     dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
-    floating: bool = False,
+    floating: bool = False, finite: bool = False,
 ) -> OpDef:  # fmt: skip
     """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
-    samples = Samples(UNARY_SHAPES, low, high, dtypes)
+    samples = Samples(UNARY_SHAPES, low, high, dtypes, finite=finite)
     return OpDef(
         name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
         _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
@@ -56,9 +62,19 @@ def binary(
     )  # fmt: skip
 
 
-def _float(names: str, **options: float) -> list[OpDef]:
-    """Functions of floating tensors that sc_math.h computes under the same name."""
-    return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, **options) for n in names.split()]  # type: ignore[arg-type]
+def _float(names: str, dtypes: tuple[str, ...] = _INEXACT, **options: float) -> list[OpDef]:
+    """Functions of floating and complex tensors that sc_math.h and sc_complex.h compute under the same name."""
+    return [unary(n, f"sc_{n}_{{t}}({{0}})", floating=True, dtypes=dtypes, **options)  # type: ignore[arg-type]
+            for n in names.split()]  # fmt: skip
+
+
+def _complex(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    (t,) = elementwise(operands, attrs)
+    assert isinstance(t, TensorType)
+    made = {part: dtype for dtype, part in PARTS.items()}.get(t.dtype)
+    if made is None:
+        raise TypeRuleError("Expected both inputs to be Half, Float or Double tensors")
+    return (TensorType(made, t.dims),)
 
 
 def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -73,25 +89,27 @@ def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    *_float("tanh sigmoid exp expm1 exp2 erf sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
+    *_float("tanh sigmoid exp expm1 exp2 sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
+    *_float("erf", _FLOATS, low=-0.99, high=0.99),
     *_float("log log2 log10 log1p sqrt rsqrt", low=0.01, high=9.0),
     *_float("acosh", low=1.0, high=9.0),
     *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
       for n in ("floor", "ceil", "trunc", "round")),
-    unary("reciprocal", "(1 / {0})", low=0.5, floating=True),
-    unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})"},
-          "torch.negative", "Tensor.negative", dtypes=_NUMBERS, ulp=0.0),
-    unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})"},
-          "torch.absolute", "Tensor.absolute", dtypes=_NUMBERS, ulp=0.0),
+    unary("reciprocal", {"float": "(1 / {0})", "complex": "sc_div_{t}(1, {0})"}, dtypes=_INEXACT, low=0.5, floating=True),
+    unary("neg", {"float": "-{0}", "int": "sc_wrap_neg({0})", "complex": "-{0}"},
+          "torch.negative", "Tensor.negative", dtypes=(*_NUMBERS, *_COMPLEX), ulp=0.0),
+    unary("abs", {"float": "sc_abs_{t}({0})", "int": "sc_wrap_abs({0})", "complex": "sc_abs_{t}({0})"},
+          "torch.absolute", "Tensor.absolute", dtypes=(*_NUMBERS, *_COMPLEX), infer=real_part, ulp=0.0),
     unary("relu", {"float": "({0} < 0 ? 0 : {0})", "int": "({0} > 0 ? {0} : 0)"}, dtypes=_NUMBERS, ulp=0.0),
     unary("sign", {"float": "(({0} > 0) - ({0} < 0))", "int": "(({0} > 0) - !(({0} > 0) | ({0} == 0)))", "bool": "{0}"},
           dtypes=_ALL, ulp=0.0),
-    unary("isnan", {"float": "({0} != {0})", "int": "false", "bool": "false"}, dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false"},
-          dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("isfinite", {"float": "(({0} - {0}) == 0)", "int": "true", "bool": "true"},
-          dtypes=_ALL, infer=predicate, ulp=0.0),
-    unary("logical_not", "!{0}", dtypes=_ALL, infer=predicate, ulp=0.0),
+    unary("isnan", {"float": "({0} != {0})", "int": "false", "bool": "false", "complex": "({0} != {0})"},
+          dtypes=_EVERY, infer=predicate, ulp=0.0),
+    unary("isinf", {"float": "(sc_abs_{t}({0}) == (1.0f / 0.0f))", "int": "false", "bool": "false",
+                    "complex": "(sc_abs_{t}({0}) == (1.0f / 0.0f))"}, dtypes=_EVERY, infer=predicate, ulp=0.0),
+    unary("isfinite", {"float": "(({0} - {0}) == 0)", "int": "true", "bool": "true", "complex": "(({0} - {0}) == 0)"},
+          dtypes=_EVERY, infer=predicate, ulp=0.0),
+    unary("logical_not", "!{0}", dtypes=_EVERY, infer=predicate, ulp=0.0),
     unary("bitwise_not", {"int": "~{0}", "bool": "!{0}"}, dtypes=_INTS, ulp=0.0),
     unary("signbit", {"float": "(__builtin_signbit({0}) != 0)", "int": "(({0} < 1) & ({0} != 0))", "bool": "false"},
           dtypes=_ALL, infer=predicate, ulp=0.0),
@@ -102,20 +120,31 @@ ROWS = [
     unary("frac", "({0} - sc_trunc_{t}({0}))", ulp=0.0),
     unary("deg2rad", "({0} * ({T})0.017453292519943295)", floating=True),
     unary("rad2deg", "({0} * ({T})57.29577951308232)", floating=True),
-    unary("angle", "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", floating=True),
-    unary("sinc", "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
-          "torch.special.sinc", floating=True),
+    unary("angle", {"float": "({0} != {0} ? {0} : {0} < 0 ? ({T})3.141592653589793 : 0)", "complex": "sc_angle_{t}({0})"},
+          dtypes=_INEXACT, infer=real_part, floating=True),
+    unary("sgn", {"complex": "sc_sgn_{t}({0})"}, dtypes=_COMPLEX, finite=True),  # of others it is `sign`
+    unary("conj_physical", {"complex": "~{0}"}, dtypes=_COMPLEX, ulp=0.0),  # of others the tensor itself
+    # Eager's is a view that is conjugated when it is read: the front end refuses programs that write to either.
+    OpDef("conj", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="torch.conj_physical", reads=_TENSOR, c="~{0}",
+          samples=Samples(UNARY_SHAPES, dtypes=_COMPLEX)),
+    OpDef("complex", "(Tensor self, Tensor other) -> Tensor", _complex, _TRAITS, ref="torch.complex", reads=_TENSOR,
+          check="broadcast", c="__builtin_complex({0}, {1})", samples=Samples(BINARY_SHAPES, dtypes=("f32", "f64"))),
+    unary("sinc", {"float": "({0} == 0 ? 1 : sc_sin_{t}({0} * ({T})3.141592653589793) / ({0} * ({T})3.141592653589793))",
+                   "complex": "sc_sinc_{t}({0})"}, "torch.special.sinc", dtypes=_INEXACT, floating=True),
     # frexp(x) is mantissa * 2 ** exponent, a whole number in x's dtype.
     OpDef("frexp.exponent", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_exponent", reads=_TENSOR,
           c="sc_exponent_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
     OpDef("frexp.mantissa", "(Tensor self) -> Tensor", elementwise, _TRAITS, ref="frexp_mantissa", reads=_TENSOR,
           c="sc_mantissa_{t}({0})", samples=Samples(UNARY_SHAPES, dtypes=_FLOATS)),
-    binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})"},
-           method=False, dtypes=_ALL, commutes=True),
-    binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})"}, method=False),
-    binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})"},
-           "torch.multiply", "Tensor.multiply", dtypes=_ALL, commutes=True, traits=_WIDE),
-    binary("div", "({0} / {1})", method=False, dtypes=_FLOATS, traits=_WIDE | _FLOATING),
+    binary("add", {"float": "({0} + {1})", "int": "sc_wrap_add({0}, {1})", "bool": "({0} | {1})",
+            "complex": "sc_add_{t}({0}, {1}, 1)"}, method=False, dtypes=_EVERY, commutes=True),
+    binary("sub", {"float": "({0} - {1})", "int": "sc_wrap_sub({0}, {1})", "complex": "sc_add_{t}({0}, {1}, -1)"}, method=False,
+           dtypes=(*_NUMBERS, *_COMPLEX)),
+    binary("mul", {"float": "({0} * {1})", "int": "sc_wrap_mul({0}, {1})", "bool": "({0} & {1})",
+            "complex": "sc_mul_{t}({0}, {1})"}, "torch.multiply", "Tensor.multiply", dtypes=_EVERY, commutes=True,
+           traits=_WIDE),
+    binary("div", {"float": "({0} / {1})", "complex": "sc_div_{t}({0}, {1})"}, method=False, dtypes=_INEXACT,
+           traits=_WIDE | _FLOATING),
     binary("remainder", {"float": "sc_remainder_{t}({0}, {1})", "int": "sc_wrap_mod({0}, {1})"},
            dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0),
     binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS),
@@ -140,27 +169,27 @@ ROWS = [
            dtypes=_FLOATS, low=0.1, ulp=4.0, traits=_FLOATING, method=False, ref="torch.special.xlog1py"),
     binary("bitwise_left_shift", {"int": "sc_wrap_shl({0}, {1})"}, "Tensor.__lshift__", dtypes=_INTS[:-1], low=0.0),
     binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
-    binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})"},
-           dtypes=_FLOATS, takes=_NUMBERS, low=0.1, ulp=2.0),
+    binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})", "complex": "sc_pow_{t}({0}, {1})"},
+           dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power"),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
            dtypes=_ALL, commutes=True, ref="maximum"),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},
            dtypes=_ALL, commutes=True, ref="minimum"),
     binary("atan2", "sc_atan2_{t}({0}, {1})", dtypes=_FLOATS, ulp=2.0, traits=_FLOATING),
-    *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_ALL, infer=predicate,
-             commutes=n in ("eq", "ne"))
+    *(binary(n, f"({{0}} {sign} {{1}})", f"torch.{long}", f"Tensor.{long}", dtypes=_EVERY if n in ("eq", "ne") else _ALL,
+             infer=predicate, commutes=n in ("eq", "ne"))
       for n, sign, long in (("eq", "==", "eq"), ("ne", "!=", "not_equal"), ("lt", "<", "less"), ("le", "<=", "less_equal"),
                             ("gt", ">", "greater"), ("ge", ">=", "greater_equal"))),
-    binary("logical_and", "(({0} != 0) & ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
-    binary("logical_or", "(({0} != 0) | ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
-    binary("logical_xor", "(({0} != 0) != ({1} != 0))", dtypes=_ALL, infer=predicate, commutes=True),
+    binary("logical_and", "(({0} != 0) & ({1} != 0))", dtypes=_EVERY, infer=predicate, commutes=True),
+    binary("logical_or", "(({0} != 0) | ({1} != 0))", dtypes=_EVERY, infer=predicate, commutes=True),
+    binary("logical_xor", "(({0} != 0) != ({1} != 0))", dtypes=_EVERY, infer=predicate, commutes=True),
     *(binary(f"bitwise_{n}", f"({{0}} {sign} {{1}})", dtypes=_INTS, commutes=True)
       for n, sign in (("and", "&"), ("or", "|"), ("xor", "^"))),
     # The number, over the shape and strides of the tensor.
     OpDef("fill", "(Tensor self, Scalar value) -> Tensor", elementwise, _TRAITS, ref="torch.full_like", c="{1}",
-          samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_ALL, extra=((1,), (0.0,)))),
+          samples=Samples((((3, 5),), ((),), ((0, 2),)), dtypes=_EVERY, extra=((1,), (0.0,)))),
     # `dtype` is the result's where both values are numbers.
     OpDef("where", "(Tensor condition, Operand self, Operand other, *, ScalarType dtype) -> Tensor", _where, _TRAITS,
           ref="where", reads=_TENSOR, check="broadcast", c="({0} ? {1} : {2})",
-          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_ALL, kinds=("bool",))),
+          samples=Samples((((3, 4), (4,), (3, 1)), ((), (2,), (2,))), dtypes=_EVERY, kinds=("bool",))),
 ]  # fmt: skip

@@ -30,12 +30,14 @@ def _arg(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType("i64", _dims(x.dims, reduced, attrs["keepdim"])),)
 
 
-def _row(name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0) -> OpDef:
+def _row(
+    name: str, dtypes: tuple[str, ...], *, raises: bool = False, ulp: float = 0.0, traits: frozenset[str] = frozenset()
+) -> OpDef:  # fmt: skip
     """`raises`: there is no value to give for an empty reduction."""
     schema = "(Tensor self, int[] dim, bool keepdim, *, ScalarType dtype) -> Tensor"
     samples = Samples((((3, 5),), ((4, 130),)), dtypes=dtypes, extra=_DIMS)
     return OpDef(
-        name, schema, _reduce, _PURE | {"PLAIN"}, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
+        name, schema, _reduce, _PURE | {"PLAIN"} | traits, ref=f"reduce:{name}", reads=_TENSOR, raises=raises, emit="reduce",
         samples=samples, tolerance_ulp=ulp,
     )  # fmt: skip
 
@@ -54,8 +56,8 @@ ROWS = [
     _row("prod", ("f32", "f64", "i64"), ulp=64),
     _row("amax", (*_FLOATS, "i64", "u8"), raises=True),
     _row("amin", (*_FLOATS, "i64", "u8"), raises=True),
-    _row("all", ("bool",)),
-    _row("any", ("bool",)),
+    _row("all", ("bool",), traits=frozenset({"ANY_DTYPE"})),
+    _row("any", ("bool",), traits=frozenset({"ANY_DTYPE"})),
     _arg_row("argmax"),
     _arg_row("argmin"),
 ]

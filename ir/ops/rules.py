@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from scriptc.ir.dtypes import PARTS
 from scriptc.ir.opdef import Infer, TypeRuleError
 from scriptc.ir.types import BOOL, FLOAT, INT, DictType, Dim, ListType, ScalarType, SetType, TensorType, TupleType, Type
 
@@ -103,6 +104,13 @@ def elementwise(operands: Operands, attrs: Attrs) -> Sequence[Type]:
     if len({t.dtype for t in types}) > 1:
         raise TypeRuleError(f"operands differ in dtype: {', '.join(map(str, types))}")
     return (TensorType(types[0].dtype, broadcast_dims([t.dims for t in types])),)
+
+
+def real_part(operands: Operands, attrs: Attrs) -> Sequence[Type]:
+    """Elementwise; of complex elements the result has the dtype of their parts."""
+    (t,) = elementwise(operands, attrs)
+    assert isinstance(t, TensorType)
+    return (TensorType(PARTS.get(t.dtype, t.dtype), t.dims),)
 
 
 def predicate(operands: Operands, attrs: Attrs) -> Sequence[Type]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import Infer, OpDef
 from scriptc.ir.ops.rules import Attrs, Operands, numbers
-from scriptc.ir.types import BOOL, FLOAT, INT, Type
+from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT, Type
 
 _PURE = frozenset({"PURE"})
 
@@ -59,6 +59,7 @@ ROWS = [
     _row("float.max", 2, FLOAT, "builtins.max", c="({1} > {0} ? {1} : {0})"),
     _row("float.to_int", 1, INT, "builtins.int", kernel="sc_float_to_int"),
     _row("float.to_bool", 1, BOOL, "builtins.bool", c="({0} != 0)"),
+    _row("complex.make", 2, COMPLEX, "builtins.complex", c="__builtin_complex({0}, {1})"),
     _row("bool.not", 1, BOOL, "operator.not_", c="!{0}"),
     *_binary(_COMPARE, BOOL, "mixed", "((long double){0} @ (long double){1})"),  # an int and a float, without rounding
     *_binary("and_=& or_=| xor=!= eq=== ne=!=", BOOL, "bool", "({0} @ {1})"),

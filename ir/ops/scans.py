@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, Samples
-from scriptc.ir.ops.rules import Attrs, Operands, as_dim, tensor, with_dtype
+from scriptc.ir.ops.rules import Attrs, Operands, as_dim, normal_dim, tensor
 from scriptc.ir.types import TensorType, Type
 
 _PURE = frozenset({"PURE"})
 _TENSOR = frozenset({"tensor"})
 _SHAPES = (((3, 5),), ((4, 0),), ((1, 130),))
+
+
+def _scanned(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    x = tensor(operands[0])
+    if x.dims is not None:
+        normal_dim(attrs["dim"], x.rank)
+    return (TensorType(attrs["dtype"], x.dims),)
 
 
 def _positions(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -24,7 +31,7 @@ def _topk(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 def _scan(name: str, dtypes: tuple[str, ...]) -> OpDef:
     return OpDef(
-        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", with_dtype, _PURE, ref=f"scan:{name}",
+        name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", _scanned, _PURE, ref=f"scan:{name}",
         reads=_TENSOR, emit="scan", samples=Samples(_SHAPES, dtypes=dtypes, extra=((0,), (1,))), tolerance_ulp=64,
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from scriptc.ir.dtypes import PARTS, SCALAR_TYPES
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
 from scriptc.ir.ops.rules import (
     Attrs,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from scriptc.ir.core import Value
 
 _VIEW = frozenset({"PURE", "VIEW"})
-_JOINS = frozenset({"PURE", "ALLOCATES"})
+_JOINS = frozenset({"PURE", "ALLOCATES", "ANY_DTYPE"})
 _TENSOR = frozenset({"tensor"})
 _X = (((3, 4),),)
 
@@ -119,6 +120,24 @@ def _expand(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return _like(operands, tuple(dims[i - lead] if kept[i] else as_dim(v) for i, v in enumerate(items)))
 
 
+def _view_as_real(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    if t.dtype not in PARTS:
+        raise TypeRuleError("view_as_real is only supported for complex tensors")
+    return (TensorType(PARTS[t.dtype], (*_dims(operands), 2)),)
+
+
+def _view_as_complex(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t, dims = tensor(operands[0]), _dims(operands)
+    made = next((dtype for dtype, part in PARTS.items() if part == t.dtype), None)
+    if made is None:
+        raise TypeRuleError("view_as_complex is only supported for floating point tensors, but got a tensor of scalar type: "
+                            f"{SCALAR_TYPES[t.dtype]}")
+    if not dims:
+        raise TypeRuleError("Input tensor must have one or more dimensions")
+    return (TensorType(made, dims[:-1]),)
+
+
 def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     if dims[attrs["dim"]] != 1:
@@ -209,6 +228,11 @@ ROWS = [
           samples=Samples(_X, extra=(((2, 2), (4, 1), -1), ((3,), (2,), 1)))),
     OpDef("flip", "(Tensor self, int[] dims) -> Tensor", lambda o, a: (o[0].type,), _JOINS, ref="torch.flip", reads=_TENSOR,
           emit="view", samples=Samples(_X, extra=(((0,),), ((0, 1),), ((),)))),
+    # Pairs of real and imaginary parts along a new last dim, and back.
+    OpDef("view_as_real", "(Tensor self) -> Tensor", _view_as_real, _VIEW, torch=("torch.view_as_real",), emit="view",
+          samples=Samples(_X, dtypes=("c64", "c128"))),
+    OpDef("view_as_complex", "(Tensor self) -> Tensor", _view_as_complex, _VIEW, torch=("torch.view_as_complex",),
+          raises=True, emit="view", samples=Samples((((3, 2),), ((2,),), ((0, 4, 2),)))),
     OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select",
           check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
     OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW,
@@ -244,7 +268,8 @@ ROWS = [
     # What a loop appends to a list, `total` tensors, joined as it comes: in a new dim (`stack`) or along one that is there.
     OpDef("stacked.new", "() -> Value", fixed(ROWS_TYPE), frozenset({"ALLOCATES"}), ref="rows_new", kernel="sc_stacked_new"),
     OpDef("stacked.put", "(Value stacked, Tensor item, SymInt total, *, int dim, bool stack) -> ()", fixed(),
-          reads=_TENSOR, writes=frozenset({"list"}), raises=True, ref="stacked_put", kernel="sc_stacked_put"),
+          frozenset({"ANY_DTYPE"}), reads=_TENSOR, writes=frozenset({"list"}), raises=True, ref="stacked_put",
+          kernel="sc_stacked_put"),
     OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
           reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join"),
     OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",

@@ -14,7 +14,10 @@ With `frozen=1` weights do not change between calls, so params and views of them
 With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
 {slot = 0, store = "bf16"}.
 
-A `matmul` by a matrix is a linear by its transpose.
+A `matmul` by a matrix is a linear by its transpose. The weight of a transposed convolution is arranged likewise:
+
+    %y = conv_transpose2d(%x, %w, %b, %none)        =>      %a = arrange_transposed(%w)
+                                                            %y = conv_transpose2d(%x, %w, %b, %a)
 """
 
 from __future__ import annotations
@@ -26,10 +29,11 @@ from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
-from scriptc.ir.types import TensorType
+from scriptc.ir.types import NONE, TensorType
 
 NAME = "prepare_weights"
 STORES = ("", "bf16", "f16")  # by the pass's option
+KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # what is made once; their `slot`s are one count
 
 
 def _place_of_packing(op: Op) -> Op | None:
@@ -46,14 +50,14 @@ def _place_of_packing(op: Op) -> Op | None:
     return place if is_constant and weight.block is loop.regions[0] else None
 
 
-def _is_packable(weight: Value) -> bool:
+def _is_packable(weight: Value, rank: int) -> bool:
     t = weight.type
-    return isinstance(t, TensorType) and t.dtype in ("f32", "f64") and t.dims is not None and len(t.dims) == 2
+    return isinstance(t, TensorType) and t.dtype in ("f32", "f64") and t.dims is not None and len(t.dims) == rank
 
 
 def _is_product(op: Op) -> bool:
     """Whether the op multiplies by a matrix, its second operand, that can be packed: [N, K] of a linear, [K, N] of a matmul."""
-    if op.name not in ("linear", "matmul") or not _is_packable(op.operands[1]):
+    if op.name not in ("linear", "matmul") or not _is_packable(op.operands[1], 2):
         return False
     x = op.operands[0].type
     return isinstance(x, TensorType) and bool(x.dims)
@@ -74,6 +78,26 @@ def _use_packed(op: Op, place: Op, rw: Rewriter, packing: str, **attrs: int | st
     return True
 
 
+def _is_transposed(op: Op) -> bool:
+    """Whether the op is a transposed convolution whose weight is to be arranged."""
+    return op.name == "conv_transpose2d" and op.operands[3].type == NONE and _is_packable(op.operands[1], 4)
+
+
+def _use_arranged(op: Op, place: Op, rw: Rewriter, arranging: str, **attrs: int) -> bool:
+    """Arranges the weight in front of `place`."""
+    x, weight, bias, _ = op.operands
+    how = {name: op.attrs[name] for name in ("stride", "padding", "groups", "dilation")}
+    arranged = rw.insert_before(place, arranging, [weight], hint="arranged", **how, **attrs)
+    rw.set_operands(op, [x, weight, bias, arranged])
+    return True
+
+
+def arrange_weight(op: Op, rw: Rewriter) -> bool:
+    if not _is_transposed(op) or (place := _place_of_packing(op)) is None:
+        return False
+    return _use_arranged(op, place, rw, "arrange_transposed")
+
+
 def pack_weight(op: Op, rw: Rewriter) -> bool:
     if not _is_product(op) or (place := _place_of_packing(op)) is None:
         return False
@@ -90,16 +114,22 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
 
 
 def keep_packed(module: Module, store: str) -> Rule:
-    """The rule for frozen weights; a weight that the module writes is none."""
+    """The rule for frozen weights; a weight that the module may write is none."""
     slots: dict[tuple[str, ...], int] = {}
-    written = any("tensor" in op.defn.writes for op in module.walk())
+
+    def may_change(weight: Value) -> bool:
+        return any(is_written(weight, func.body) for func in module.funcs.values())
 
     def keep_packed_weight(op: Op, rw: Rewriter) -> bool:
-        if written or not _is_product(op):
+        transposed = _is_transposed(op)
+        if not (transposed or _is_product(op)):
             return False
         of = _view_of_param(op.operands[1])
-        if of is None:
+        if of is None or may_change(op.operands[1]):
             return False
+        if transposed:
+            slot = slots.setdefault((op.name, str(sorted(op.attrs.items())), *of), len(slots))
+            return _use_arranged(op, op, rw, "arrange_transposed.kept", slot=slot)
         slot = slots.setdefault((op.name, *of), len(slots))
         stored = store if tensor(op.operands[1]).dtype == "f32" else ""
         return _use_packed(op, op, rw, "pack_linear.kept", slot=slot, store=stored)
@@ -109,4 +139,4 @@ def keep_packed(module: Module, store: str) -> Rule:
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
     rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
-    return rewrite(module, [*rules, pack_weight])
+    return rewrite(module, [*rules, pack_weight, arrange_weight])

@@ -23,6 +23,7 @@ from scriptc.ir.analysis import function_body, interferes, is_written, writers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
+from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.regions import is_loop
 from scriptc.ir.types import NONE, TensorType
 
@@ -183,7 +184,7 @@ class _Merger:
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    slots = [op.attrs["slot"] for op in module.walk() if op.name == "pack_linear.kept"]
+    slots = [op.attrs["slot"] for op in module.walk() if op.name in KEPT]
     merger = _Merger(max(slots, default=-1) + 1)
     changed = False
     blocks = [region for op in module.walk() for region in op.regions if op.has("CONTROL")]

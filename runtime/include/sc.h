@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 7
+#define SC_ABI_VERSION 10
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -31,10 +31,16 @@ extern "C" {
 #define SC_KERNEL __attribute__((visibility("hidden")))
 #endif
 
-/* ORDER DTYPE: ir/dtypes.py, sc_dtype_size in sc_core.c */
+/* ORDER DTYPE: ir/dtypes.py, sc_dtype_size */
 typedef enum sc_dtype {
-    SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_NDTYPES
+    SC_BOOL, SC_U8, SC_I8, SC_I16, SC_I32, SC_I64, SC_F16, SC_BF16, SC_F32, SC_F64, SC_C64, SC_C128,
+    SC_NDTYPES
 } sc_dtype;
+
+static inline size_t sc_dtype_size(int dtype) {
+    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
+    return bytes[dtype];
+}
 
 typedef enum sc_kind { SC_TENSOR, SC_STORAGE, SC_LIST, SC_PACKED, SC_STR, SC_EXC, SC_DICT } sc_kind;
 
@@ -106,15 +112,24 @@ typedef union sc_value { /* one Python value at a boundary or in a list; the sta
     struct sc_dict *d;
 } sc_value;
 
+typedef enum sc_items { /* what a list holds, which its static type says */
+    SC_VALUES,
+    SC_OBJECTS, /* sc_obj, which the list retains */
+    SC_BOOLS    /* one byte each */
+} sc_items;
+
 typedef struct sc_list {
     sc_obj obj;
-    bool counted; /* elements are sc_obj and are retained by the list */
+    uint8_t holds; /* sc_items */
     bool written; /* mutated during this call */
     uint32_t mask; /* a tuple in a list: which of its items are sc_obj; 0 for lists */
     void *owner;  /* caller's object when it came in as an argument, else NULL */
     int64_t len, cap;
     sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
-    sc_value *items;
+    union {
+        sc_value *items;
+        bool *bools; /* of SC_BOOLS */
+    };
 } sc_list;
 
 /* One key of a dict with its value. A key that is a tuple is a list as above. */
@@ -131,7 +146,8 @@ typedef struct sc_dict {
     bool counted;     /* values are sc_obj and are retained */
     bool written;     /* changed during this call */
     bool sorted;      /* of a set: the items stand in the order in which Python's set would give them */
-    const char *kind; /* of the keys: one of "ifbs", or several in parentheses for a tuple */
+    const char *kind; /* of the keys: one of "ifbs", several in parentheses for a tuple, one in brackets for tuples of any
+                         length, each an sc_list */
     void *owner;      /* caller's object when it came in as an argument, else NULL */
     int64_t len;      /* keys */
     int64_t n, cap;   /* items, holes included */
@@ -144,7 +160,7 @@ typedef struct sc_dict {
 } sc_dict;
 
 static inline bool sc_dict_counts_keys(const sc_dict *d) { /* keys are sc_obj and are retained */
-    return d->kind[0] == '(' || d->kind[0] == 's';
+    return d->kind[0] == '(' || d->kind[0] == '[' || d->kind[0] == 's';
 }
 
 /* Where an error arose: one row per raising statement of the user's source. */
@@ -194,6 +210,8 @@ typedef struct sc_target { /* a place outside the call, and what it was set to l
 
 typedef struct sc_ctx {
     sc_obj live;              /* sentinel of the live list */
+    sc_obj *dying;            /* objects without references that sc_free() has still to free, linked through next */
+    bool frees;               /* sc_free() is at it */
     sc_obj *free_tensors;     /* recycled sc_tensor structs, linked through next */
     sc_obj *free_strs;        /* recycled blocks of short strings */
     sc_storage *bin[SC_BINS]; /* recycled blocks by size class, linked through obj.next */
@@ -245,7 +263,6 @@ size_t sc_stack_room(void); /* bytes of a thread's stack that compiled code may 
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
 
 /* ---- objects (sc_core.c) ---- */
-size_t sc_dtype_size(int dtype);
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */
 void *sc_object(sc_ctx *cx, int kind); /* in the live list, counted once, else uninitialised; MemoryError */
 void *sc_memory(sc_ctx *cx, void *block, size_t old, size_t nbytes); /* as the allocator: 0 frees, NULL after MemoryError */
@@ -276,34 +293,64 @@ void sc_storage_free_detached(sc_storage *s); /* only for contexts that use the 
 sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len);
 int sc_str_reserve(sc_ctx *cx, sc_str *s, size_t nbytes); /* room for so many bytes, of which those in use are kept */
 
-/* A tuple as an element of a list: its items, tuples in it written out; those that mask names are retained. */
-sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items);
 uint64_t sc_str_hash_of(const sc_str *s); /* computes it: see sc_str_hash */
 
-sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity);
-int sc_list_grow(sc_ctx *cx, sc_list *l); /* room for one more */
+sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity);
+int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len); /* room for so many items, and more */
+
+/* A tuple as an element of a list, or an object: its items, tuples in it written out; those that mask names are retained. */
+static inline sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
+    sc_list *made = sc_list_new(cx, SC_VALUES, n);
+    if (!made) return NULL;
+    for (int i = 0; i < n; i++) {
+        if (mask >> i & 1) sc_retain(items[i].o);
+        made->items[i] = items[i];
+    }
+    made->len = n;
+    made->mask = mask;
+    return made;
+}
 
 static inline int sc_list_index(sc_ctx *cx, const sc_list *l, int64_t i, int64_t *at) { /* Python's index as 0..len-1 */
     *at = i < 0 ? i + l->len : i;
     return (uint64_t)*at < (uint64_t)l->len ? 0 : (sc_raise(cx, "IndexError", "list index out of range"), -1);
 }
 
-static inline int sc_list_append(sc_ctx *cx, sc_list *l, sc_value v) { /* retains counted elements */
-    if (l->len == l->cap && sc_list_grow(cx, l) < 0) return -1;
-    if (l->counted) sc_retain(v.o);
-    l->items[l->len++] = v;
+static inline int sc_tuple_index(sc_ctx *cx, const sc_list *t, int64_t i, int64_t *at) { /* the same of a tuple */
+    *at = i < 0 ? i + t->len : i;
+    return (uint64_t)*at < (uint64_t)t->len ? 0 : (sc_raise(cx, "IndexError", "tuple index out of range"), -1);
+}
+
+static inline sc_value sc_list_at(const sc_list *l, int64_t i) { /* whatever it holds */
+    sc_value v;
+    if (l->holds != SC_BOOLS) return l->items[i];
+    v.i = 0;
+    v.b = l->bools[i];
+    return v;
+}
+
+/* Compiled code says what the list holds; others say l->holds. Objects are retained. */
+static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) {
+    if (l->len == l->cap && sc_list_grow(cx, l, l->len + 1) < 0) return -1;
+    if (holds == SC_OBJECTS) sc_retain(v.o);
+    if (holds == SC_BOOLS) l->bools[l->len++] = v.b;
+    else l->items[l->len++] = v;
     l->written = true;
     return 0;
 }
 
-static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
+static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
     if (i < 0) i += l->len;
     if ((uint64_t)i >= (uint64_t)l->len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
-    sc_value old = l->items[i];
-    if (l->counted) sc_retain(v.o);
-    l->items[i] = v;
     l->written = true;
-    if (l->counted) sc_release(cx, old.o);
+    if (holds == SC_BOOLS) {
+        l->bools[i] = v.b;
+        return 0;
+    }
+    sc_value old = l->items[i];
+    if (holds == SC_OBJECTS) sc_retain(v.o);
+    l->items[i] = v;
+    if (holds == SC_OBJECTS) sc_release(cx, old.o);
     return 0;
 }
 
@@ -330,7 +377,13 @@ SC_KERNEL int sc_iter_over(sc_ctx *cx, sc_iter *it, int n_out, const int *dtypes
                            unsigned last);
 /* A new contiguous tensor of these sizes, or x, retained: x has them, with the dtype and default strides, the caller gives
  * it up next, and nobody else has it. */
-SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size);
+static inline sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size) {
+    const sc_storage *s = x->storage;
+    bool ours = x->obj.refs == 1 && s->obj.refs == 1 && !(s->flags & SC_EXTERNAL);
+    if (!ours || x->data != s->data || (size_t)x->numel * sc_dtype_size(dtype) != s->nbytes) return sc_empty(cx, dtype, rank, size);
+    x->obj.refs++;
+    return x;
+}
 /* The same, writing into dst, to whose shape the inputs must broadcast; dst may alias them element for element, and
  * raises eager's RuntimeError where it overlaps itself or them otherwise. Marks dst as written. Steps may be any. */
 SC_KERNEL int sc_iter_into(sc_ctx *cx, sc_iter *it, sc_tensor *dst, int n_in, sc_tensor *const *in);

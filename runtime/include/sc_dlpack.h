@@ -8,7 +8,7 @@
 #define SC_DL_CPU 1               /* device type */
 #define SC_DL_READ_ONLY UINT64_C(1) /* flag of a managed tensor */
 
-enum { SC_DL_INT = 0, SC_DL_UINT = 1, SC_DL_FLOAT = 2, SC_DL_BFLOAT = 4, SC_DL_BOOL = 6 }; /* type codes */
+enum { SC_DL_INT = 0, SC_DL_UINT = 1, SC_DL_FLOAT = 2, SC_DL_BFLOAT = 4, SC_DL_COMPLEX = 5, SC_DL_BOOL = 6 }; /* type codes */
 
 typedef struct sc_dl_version { uint32_t major, minor; } sc_dl_version;
 typedef struct sc_dl_device { int32_t type, id; } sc_dl_device;

@@ -8,9 +8,12 @@
 #include "sc_half.h"
 
 typedef uint16_t sc_f16, sc_bf16; /* bits */
+#include "sc_complex.h"
 
 /* In front of a loop: its iterations do not depend on each other. */
 #define SC_VECTORIZE _Pragma("GCC ivdep")
+/* Of a function that holds such a loop: optimised by itself. */
+#define SC_NOINLINE __attribute__((noinline))
 
 /* Integers in an unsigned type in which their arithmetic wraps. */
 #define SC_UNSIGNED(x) _Generic((x), int64_t: (uint64_t)(x), default: (uint32_t)(x))

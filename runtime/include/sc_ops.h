@@ -25,6 +25,8 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
 SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length);
 SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1);
 SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank);
+SC_KERNEL sc_tensor *sc_view_as_real(sc_ctx *cx, const sc_tensor *x); /* the parts of complex elements, along a new last dim */
+SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x); /* and back: RuntimeError where they are not side by side */
 SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim);
 SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim (known to be 1 by type) */
 SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* one -1 allowed */
@@ -98,9 +100,10 @@ typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
 } sc_scatter_op;
 SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
 SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
-/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction. */
+/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction; over: whether the result may
+ * be x itself, which nobody needs any more. */
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
-                                int64_t op, bool include_self);
+                                int64_t op, bool include_self, bool over);
 SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, rank] */
 
 /* ---- along one dim (sc_scan.c) ---- */
@@ -136,7 +139,11 @@ SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t group
 /* ---- lists (sc_list.c): indices and bounds are Python's; slice and argsort make a new list ---- */
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
+/* Other values for n leaves, from `at` on, of an object: a tuple object that changes. */
+SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves);
+SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b);
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
+SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
 SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
@@ -165,20 +172,71 @@ SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_pack
  * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
  * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
-SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
-                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
-SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
-                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
+#ifndef SC_WITHOUT_CONTRACTIONS
+/* The same where sc_rows_at finds no row. */
+SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                         const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
+SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                          const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
+
+/* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved where nobody else has it.
+ * Behind the list's end stand the index of the window's first row, how many it has, and where they are; 0 where none is. */
+enum { SC_ROWS_WINDOW, SC_ROWS_ROW, SC_ROWS_HELD, SC_ROWS_FIRST = SC_ROWS_HELD, SC_ROWS_COUNT, SC_ROWS_DATA, SC_ROWS_BYTES, SC_ROWS_SLOTS };
+
+static inline sc_tensor *sc_rows_at(const sc_list *rows, int64_t index) {
+    const sc_value *held = rows->items;
+    uint64_t at = (uint64_t)index - (uint64_t)held[SC_ROWS_FIRST].i;
+    if (at >= (uint64_t)held[SC_ROWS_COUNT].i || held[SC_ROWS_ROW].t->obj.refs != 1) return NULL;
+    sc_tensor *row = held[SC_ROWS_ROW].t;
+    row->data = (char *)held[SC_ROWS_DATA].p + at * (uint64_t)held[SC_ROWS_BYTES].i;
+    row->obj.refs++;
+    return row;
+}
+
+static inline sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+                                        const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
+    sc_tensor *row = sc_rows_at(rows, index);
+    return row ? row : sc_linear_rows_anew(cx, rows, x, index, stop, w, bias, dim, step, sure);
+}
+
+static inline sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+                                         const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
+    sc_tensor *row = sc_rows_at(rows, index);
+    return row ? row : sc_linear_items_anew(cx, rows, xs, index, stop, w, bias, step, sure);
+}
+#endif
+
+/* ---- factorisations and what they solve (sc_linalg.c): of float and double, over the last two dims; batch dims broadcast.
+ * The results' matrices stand in columns. info: i32, 0 where all went well. ---- */
+/* Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1. */
+SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_tensor **pivots, sc_tensor **info);
+SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const sc_tensor *pivots, const sc_tensor *b,
+                                        bool adjoint); /* of the transposed matrix */
+SC_KERNEL sc_tensor *sc_linalg_triangle(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, bool upper, bool unit); /* x of a x = b */
+/* Reads the lower triangle. info: the order of the first leading minor that is not positive. */
+SC_KERNEL int sc_linalg_cholesky(sc_ctx *cx, const sc_tensor *x, sc_tensor **l, sc_tensor **info);
+SC_KERNEL int sc_linalg_geqrf(sc_ctx *cx, const sc_tensor *x, sc_tensor **a, sc_tensor **tau);
+SC_KERNEL sc_tensor *sc_linalg_q(sc_ctx *cx, const sc_tensor *v, const sc_tensor *tau); /* householder_product */
+/* Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without `vectors`. info: not 0 where that
+ * does not converge. */
+SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v, sc_tensor **info);
+/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x has a NaN. */
+SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
+                            sc_tensor **vh, sc_tensor **info);
 
 /* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
 SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
                                const int64_t *padding, const int64_t *dilation, int64_t groups);
 /* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
 SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
-/* w [channels, filters of a group, kernel] */
+/* w [channels, filters of a group, kernel]; arranged: the same as one of the functions below has made it, or NULL */
 SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
-                                         const int64_t *stride, const int64_t *padding, const int64_t *output_padding,
-                                         int64_t groups, const int64_t *dilation);
+                                         const sc_packed *arranged, const int64_t *stride, const int64_t *padding,
+                                         const int64_t *output_padding, int64_t groups, const int64_t *dilation);
+SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                           int64_t groups, const int64_t *dilation);
+SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
+                                                int64_t groups, const int64_t *dilation, int64_t slot);
 SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
                                    const int64_t *padding, const int64_t *dilation, bool ceil_mode);
 SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,

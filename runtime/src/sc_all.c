@@ -11,6 +11,7 @@
 #include "sc_convert.c"
 #include "sc_copy.c"
 #include "sc_view.c"
+#include "sc_complex.c"
 #include "sc_join.c"
 #include "sc_stacked.c"
 #include "sc_reduce.c"
@@ -32,8 +33,10 @@
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
 #include "sc_rows.c"
+#include "sc_linalg.c"
 #endif
 #ifndef SC_WITHOUT_IMAGES
+#include "sc_planes.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
 #include "sc_resample.c"

@@ -6,6 +6,7 @@ typedef long long sc_ll; /* for %lld */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
     int64_t size[SC_MAX_RANK];
     int rank = a->rank;
+    if (sc_same_shape(a, b)) return 0;
     memcpy(size, a->size, sizeof size);
     return sc_broadcast(cx, size, &rank, b->size, b->rank);
 }

@@ -2,7 +2,8 @@
  *
  * Ten dtypes make a hundred pairs. Instead each converts to one of three wide types (i64, f32, f64) without loss, and
  * from there to any other; a row goes through a small buffer unless one of the two steps is empty. Only contiguous rows
- * are converted: others are gathered first and scattered last, which keeps what there is of each pair small. */
+ * are converted: others are gathered first and scattered last, which keeps what there is of each pair small. Complex
+ * elements are pairs of floating ones, so their parts are rows of twice the step. */
 #include "../include/sc_cast.h"
 #include "../include/sc_half.h"
 #include "sc_internal.h"
@@ -217,11 +218,43 @@ static int wide_dtype(int dtype) {
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
 }
 
+static void convert_part(int part, void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
+                         int64_t n) {
+    if (sc_is_complex(dst_dtype)) {
+        dst_dtype = sc_part(dst_dtype), dst_step *= 2;
+        dst = (char *)dst + (size_t)part * sc_dtype_size(dst_dtype);
+    }
+    if (sc_is_complex(src_dtype)) {
+        src_dtype = sc_part(src_dtype), src_step *= 2;
+        src = (const char *)src + (size_t)part * sc_dtype_size(src_dtype);
+    }
+    sc_convert_row(dst, dst_dtype, dst_step, src, src_dtype, src_step, n);
+}
+
+/* A real element has an imaginary part of 0; a complex one as a real one loses it, and is true where either part is. */
+static void convert_complex(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step, int64_t n) {
+    static const uint8_t zero = 0;
+    uint8_t *truth = dst;
+    convert_part(0, dst, dst_dtype, dst_step, src, src_dtype, src_step, n);
+    if (sc_is_complex(dst_dtype) && sc_is_complex(src_dtype)) convert_part(1, dst, dst_dtype, dst_step, src, src_dtype, src_step, n);
+    else if (sc_is_complex(dst_dtype)) convert_part(1, dst, dst_dtype, dst_step, &zero, SC_U8, 0, n);
+    else if (dst_dtype == SC_BOOL)
+        for (int64_t i = 0; i < n; i++, truth += dst_step) {
+            uint8_t imaginary;
+            convert_part(1, &imaginary, SC_BOOL, 1, (const char *)src + i * src_step * (int64_t)sc_dtype_size(src_dtype), src_dtype, 1, 1);
+            *truth |= imaginary;
+        }
+}
+
 SC_KERNEL void sc_convert_row(void *dst, int dst_dtype, int64_t dst_step, const void *src, int src_dtype, int64_t src_step,
                               int64_t n) {
     int64_t dst_size = (int64_t)sc_dtype_size(dst_dtype), src_size = (int64_t)sc_dtype_size(src_dtype);
     if (dst_dtype == src_dtype) {
         sc_move_row((size_t)dst_size, dst, dst_step, src, src_step, n);
+        return;
+    }
+    if (sc_is_complex(dst_dtype) || sc_is_complex(src_dtype)) {
+        convert_complex(dst, dst_dtype, dst_step, src, src_dtype, src_step, n);
         return;
     }
     int wide = wide_dtype(src_dtype);

@@ -11,32 +11,34 @@ typedef union element { /* the bytes of one element of any dtype */
     uint16_t u16;
     uint32_t u32;
     uint64_t u64;
+    uint64_t halves[2];
 } element;
 
 static void fill_elements(void *data, size_t bytes, int64_t n, element e) {
-    if (e.u64 == 0) memset(data, 0, (size_t)n * bytes);
+    if (e.halves[0] == 0 && e.halves[1] == 0) memset(data, 0, (size_t)n * bytes);
     else if (bytes == 1) memset(data, e.u8, (size_t)n);
     else if (bytes == 2) for (int64_t i = 0; i < n; i++) ((uint16_t *)data)[i] = e.u16;
     else if (bytes == 4) for (int64_t i = 0; i < n; i++) ((uint32_t *)data)[i] = e.u32;
-    else for (int64_t i = 0; i < n; i++) ((uint64_t *)data)[i] = e.u64;
+    else if (bytes == 8) for (int64_t i = 0; i < n; i++) ((uint64_t *)data)[i] = e.u64;
+    else for (int64_t i = 0; i < n; i++) memcpy((char *)data + 16 * i, &e, 16);
 }
 
 /* Whether the number fits the dtype, as eager's fill sees it: negative integers may wrap in uint8, infinity fits floats. */
 static bool fits(int dtype, double f, int64_t i) {
-    static const double largest[SC_NDTYPES] = {[SC_F16] = 65504.0, [SC_BF16] = 0x1.fep127, [SC_F32] = 0x1.fffffep127};
+    static const double largest[SC_NDTYPES] = {[SC_F16] = 65504.0, [SC_BF16] = 0x1.fep127, [SC_F32] = 0x1.fffffep127, [SC_C64] = 0x1.fffffep127};
     switch (dtype) {
     case SC_U8: return i >= -255 && i <= 255;
     case SC_I8: return i >= INT8_MIN && i <= INT8_MAX;
     case SC_I16: return i >= INT16_MIN && i <= INT16_MAX;
     case SC_I32: return i >= INT32_MIN && i <= INT32_MAX;
-    case SC_F16: case SC_BF16: case SC_F32: return !(fabs(f) > largest[dtype]) || isinf(f);
+    case SC_F16: case SC_BF16: case SC_F32: case SC_C64: return !(fabs(f) > largest[dtype]) || isinf(f);
     default: return true;
     }
 }
 
 SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i) {
     static const char *const cname[SC_NDTYPES] = {"bool",    "uint8_t",   "int8_t",        "int16_t", "int",
-                                                  "int64_t", "c10::Half", "c10::BFloat16", "float",   "double"};
+                                                  "int64_t", "c10::Half", "c10::BFloat16", "float",   "double", "c10::complex<float>", "c10::complex<double>"};
     sc_tensor *t = sc_empty(cx, dtype, rank, size);
     if (!t) return NULL;
     if (!fits(dtype, f, i)) {
@@ -44,8 +46,8 @@ SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int ran
         sc_release(cx, t);
         return NULL;
     }
-    element e = {.u64 = 0};
-    bool floating = sc_is_float(dtype);
+    element e = {.halves = {0}};
+    bool floating = sc_is_float(dtype) || sc_is_complex(dtype);
     sc_convert_row(&e, dtype, 1, floating ? (void *)&f : (void *)&i, floating ? SC_F64 : SC_I64, 1, 1);
     fill_elements(t->data, sc_dtype_size(dtype), t->numel, e);
     return t;

@@ -226,12 +226,6 @@ void sc_ctx_free(sc_ctx *cx) {
     a.realloc(a.user, cx, sizeof *cx, 0);
 }
 
-/* The items of a short list stand in its struct. */
-#define LIST_ROOM ((int64_t)((STRUCT_BYTES - sizeof(sc_list)) / sizeof(sc_value)))
-static inline sc_value *list_room(sc_list *l) {
-    return (sc_value *)(void *)(l + 1);
-}
-
 /* Gives back what one object owns by itself; what it refers to stands in the live list too. */
 static void recycle(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_STORAGE) {
@@ -332,16 +326,13 @@ void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message) {
 
 /* ---- counts ---- */
 
-void sc_free(sc_ctx *cx, sc_obj *o) {
-    if (!o->prev) return; /* detached: its new owner frees it */
-    unlink_live(o);
-    if (o->kind == SC_TENSOR) sc_release(cx, ((sc_tensor *)o)->storage);
+static void free_object(sc_ctx *cx, sc_obj *o) {
     if (o->kind == SC_PACKED) sc_release(cx, ((sc_packed *)o)->storage);
     if (o->kind == SC_STR) sc_release(cx, ((sc_str *)o)->storage);
     if (o->kind == SC_LIST) {
         sc_list *l = (sc_list *)o;
-        for (int64_t i = 0; (l->counted || l->mask) && i < l->len; i++)
-            if (l->counted || l->mask >> i & 1) sc_release(cx, l->items[i].o);
+        for (int64_t i = 0; (l->holds == SC_OBJECTS || l->mask) && i < l->len; i++)
+            if (l->holds == SC_OBJECTS || l->mask >> i & 1) sc_release(cx, l->items[i].o);
         sc_release(cx, l->storage);
     }
     if (o->kind == SC_DICT) {
@@ -354,6 +345,27 @@ void sc_free(sc_ctx *cx, sc_obj *o) {
         }
     }
     recycle(cx, o);
+}
+
+void sc_free(sc_ctx *cx, sc_obj *o) {
+    if (!o->prev) return; /* detached: its new owner frees it */
+    unlink_live(o);
+    if (o->kind == SC_TENSOR) { /* what loops make and give up */
+        sc_storage *s = ((sc_tensor *)o)->storage;
+        give_struct(cx, o);
+        if (!s || s->obj.refs == SC_IMMORTAL || --s->obj.refs > 0 || !s->obj.prev) return;
+        unlink_live(&s->obj);
+        storage_recycle(cx, s);
+        return;
+    }
+    o->next = cx->dying; /* what it holds dies behind it, not within this call: a chain of objects may be long */
+    cx->dying = o;
+    if (cx->frees) return;
+    for (cx->frees = true; (o = cx->dying);) {
+        cx->dying = o->next;
+        free_object(cx, o);
+    }
+    cx->frees = false;
 }
 
 void sc_storage_detach(sc_ctx *cx, sc_storage *s) {
@@ -370,19 +382,16 @@ void sc_storage_free_detached(sc_storage *s) {
 
 /* ---- tensors ---- */
 
-size_t sc_dtype_size(int dtype) {
-    static const uint8_t bytes[SC_NDTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8};
-    return bytes[dtype];
-}
-
 const char *sc_dtype_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+                                                  "long int", "c10::Half",     "c10::BFloat16", "float",     "double",
+                                                  "c10::complex<float>", "c10::complex<double>"};
     return names[dtype];
 }
 
-/* Takes over the reference to s, also when it fails. The caller fills in sizes and strides. */
-static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int rank, int64_t numel) {
+/* Takes over the reference to s, also when it fails. */
+static inline sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, int64_t numel, int rank, const int64_t *size,
+                                    const int64_t *stride) {
     sc_tensor *t = sc_object(cx, SC_TENSOR);
     if (!t) {
         sc_release(cx, s);
@@ -394,6 +403,10 @@ static sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int dtype, i
     t->data = data;
     t->owner = NULL;
     t->numel = numel;
+    for (int d = 0; d < rank; d++) {
+        t->size[d] = size[d];
+        t->stride[d] = stride[d];
+    }
     return t;
 }
 
@@ -413,30 +426,33 @@ static int check_new(sc_ctx *cx, const int64_t *size, int rank) {
     return 0;
 }
 
-sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size) {
-    if (check_new(cx, size, rank)) return NULL;
-    int64_t bytes = (int64_t)sc_dtype_size(dtype), stride[SC_MAX_RANK], next = 1, numel = 1;
+/* Of sizes that are not all positive, or whose product is too large: the strides and the number of bytes, or eager's error. */
+__attribute__((cold)) static int odd_layout(sc_ctx *cx, int item, int rank, const int64_t *size, int64_t *stride, int64_t *bytes) {
+    int64_t next = 1;
+    if (check_new(cx, size, rank)) return -1;
+    *bytes = item;
     for (int d = 0; d < rank; d++)
-        if (__builtin_mul_overflow(bytes, size[d], &bytes)) {
-            sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(size, rank).s);
-            return NULL;
-        }
+        if (__builtin_mul_overflow(*bytes, size[d], bytes))
+            return sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(size, rank).s);
     for (int d = rank; d-- > 0;) {
         stride[d] = next;
-        numel *= size[d];
-        if (__builtin_mul_overflow(next, size[d] ? size[d] : 1, &next)) {
-            sc_raise(cx, "RuntimeError", "Stride calculation overflowed");
-            return NULL;
-        }
+        if (__builtin_mul_overflow(next, size[d] ? size[d] : 1, &next))
+            return sc_raise(cx, "RuntimeError", "Stride calculation overflowed");
     }
+    return 0;
+}
+
+sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size) {
+    int64_t bytes = 0, stride[SC_MAX_RANK], next = 1, item = (int64_t)sc_dtype_size(dtype);
+    bool plain = rank <= SC_MAX_RANK;
+    for (int d = rank; plain && d-- > 0;) {
+        stride[d] = next;
+        plain = size[d] > 0 && !__builtin_mul_overflow(next, size[d], &next);
+    }
+    plain = plain && !__builtin_mul_overflow(next, item, &bytes);
+    if (!plain && odd_layout(cx, (int)item, rank, size, stride, &bytes) < 0) return NULL;
     sc_storage *s = storage_new(cx, (size_t)bytes);
-    sc_tensor *t = s ? tensor_new(cx, s, s->data, dtype, rank, numel) : NULL;
-    if (!t) return NULL;
-    for (int d = 0; d < rank; d++) {
-        t->size[d] = size[d];
-        t->stride[d] = stride[d];
-    }
-    return t;
+    return s ? tensor_new(cx, s, s->data, dtype, plain ? next : bytes / item, rank, size, stride) : NULL;
 }
 
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride) {
@@ -455,11 +471,7 @@ sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size
         return NULL;
     }
     sc_storage *s = storage_new(cx, (size_t)bytes);
-    sc_tensor *t = s ? tensor_new(cx, s, s->data, dtype, rank, numel) : NULL;
-    if (!t) return NULL;
-    memcpy(t->size, size, (size_t)rank * sizeof *size);
-    memcpy(t->stride, stride, (size_t)rank * sizeof *stride);
-    return t;
+    return s ? tensor_new(cx, s, s->data, dtype, numel, rank, size, stride) : NULL;
 }
 
 sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int rank, const int64_t *size,
@@ -467,13 +479,7 @@ sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int ran
     if (check_new(cx, size, rank)) return NULL;
     sc_retain(base->storage);
     char *data = (char *)base->data + offset * (int64_t)sc_dtype_size(base->dtype);
-    sc_tensor *t = tensor_new(cx, base->storage, data, base->dtype, rank, count_elements(size, rank));
-    if (!t) return NULL;
-    for (int d = 0; d < rank; d++) {
-        t->size[d] = size[d];
-        t->stride[d] = stride[d];
-    }
-    return t;
+    return tensor_new(cx, base->storage, data, base->dtype, count_elements(size, rank), rank, size, stride);
 }
 
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
@@ -487,13 +493,7 @@ sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, in
     s->flags = flags | SC_EXTERNAL;
     s->index = index;
     s->owner = owner;
-    sc_tensor *t = tensor_new(cx, s, data, dtype, rank, count_elements(size, rank));
-    if (!t) return NULL;
-    for (int d = 0; d < rank; d++) {
-        t->size[d] = size[d];
-        t->stride[d] = stride[d];
-    }
-    return t;
+    return tensor_new(cx, s, data, dtype, count_elements(size, rank), rank, size, stride);
 }
 
 bool sc_is_contiguous(const sc_tensor *t) {
@@ -528,7 +528,7 @@ sc_str *sc_str_new(sc_ctx *cx, int width, int64_t len) {
     sc_str *s = take_from(cx, &cx->free_strs, SC_STR_BYTES, SC_STR);
     if (!s) return NULL;
     *s = (sc_str){.obj = s->obj, .width = (uint8_t)width, .data = s + 1};
-    if (sc_str_reserve(cx, s, nbytes)) {
+    if (nbytes > SC_STR_BYTES - sizeof *s && sc_str_reserve(cx, s, nbytes)) {
         sc_release(cx, s);
         return NULL;
     }
@@ -547,13 +547,14 @@ uint64_t sc_str_hash_of(const sc_str *s) {
 
 /* ---- lists ---- */
 
-/* More items than fit behind the struct stand in recycled blocks: a list made in every iteration costs no allocation. */
+/* The items of a short list stand behind its struct, more of them in recycled blocks: a list made in every iteration costs no
+ * allocation. */
 static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
-    size_t bytes;
-    bool overflow = __builtin_mul_overflow((size_t)cap, sizeof *l->items, &bytes) || bytes > PTRDIFF_MAX;
+    size_t width = l->holds == SC_BOOLS ? 1 : sizeof(sc_value), bytes;
+    bool overflow = __builtin_mul_overflow((size_t)cap, width, &bytes) || bytes > PTRDIFF_MAX;
     sc_storage *larger = overflow ? NULL : storage_new(cx, bytes);
     if (!larger) return sc_raise(cx, "MemoryError", "%s", "");
-    memcpy(larger->data, l->items, (size_t)l->len * sizeof *l->items);
+    if (l->len) memcpy(larger->data, l->items, (size_t)l->len * width);
     sc_release(cx, l->storage);
     l->storage = larger;
     l->items = larger->data;
@@ -561,36 +562,24 @@ static int list_reserve(sc_ctx *cx, sc_list *l, int64_t cap) {
     return 0;
 }
 
-sc_list *sc_list_new(sc_ctx *cx, bool counted, int64_t capacity) {
+sc_list *sc_list_new(sc_ctx *cx, sc_items holds, int64_t capacity) {
     sc_list *l = sc_object(cx, SC_LIST);
     if (!l) return NULL;
-    l->counted = counted;
+    l->holds = (uint8_t)holds;
     l->mask = 0;
     l->written = false;
     l->owner = NULL;
     l->len = 0;
     l->storage = NULL;
-    l->cap = LIST_ROOM;
-    l->items = list_room(l);
-    if (capacity > LIST_ROOM && list_reserve(cx, l, capacity)) {
+    l->cap = (int64_t)((STRUCT_BYTES - sizeof *l) / (holds == SC_BOOLS ? 1 : sizeof(sc_value)));
+    l->items = (sc_value *)(void *)(l + 1);
+    if (capacity > l->cap && list_reserve(cx, l, capacity)) {
         sc_release(cx, l);
         return NULL;
     }
     return l;
 }
 
-int sc_list_grow(sc_ctx *cx, sc_list *l) {
-    return list_reserve(cx, l, 2 * l->cap);
-}
-
-sc_list *sc_list_tuple(sc_ctx *cx, uint32_t mask, int n, const sc_value *items) {
-    sc_list *made = sc_list_new(cx, false, n);
-    if (!made) return NULL;
-    for (int i = 0; i < n; i++) {
-        if (mask >> i & 1) sc_retain(items[i].o);
-        made->items[i] = items[i];
-    }
-    made->len = n;
-    made->mask = mask;
-    return made;
+int sc_list_grow(sc_ctx *cx, sc_list *l, int64_t len) {
+    return len <= l->cap ? 0 : list_reserve(cx, l, len > 2 * l->cap ? len : 2 * l->cap);
 }

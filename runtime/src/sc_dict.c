@@ -38,21 +38,53 @@ static uint64_t hash_float(double x) {
 static uint64_t hash_next(const char **kind, const sc_value **leaf);
 
 /* What Python's tuples do: xxHash over the items' hashes. */
-static uint64_t hash_tuple(const char **kind, const sc_value **leaf) {
-    const uint64_t first = UINT64_C(11400714785074694791), second = UINT64_C(14029467366897019727);
-    uint64_t sum = UINT64_C(2870177450012600261), start = sum, n = 0;
-    for (; **kind != ')'; n++) {
-        sum += hash_next(kind, leaf) * second;
-        sum = (sum << 31 | sum >> 33) * first;
-    }
-    ++*kind;
-    sum += n ^ start ^ 3527539;
+static const uint64_t HASH_START = UINT64_C(2870177450012600261);
+
+static inline uint64_t hash_step(uint64_t sum, uint64_t item) {
+    sum += item * UINT64_C(14029467366897019727);
+    return (sum << 31 | sum >> 33) * UINT64_C(11400714785074694791);
+}
+
+static inline uint64_t hash_end(uint64_t sum, uint64_t n) {
+    sum += n ^ HASH_START ^ 3527539;
     return sum == UINT64_MAX ? 1546275796 : sum;
 }
 
+static uint64_t hash_tuple(const char **kind, const sc_value **leaf) {
+    uint64_t sum = HASH_START, n = 0;
+    for (; **kind != ')'; n++) sum = hash_step(sum, hash_next(kind, leaf));
+    ++*kind;
+    return hash_end(sum, n);
+}
+
+/* Behind the form of one key or item. */
+static const char *behind(const char *kind) {
+    int depth = 0;
+    do depth += (*kind == '(' || *kind == '[') - (*kind == ')' || *kind == ']');
+    while (kind++, depth);
+    return kind;
+}
+
+/* The leaves of item i of a tuple of any length whose items have a form. */
+static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i) {
+    return *kind == '(' ? l->items[i].l->items : &l->items[i];
+}
+
+static uint64_t hash_items(const char *kind, const sc_list *l) {
+    uint64_t sum = HASH_START;
+    for (int64_t i = 0; i < l->len; i++) {
+        const char *form = kind;
+        const sc_value *leaf = item_leaves(kind, l, i);
+        sum = hash_step(sum, hash_next(&form, &leaf));
+    }
+    return hash_end(sum, (uint64_t)l->len);
+}
+
 static uint64_t hash_next(const char **kind, const sc_value **leaf) {
+    const char *form = *kind;
     switch (*(*kind)++) {
     case '(': return hash_tuple(kind, leaf);
+    case '[': return *kind = behind(form), hash_items(form + 1, (*leaf)++->l);
     case 'i': return hash_int((*leaf)++->i);
     case 'f': return hash_float((*leaf)++->f);
     case 's': return sc_str_hash((*leaf)++->s) & (UINT64_MAX >> 1); /* Python's differs from process to process */
@@ -69,10 +101,17 @@ static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
     return d->kind[0] == '(' ? item->key.l->items : &item->key;
 }
 
+static bool same_items(const char *kind, const sc_list *a, const sc_list *b);
+
 /* Two NaN count as one: a number has no identity by which to tell them apart. */
 static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
-    for (; *kind; kind++) {
+    for (; *kind && *kind != ']'; kind++) {
         if (*kind == '(' || *kind == ')') continue;
+        if (*kind == '[') {
+            if (!same_items(kind + 1, a++->l, b++->l)) return false;
+            kind = behind(kind) - 1;
+            continue;
+        }
         bool same = *kind == 'i'   ? a->i == b->i
                     : *kind == 'f' ? a->f == b->f || (isnan(a->f) && isnan(b->f))
                     : *kind == 's' ? sc_str_equal(a->s, b->s)
@@ -80,6 +119,14 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
         if (!same) return false;
         a++, b++;
     }
+    return true;
+}
+
+static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
+    if (a == b) return true;
+    if (a->len != b->len) return false;
+    for (int64_t i = 0; i < a->len; i++)
+        if (!same_key(kind, item_leaves(kind, a, i), item_leaves(kind, b, i))) return false;
     return true;
 }
 
@@ -221,13 +268,16 @@ static void drop(sc_ctx *cx, const sc_dict *d, const sc_item *item) {
 static int own_key(sc_ctx *cx, const sc_dict *d, const sc_value *leaves, sc_value *key) {
     if (d->kind[0] != '(') {
         *key = *leaves;
-        if (d->kind[0] == 's') sc_retain(key->o);
+        if (sc_dict_counts_keys(d)) sc_retain(key->o);
         return 0;
     }
     int n = 0;
     uint32_t mask = 0;
-    for (const char *k = d->kind; *k; k++)
-        if (*k != '(' && *k != ')') mask |= (uint32_t)(*k == 's') << n++;
+    for (const char *k = d->kind; *k; k++) {
+        if (*k == '(' || *k == ')') continue;
+        mask |= (uint32_t)(*k == 's' || *k == '[') << n++;
+        if (*k == '[') k = behind(k) - 1;
+    }
     return (key->l = sc_list_tuple(cx, mask, n, leaves)) ? 0 : -1;
 }
 

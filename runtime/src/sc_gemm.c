@@ -4,8 +4,9 @@
 #include "../include/sc_profile.h"
 
 /* Named here, because which files need sc_team.c is read off the .c files, not off templates. */
-static void gemm_share(sc_ctx *cx, int64_t pieces, double ns, sc_work *work, void *arg) {
-    sc_parallel(cx, pieces, 1, ns, work, arg);
+static void gemm_share(sc_ctx *cx, int64_t pieces, int64_t m, int64_t n, int64_t k, size_t item, sc_work *work, void *arg) {
+    if (pieces > 1 && sc_workers(cx) > 1) sc_parallel(cx, pieces, 1, gemm_ns(m, n, k, item), work, arg);
+    else work(arg, 0, pieces, 0);
 }
 
 #include "sc_gemm_half.inc"
@@ -235,8 +236,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     return out;
 }
 
-/* Turns the tensor that holds the panels into the packed weight: a context's objects have one size (sc_core.c). */
-static sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
+SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k) {
     sc_obj head = panels->obj;
     sc_storage *storage = panels->storage;
     uint8_t panels_dtype = panels->dtype;

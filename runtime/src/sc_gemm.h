@@ -9,7 +9,8 @@ enum {
     GEMM_MR = 6,          /* rows and ... */
     GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
-    GEMM_AHEAD = 2048,    /* bytes of a panel that a product by one row asks for ahead */
+    GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that a product by ... */
+    GEMM_AHEAD = 2048,    /* ... one row asks for so many bytes ahead; where it is, that only takes loads away */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
     GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
@@ -25,6 +26,9 @@ static inline double gemm_ns(int64_t m, int64_t n, int64_t k, size_t item) {
     double memory = (double)n * (double)k * (double)item / SC_CACHED_BYTES_PER_NS;
     return compute > memory ? compute : memory;
 }
+
+/* Turns the tensor that holds the prepared weight [n, k] into the packed one: a context's objects have one size (sc_core.c). */
+SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, int64_t k);
 
 /* Both types: see sc_gemm_tile.inc. */
 SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);

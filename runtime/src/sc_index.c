@@ -1,6 +1,7 @@
 /* sc_index.c - elements picked and placed by tensors of indices: gather, index_select, scatter with its reductions, nonzero. */
 #include <math.h>
 
+#include "../include/sc_complex.h"
 #include "sc_internal.h"
 
 /* A tensor without dimensions counts as having one of size 1, as in eager. */
@@ -43,21 +44,26 @@ static sc_tensor *wide_index(sc_ctx *cx, const sc_tensor *index) {
     return sc_to_dtype(cx, (sc_tensor *)index, SC_I64);
 }
 
+/* The sign bit: of an index that is negative, or above `last`. A sum of these needs no comparison of each. */
+static inline uint64_t outside(int64_t index, int64_t last) {
+    return (uint64_t)index | ((uint64_t)last - (uint64_t)index);
+}
+
 /* All of n indices at once; the first that is wrong is looked for when one is. */
 static int check_indices(sc_ctx *cx, const int64_t *index, int64_t step, int64_t n, int d, int64_t limit) {
-    bool bad = false;
+    uint64_t bad = 0;
     if (step == 0) n = n > 0;
     if (step == 1)
-        for (int64_t j = 0; j < n; j++) bad |= (uint64_t)index[j] >= (uint64_t)limit;
+        for (int64_t j = 0; j < n; j++) bad |= outside(index[j], limit - 1);
     else
-        for (int64_t j = 0; j < n; j++) bad |= (uint64_t)index[j * step] >= (uint64_t)limit;
-    if (!bad) return 0;
+        for (int64_t j = 0; j < n; j++) bad |= outside(index[j * step], limit - 1);
+    if (!(bad >> 63)) return 0;
     while ((uint64_t)*index < (uint64_t)limit) index += step;
     return sc_raise(cx, "RuntimeError", "index %lld is out of bounds for dimension %d with size %lld", (long long)*index, d,
                     (long long)limit);
 }
 
-/* Walks over index's rows along its last dim: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
+/* Walks over index's rows along its last dim that is not of size 1: at[o] is the offset of the row in operand o, step[o] the step in it, both 0 along
  * dim d of the operand that is indexed. */
 typedef struct places {
     int rank;
@@ -68,6 +74,7 @@ static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, 
     const sc_tensor *all[3] = {index, a, b};
     memset(p, 0, sizeof *p);
     p->rank = rank_of(index) - 1;
+    while (p->rank > 0 && size_of(index, p->rank) == 1) p->rank--;
     p->n = size_of(index, p->rank);
     for (int o = 0; o < 3; o++)
         for (int k = 0; k <= p->rank; k++) {
@@ -77,17 +84,30 @@ static void places_begin(places *p, const sc_tensor *index, const sc_tensor *a, 
         }
 }
 
-static bool places_next(places *p) {
-    for (int k = p->rank; k-- > 0;) {
-        for (int o = 0; o < 3; o++) p->at[o] += p->stride[o][k];
-        if (++p->position[k] < p->size[k]) return true;
+/* Passes over `rows` rows, of those that places_rows counts. */
+static bool places_pass(places *p, int64_t rows) {
+    for (int k = p->rank; k-- > 0; rows = 1) {
+        for (int o = 0; o < 3; o++) p->at[o] += rows * p->stride[o][k];
+        p->position[k] += rows;
+        if (p->position[k] < p->size[k]) return true;
         for (int o = 0; o < 3; o++) p->at[o] -= p->stride[o][k] * p->position[k];
         p->position[k] = 0;
     }
     return false;
 }
 
+static bool places_next(places *p) {
+    return places_pass(p, 1);
+}
+
+/* How many rows from here on step evenly in all operands. */
+static int64_t places_rows(const places *p) {
+    return p->rank ? p->size[p->rank - 1] - p->position[p->rank - 1] : 1;
+}
+
 /* ---- rows of elements, by their size or type ---- */
+
+enum { ADD_ROWS = 4 };
 
 #define T uint8_t
 #define N(name) name##_1
@@ -100,6 +120,12 @@ static bool places_next(places *p) {
 #include "sc_index_rows.inc"
 #define T uint64_t
 #define N(name) name##_8
+#include "sc_index_rows.inc"
+#define T sc_c64
+#define N(name) name##_c64
+#include "sc_index_rows.inc"
+#define T sc_c128
+#define N(name) name##_c128
 #include "sc_index_rows.inc"
 #define T float
 #define N(name) name##_f32
@@ -114,7 +140,8 @@ static void pick_row(size_t bytes, void *to, const void *from, int64_t from_step
     case 1: pick_1(to, from, from_step, step, index, index_step, n); break;
     case 2: pick_2(to, from, from_step, step, index, index_step, n); break;
     case 4: pick_4(to, from, from_step, step, index, index_step, n); break;
-    default: pick_8(to, from, from_step, step, index, index_step, n);
+    case 8: pick_8(to, from, from_step, step, index, index_step, n); break;
+    default: pick_c128(to, from, from_step, step, index, index_step, n);
     }
 }
 
@@ -124,7 +151,8 @@ static void put_row(size_t bytes, void *to, int64_t to_step, int64_t step, const
     case 1: put_1(to, to_step, step, index, index_step, from, from_step, n); break;
     case 2: put_2(to, to_step, step, index, index_step, from, from_step, n); break;
     case 4: put_4(to, to_step, step, index, index_step, from, from_step, n); break;
-    default: put_8(to, to_step, step, index, index_step, from, from_step, n);
+    case 8: put_8(to, to_step, step, index, index_step, from, from_step, n); break;
+    default: put_c128(to, to_step, step, index, index_step, from, from_step, n);
     }
 }
 
@@ -133,6 +161,8 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
                     int64_t from_step, int64_t n) {
     switch (dtype) {
     case SC_F32: add_f32(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C64: add_c64(to, to_step, step, index, index_step, from, from_step, n); return true;
+    case SC_C128: add_c128(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_F64: add_f64(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I64: add_8(to, to_step, step, index, index_step, from, from_step, n); return true;
     case SC_I32: add_4(to, to_step, step, index, index_step, from, from_step, n); return true;
@@ -140,6 +170,15 @@ static bool add_row(int dtype, void *to, int64_t to_step, int64_t step, const in
     case SC_I8: case SC_U8: add_1(to, to_step, step, index, index_step, from, from_step, n); return true;
     default: return false;
     }
+}
+
+/* The same for ADD_ROWS rows, each along its own row of p's: whether there is a loop for this, too. */
+static bool add_rows(int dtype, void *to, const int64_t *index, const void *from, const places *p) {
+    const int64_t pitch[3] = {p->stride[0][p->rank - 1], p->stride[1][p->rank - 1], p->stride[2][p->rank - 1]};
+    if (dtype == SC_F32) add_rows_f32(to, index, from, pitch, p->n);
+    else if (dtype == SC_F64) add_rows_f64(to, index, from, pitch, p->n);
+    else if (dtype == SC_I64) add_rows_8(to, index, from, pitch, p->n);
+    return dtype == SC_F32 || dtype == SC_F64 || dtype == SC_I64;
 }
 
 /* ---- gather ---- */
@@ -347,18 +386,24 @@ static void combine_row(sc_tensor *out, int64_t step, const places *p, const int
 /* Writes src into out, which is contiguous. count: how much came to each place, where that is needed, else NULL. */
 static int scatter_places(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *index, const sc_tensor *src, int op, int64_t *count) {
     int64_t bytes = (int64_t)sc_dtype_size(out->dtype), step = stride_of(out, d);
+    int64_t rows = 1;
     places p;
     places_begin(&p, index, out, src, d, 1);
+    bool along = op == SC_SCATTER_ADD && !count && d == p.rank && p.step[0] == 1 && p.step[2] == 1 && step == 1;
     do {
         const int64_t *row = (const int64_t *)index->data + p.at[0];
-        if (check_indices(cx, row, p.step[0], p.n, d, size_of(out, d))) return -1;
         char *to = (char *)out->data + p.at[1] * bytes;
         const char *from = (const char *)src->data + p.at[2] * bytes;
+        rows = along && places_rows(&p) >= ADD_ROWS ? ADD_ROWS : 1;
+        for (int64_t r = 0; r < rows; r++)
+            if (check_indices(cx, row + (p.rank ? r * p.stride[0][p.rank - 1] : 0), p.step[0], p.n, d, size_of(out, d))) return -1;
+        if (rows > 1 && add_rows(out->dtype, to, row, from, &p)) continue;
+        rows = 1;
         if (op == SC_SCATTER_SET && !count)
             put_row((size_t)bytes, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n);
         else if (op != SC_SCATTER_ADD || count || !add_row(out->dtype, to, p.step[1], step, row, p.step[0], from, p.step[2], p.n))
             combine_row(out, step, &p, row, from, op, count);
-    } while (places_next(&p));
+    } while (places_pass(&p, rows));
     return 0;
 }
 
@@ -377,13 +422,14 @@ static int scatter_counted(sc_ctx *cx, sc_tensor *out, int d, const sc_tensor *i
 }
 
 SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src, int64_t op,
-                                bool include_self) {
+                                bool include_self, bool over) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0 || check_shapes(cx, "scatter", x, d, index, src)) return NULL;
-    sc_tensor *out = sc_empty(cx, x->dtype, x->rank, x->size);
+    over = over && src != x && index != x && sc_is_contiguous(x);
+    sc_tensor *out = over ? sc_take(cx, (sc_tensor *)x, x->dtype, x->rank, x->size) : sc_empty(cx, x->dtype, x->rank, x->size);
     if (!out) return NULL;
     bool counted = op != SC_SCATTER_SET && (op == SC_SCATTER_MEAN || !include_self);
-    int failed = sc_copy_into(cx, out, x);
+    int failed = out == x ? 0 : sc_copy_into(cx, out, x);
     if (!failed && index->numel) {
         sc_tensor *wide = wide_index(cx, index);
         failed = !wide                 ? -1

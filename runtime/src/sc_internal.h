@@ -30,12 +30,20 @@ static SC_UNUSED sc_text sc_shape_text(const sc_tensor *t) {
 /* "Float", "Long": eager's names of dtypes in messages that do not use the C++ type. */
 static SC_UNUSED const char *sc_scalar_type_name(int dtype) {
     static const char *const names[SC_NDTYPES] = {"Bool", "Byte", "Char",     "Short", "Int",
-                                                  "Long", "Half", "BFloat16", "Float", "Double"};
+                                                  "Long", "Half", "BFloat16", "Float", "Double", "ComplexFloat", "ComplexDouble"};
     return names[dtype];
 }
 
 static inline bool sc_is_float(int dtype) {
-    return dtype >= SC_F16;
+    return dtype >= SC_F16 && dtype <= SC_F64;
+}
+
+static inline bool sc_is_complex(int dtype) {
+    return dtype >= SC_C64;
+}
+
+static inline int sc_part(int dtype) { /* of complex elements: the dtype of their parts */
+    return dtype == SC_C64 ? SC_F32 : SC_F64;
 }
 
 static inline bool sc_same_sizes(const int64_t *a, const int64_t *b, int rank) {
@@ -92,6 +100,8 @@ SC_KERNEL int sc_stage_begin(sc_ctx *cx, sc_iter *it, int results, sc_tensor *co
 
 /* ---- elements of one size, in bytes, as they are (sc_move.c); steps and pitches count elements ---- */
 SC_KERNEL void sc_move_row(size_t bytes, void *to, int64_t to_step, const void *from, int64_t from_step, int64_t n);
+/* memcpy for rows of a few KB, most of whose time there can be the call and the choice of a way */
+SC_KERNEL void sc_move_bytes(void *to, const void *from, size_t n);
 /* to[i * to_pitch + j] = from[j * from_pitch + i] */
 SC_KERNEL void sc_move_transposed(size_t bytes, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows,
                                   int64_t columns);

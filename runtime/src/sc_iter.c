@@ -191,14 +191,6 @@ static void release_results(sc_ctx *cx, int n, sc_tensor **out) {
     }
 }
 
-SC_KERNEL sc_tensor *sc_take(sc_ctx *cx, sc_tensor *x, int dtype, int rank, const int64_t *size) {
-    const sc_storage *s = x->storage;
-    if (x->obj.refs != 1 || s->obj.refs != 1 || (s->flags & SC_EXTERNAL)) return sc_empty(cx, dtype, rank, size);
-    if (x->data != s->data || (size_t)x->numel * sc_dtype_size(dtype) != s->nbytes) return sc_empty(cx, dtype, rank, size);
-    sc_retain(x);
-    return x;
-}
-
 /* An input of the results' sizes that nobody else has, to be overwritten; `last` loses its bit. */
 static sc_tensor *take_input(const sc_tensor *full, int dtype, int n_in, sc_tensor *const *in, unsigned *last) {
     for (int i = 0; *last >> i && i < n_in; i++) {

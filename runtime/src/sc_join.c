@@ -63,28 +63,76 @@ static int check_cat(sc_ctx *cx, const sc_list *l, int64_t dim, const sc_tensor 
     return d;
 }
 
-static int64_t elements_after(const int64_t *size, int d, int rank) {
-    int64_t n = 1;
-    while (++d < rank) n *= size[d];
-    return n;
+enum { CAT_PARTS = 16, CAT_NARROW = 4 };
+
+typedef struct cat_part { /* one row for each place before the dim; in elements */
+    const char *from;
+    int64_t pitch, width;
+} cat_part;
+
+/* Whether t is evenly spaced contiguous rows of the dims from d on. */
+static bool as_part(const sc_tensor *t, int d, cat_part *part) {
+    int64_t next = 1;
+    *part = (cat_part){t->data, 0, 1};
+    for (int k = t->rank; k-- > d; next *= t->size[k])
+        if (t->size[k] != 1 && t->stride[k] != next) return false;
+    part->width = next;
+    next = 0; /* no dim yet */
+    for (int k = d; k-- > 0;) {
+        if (t->size[k] == 1) continue;
+        if (next && t->stride[k] != next) return false;
+        if (!next) part->pitch = t->stride[k];
+        next = t->stride[k] * t->size[k];
+    }
+    return true;
 }
 
-static void cat_rows(const sc_list *l, sc_tensor *out, int d) {
-    size_t inner = (size_t)elements_after(out->size, d, out->rank) * sc_dtype_size(out->dtype);
-    size_t pitch = inner * (size_t)out->size[d];
-    int64_t outer = pitch ? (int64_t)((size_t)out->numel * sc_dtype_size(out->dtype) / pitch) : 0;
-    char *to = out->data;
+static bool all_are_parts(const sc_list *l, int d, int dtype) {
+    cat_part part;
+    for (int64_t i = 0; i < l->len; i++) {
+        const sc_tensor *t = l->items[i].t;
+        if (t->numel && (t->dtype != dtype || !as_part(t, d, &part))) return false;
+    }
+    return true;
+}
+
+/* Some neighbouring parts: a row of all of them at a time, so that the result is written from front to back. */
+static void cat_rows(const cat_part *parts, int n, int64_t rows, size_t item, char *to, size_t pitch) {
+    for (int64_t r = 0; n && r < rows; r++) {
+        char *at = to + (size_t)r * pitch;
+        for (int i = 0; i < n; i++) {
+            size_t bytes = (size_t)parts[i].width * item;
+            sc_move_bytes(at, parts[i].from + r * parts[i].pitch * (int64_t)item, bytes);
+            at += bytes;
+        }
+    }
+}
+
+static void cat_parts(const sc_list *l, sc_tensor *out, int d) {
+    size_t item = sc_dtype_size(out->dtype), width = 1;
+    for (int k = d; k < out->rank; k++) width *= (size_t)out->size[k];
+    int64_t rows = width ? out->numel / (int64_t)width : 0;
+    cat_part parts[CAT_PARTS];
+    char *to = out->data; /* of the first that waits in parts */
+    int n = 0;
+    size_t waiting = 0;
     for (int64_t i = 0; i < l->len; i++) {
         const sc_tensor *t = l->items[i].t;
         if (t->numel == 0) continue;
-        size_t bytes = inner * (size_t)t->size[d], item = sc_dtype_size(out->dtype);
-        if (bytes <= 4 * item) /* columns rather than rows */
-            for (size_t e = 0; e < bytes; e += item)
-                sc_move_row(item, to + e, (int64_t)(pitch / item), (const char *)t->data + e, (int64_t)(bytes / item), outer);
-        else
-            for (int64_t r = 0; r < outer; r++) memcpy(to + (size_t)r * pitch, (const char *)t->data + (size_t)r * bytes, bytes);
-        to += bytes;
+        as_part(t, d, &parts[n]);
+        bool narrow = parts[n].width <= CAT_NARROW; /* columns rather than rows */
+        if (narrow)
+            for (int64_t e = 0; e < parts[n].width; e++)
+                sc_move_row(item, to + waiting + (size_t)e * item, (int64_t)width, parts[n].from + e * (int64_t)item, parts[n].pitch,
+                            rows);
+        size_t bytes = (size_t)parts[n].width * item;
+        if (!narrow) n++, waiting += bytes;
+        if (!narrow && n < CAT_PARTS) continue;
+        cat_rows(parts, n, rows, item, to, width * item);
+        to += waiting + (narrow ? bytes : 0);
+        n = 0, waiting = 0;
     }
+    cat_rows(parts, n, rows, item, to, width * item);
 }
 
 static int cat_views(sc_ctx *cx, const sc_list *l, sc_tensor *out, int d) {
@@ -106,19 +154,18 @@ SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int
     int d = check_cat(cx, tensors, dim, &first);
     if (d < 0) return NULL;
     int64_t size[SC_MAX_RANK], total = 0;
-    bool plain = true, channels_last = true;
+    bool channels_last = true;
     for (int64_t i = 0; i < tensors->len; i++) {
         const sc_tensor *t = tensors->items[i].t;
         channels_last = channels_last && suggests_channels_last(t) && t->rank == first->rank;
-        plain = plain && t->dtype == dtype && sc_is_contiguous(t);
         if (!is_skipped(t)) total += t->size[d];
     }
     memcpy(size, first->size, sizeof size);
     size[d] = total;
     sc_tensor *out = new_joined(cx, dtype, first->rank, size, channels_last);
     if (!out) return NULL;
-    if (plain && !channels_last) {
-        cat_rows(tensors, out, d);
+    if (!channels_last && all_are_parts(tensors, d, dtype)) {
+        cat_parts(tensors, out, d);
     } else if (cat_views(cx, tensors, out, d)) {
         sc_release(cx, out);
         return NULL;
@@ -145,7 +192,7 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n) {
 
 /* At the last place a stack is the cat of the tensors with one more dimension. */
 static sc_tensor *stack_last(sc_ctx *cx, const sc_list *tensors, int d, int dtype) {
-    sc_list *columns = sc_list_new(cx, true, tensors->len);
+    sc_list *columns = sc_list_new(cx, SC_OBJECTS, tensors->len);
     sc_tensor *out = NULL;
     for (int64_t i = 0; columns && i < tensors->len; i++) {
         sc_tensor *t = sc_unsqueeze(cx, tensors->items[i].t, d);

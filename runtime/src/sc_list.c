@@ -2,58 +2,102 @@
 #include "../include/sc_str.h"
 #include "sc_internal.h"
 
+static inline size_t list_width(const sc_list *l) {
+    return l->holds == SC_BOOLS ? sizeof(bool) : sizeof(sc_value);
+}
+
+static inline char *list_place(const sc_list *l, int64_t i) {
+    return (char *)l->items + (size_t)i * list_width(l);
+}
+
+static void list_retain(const sc_list *l, int64_t start, int64_t stop) {
+    for (int64_t i = start; l->holds == SC_OBJECTS && i < stop; i++) sc_retain(l->items[i].o);
+}
+
+/* Makes a gap of n items in the place of those from start to stop, which are released. */
+static int list_open(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, int64_t n) {
+    int64_t rest = l->len - stop, len = start + n + rest;
+    if (sc_list_grow(cx, l, len) < 0) return -1;
+    for (int64_t i = start; l->holds == SC_OBJECTS && i < stop; i++) sc_release(cx, l->items[i].o);
+    memmove(list_place(l, start + n), list_place(l, stop), (size_t)rest * list_width(l));
+    l->len = len;
+    l->written = true;
+    return 0;
+}
+
 SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
     int64_t at = i < 0 ? (i + l->len < 0 ? 0 : i + l->len) : i < l->len ? i : l->len;
-    if (sc_list_append(cx, l, v) < 0) return -1;
-    memmove(l->items + at + 1, l->items + at, (size_t)(l->len - 1 - at) * sizeof v);
-    l->items[at] = v;
+    if (list_open(cx, l, at, at, 1) < 0) return -1;
+    if (l->holds == SC_BOOLS) l->bools[at] = v.b;
+    else l->items[at] = v;
+    list_retain(l, at, at + 1);
     return 0;
 }
 
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i) {
     int64_t at = i < 0 ? i + l->len : i;
     if (at < 0 || at >= l->len) return sc_raise(cx, "IndexError", "list index out of range");
-    sc_value old = l->items[at];
-    l->len--;
-    l->written = true;
-    memmove(l->items + at, l->items + at + 1, (size_t)(l->len - at) * sizeof old);
-    if (l->counted) sc_release(cx, old.o);
-    return 0;
+    return list_open(cx, l, at, at + 1, 0);
 }
 
 SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step) {
     if (step == 0) return sc_raise(cx, "ValueError", "slice step cannot be zero"), NULL;
     int64_t n = sc_slice_length(l->len, &start, &stop, step);
-    sc_list *made = sc_list_new(cx, l->counted, n);
+    sc_list *made = sc_list_new(cx, (sc_items)l->holds, n);
     if (!made) return NULL;
-    for (int64_t k = 0; k < n; k++) {
-        if (sc_list_append(cx, made, l->items[start + k * step]) < 0) {
-            sc_release(cx, made);
-            return NULL;
-        }
+    if (step == 1) memcpy(made->items, list_place(l, start), (size_t)n * list_width(l));
+    else if (l->holds == SC_BOOLS) for (int64_t k = 0; k < n; k++) made->bools[k] = l->bools[start + k * step];
+    else for (int64_t k = 0; k < n; k++) made->items[k] = l->items[start + k * step];
+    made->len = n;
+    list_retain(made, 0, n);
+    return made;
+}
+
+SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times) {
+    int64_t n;
+    if (times < 0) times = 0;
+    if (__builtin_mul_overflow(l->len, times, &n)) return sc_raise(cx, "MemoryError", "%s", ""), NULL;
+    sc_list *made = sc_list_new(cx, (sc_items)l->holds, n);
+    if (!made) return NULL;
+    for (int64_t done = 0, more; done < n; done += more) { /* the items, then again and again all that is there */
+        more = done == 0 ? l->len : done < n - done ? done : n - done;
+        memcpy(list_place(made, done), done == 0 ? l->items : made->items, (size_t)more * list_width(l));
     }
+    made->len = n;
+    list_retain(made, 0, n);
     return made;
 }
 
 SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other) {
-    sc_list *tail = NULL, *added = sc_list_slice(cx, other, 0, INT64_MAX, 1); /* `other` may be this very list */
-    int status = -1;
+    sc_list *added = sc_list_slice(cx, other, 0, INT64_MAX, 1); /* `other` may be this very list */
     if (!added) return -1;
     start = sc_slice_bound(start, l->len, 0, l->len);
     stop = sc_slice_bound(stop, l->len, start, l->len);
-    if (!(tail = sc_list_slice(cx, l, stop, INT64_MAX, 1))) goto done;
-    while (l->len > start)
-        if (sc_list_delete(cx, l, -1) < 0) goto done;
-    for (int64_t i = 0; i < added->len; i++)
-        if (sc_list_append(cx, l, added->items[i]) < 0) goto done;
-    for (int64_t i = 0; i < tail->len; i++)
-        if (sc_list_append(cx, l, tail->items[i]) < 0) goto done;
-    l->written = true;
-    status = 0;
-done:
+    int status = list_open(cx, l, start, stop, added->len);
+    if (status == 0 && added->len) {
+        memcpy(list_place(l, start), added->items, (size_t)added->len * list_width(l));
+        list_retain(l, start, start + added->len);
+    }
     sc_release(cx, added);
-    sc_release(cx, tail);
     return status;
+}
+
+SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves) {
+    for (int i = 0; i < n; i++) {
+        bool counted = o->mask >> (at + i) & 1;
+        sc_value old = o->items[at + i];
+        if (counted) sc_retain(leaves[i].o);
+        o->items[at + i] = leaves[i];
+        if (counted) sc_release(cx, old.o);
+    }
+}
+
+/* a + b of tuples of any length, which are lists that nothing changes. */
+SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b) {
+    sc_list *made = sc_list_slice(cx, a->len ? a : b, 0, INT64_MAX, 1);
+    if (!made || !a->len || sc_list_splice(cx, made, INT64_MAX, INT64_MAX, b) == 0) return made;
+    sc_release(cx, made);
+    return NULL;
 }
 
 static inline bool list_less(sc_value a, sc_value b, char member) {
@@ -64,10 +108,10 @@ static inline bool list_less(sc_value a, sc_value b, char member) {
 /* A stable merge sort, as Python's is: elements that are equal keep their order, also when reversed. */
 SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse) {
     int64_t n = l->len;
-    sc_list *order = sc_list_new(cx, false, n), *other = sc_list_new(cx, false, n);
+    sc_list *order = sc_list_new(cx, SC_VALUES, n), *other = sc_list_new(cx, SC_VALUES, n);
     if (!order || !other) goto failed;
     for (int64_t i = 0; i < n; i++)
-        if (sc_list_append(cx, order, (sc_value){.i = i}) < 0 || sc_list_append(cx, other, (sc_value){.i = i}) < 0)
+        if (sc_list_append(cx, order, SC_VALUES, (sc_value){.i = i}) < 0 || sc_list_append(cx, other, SC_VALUES, (sc_value){.i = i}) < 0)
             goto failed;
     for (int64_t width = 1; width < n; width *= 2) {
         for (int64_t from = 0; from < n; from += 2 * width) {
@@ -76,7 +120,7 @@ SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bo
             for (int64_t k = from; k < end; k++) {
                 bool second = a >= middle;
                 if (a < middle && b < end) {
-                    sc_value x = l->items[order->items[a].i], y = l->items[order->items[b].i];
+                    sc_value x = sc_list_at(l, order->items[a].i), y = sc_list_at(l, order->items[b].i);
                     second = reverse ? list_less(x, y, member) : list_less(y, x, member);
                 }
                 other->items[k] = order->items[second ? b++ : a++];
@@ -98,7 +142,7 @@ SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member) {
     sc_tensor *made = sc_empty(cx, member == 'f' ? SC_F64 : member == 'b' ? SC_BOOL : SC_I64, 1, &l->len);
     if (!made) return NULL;
     if (member == 'b') {
-        for (int64_t i = 0; i < l->len; i++) ((bool *)made->data)[i] = l->items[i].b;
+        memcpy(made->data, l->bools, (size_t)l->len);
     } else {
         for (int64_t i = 0; i < l->len; i++) ((int64_t *)made->data)[i] = l->items[i].i; /* doubles by their bits */
     }

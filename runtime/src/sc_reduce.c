@@ -3,13 +3,16 @@
  * The input is brought to one of four types (float, double, int64, bytes) and its dimensions are sorted into kept and
  * folded ones, fastest first. Either REDUCE_LANES elements of a contiguous row or REDUCE_LANES neighbouring columns are accumulated
  * side by side. After REDUCE_BLOCK rows an accumulator is added to a second one, that to a third one after REDUCE_BLOCK
- * of those, and so on: the error of a sum grows with the logarithm of its length, not with the length. */
+ * of those, and so on; a contiguous row is cut into short ones, whose results are folded in turn. The error of a sum grows with
+ * the logarithm of its length, not with the length. */
 #include <math.h>
 
 #include "../include/sc_team.h"
+#include "../include/sc_vector.h"
 #include "sc_internal.h"
 
 enum { REDUCE_LANES = 64, REDUCE_BLOCK = 64, REDUCE_LEVELS = 4,
+       REDUCE_ROW = REDUCE_LANES * REDUCE_BLOCK /* elements of a short row */, REDUCE_PARTS = 256,
        REDUCE_GRAIN = 4096 /* elements that one thread takes at a time, at least */ };
 
 typedef struct reduction { /* strides in elements of x and of the result */
@@ -66,111 +69,114 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
     void (*fold)(void *level, const void *x, int64_t rows, int64_t pitch, int lanes); /* rows, pitch elements apart */
     void (*merge)(void *level, const void *from);
     void (*across)(void *level); /* all lanes into the first, halving them */
-    void (*short_row)(void *result, const void *x, int64_t n); /* one that needs no levels, in fewer lanes: most are short */
+    /* rows that need no levels, as most: of n elements, pitch apart; results step apart */
+    void (*short_rows)(void *out, int64_t step, const void *x, int64_t pitch, int64_t rows, int64_t n);
 } reduce_kernel;
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
-#define ADD_WRAP(a, b) ((int64_t)((uint64_t)(a) + (uint64_t)(b)))
-#define MUL_WRAP(a, b) ((int64_t)((uint64_t)(a) * (uint64_t)(b)))
-#define LARGER(a, b) ((b) > (a) ? (b) : (a))
-#define SMALLER(a, b) ((b) < (a) ? (b) : (a))
-/* NaN wins, and stays once it is in a. Without || so that the compiler sees one selection. */
-#define LARGER_NAN(a, b) (((b) > (a)) | ((b) != (b)) ? (b) : (a))
-#define SMALLER_NAN(a, b) (((b) < (a)) | ((b) != (b)) ? (b) : (a))
 
 #define NAME sum_f32
 #define T float
+#define I int32_t
 #define INIT 0
 #define OP ADD
 #include "sc_reduce.inc"
 
 #define NAME prod_f32
 #define T float
+#define I int32_t
 #define INIT 1
 #define OP MUL
 #include "sc_reduce.inc"
 
 #define NAME amax_f32
 #define T float
+#define I int32_t
 #define INIT -INFINITY
-#define OP LARGER_NAN
+#define BETTER >
 #include "sc_reduce.inc"
 
 #define NAME amin_f32
 #define T float
+#define I int32_t
 #define INIT INFINITY
-#define OP SMALLER_NAN
+#define BETTER <
 #include "sc_reduce.inc"
 
 #define NAME sum_f64
 #define T double
+#define I int64_t
 #define INIT 0
 #define OP ADD
 #include "sc_reduce.inc"
 
 #define NAME prod_f64
 #define T double
+#define I int64_t
 #define INIT 1
 #define OP MUL
 #include "sc_reduce.inc"
 
 #define NAME amax_f64
 #define T double
+#define I int64_t
 #define INIT -(double)INFINITY
-#define OP LARGER_NAN
+#define BETTER >
 #include "sc_reduce.inc"
 
 #define NAME amin_f64
 #define T double
+#define I int64_t
 #define INIT (double)INFINITY
-#define OP SMALLER_NAN
+#define BETTER <
 #include "sc_reduce.inc"
 
+/* Sums and products of integers wrap. */
 #define NAME sum_i64
-#define T int64_t
+#define T uint64_t
+#define I int64_t
 #define INIT 0
-#define OP ADD_WRAP
+#define OP ADD
 #include "sc_reduce.inc"
 
 #define NAME prod_i64
-#define T int64_t
+#define T uint64_t
+#define I int64_t
 #define INIT 1
-#define OP MUL_WRAP
+#define OP MUL
 #include "sc_reduce.inc"
 
 #define NAME amax_i64
 #define T int64_t
+#define I int64_t
 #define INIT INT64_MIN
-#define OP LARGER
+#define BETTER >
 #include "sc_reduce.inc"
 
 #define NAME amin_i64
 #define T int64_t
+#define I int64_t
 #define INIT INT64_MAX
-#define OP SMALLER
+#define BETTER <
 #include "sc_reduce.inc"
 
 #define NAME amax_u8
 #define T uint8_t
+#define I int8_t
 #define INIT 0
-#define OP LARGER
+#define BETTER >
 #include "sc_reduce.inc"
 
 #define NAME amin_u8
 #define T uint8_t
+#define I int8_t
 #define INIT UINT8_MAX
-#define OP SMALLER
+#define BETTER <
 #include "sc_reduce.inc"
 
 #undef ADD
 #undef MUL
-#undef ADD_WRAP
-#undef MUL_WRAP
-#undef LARGER
-#undef SMALLER
-#undef LARGER_NAN
-#undef SMALLER_NAN
 
 static const reduce_kernel *kernel_for(int op, int dtype) {
     static const reduce_kernel *const of_f32[] = {&sum_f32, &prod_f32, &sum_f32, &amax_f32, &amin_f32};
@@ -215,17 +221,36 @@ static void collect(const reduce_kernel *k, reduce_state *s) {
     for (int l = 1; l < REDUCE_LEVELS && s->rows >= full; l++, full *= REDUCE_BLOCK) k->merge(s->level, s->level + l);
 }
 
+/* A contiguous row of any length. */
+static void fold_row(const reduce_kernel *k, void *to, const char *x, int64_t n) {
+    uint64_t parts[REDUCE_PARTS];
+    int64_t each = REDUCE_ROW, count = 0;
+    if (n <= REDUCE_ROW) {
+        k->short_rows(to, 0, x, 0, 1, n);
+        return;
+    }
+    while (each * REDUCE_PARTS < n) each *= REDUCE_PARTS;
+    for (int64_t at = 0; at < n; at += each, count++)
+        fold_row(k, (char *)parts + count * k->bytes, x + at * k->bytes, n - at < each ? n - at : each);
+    k->short_rows(to, 0, parts, 0, 1, count);
+}
+
 static void reduce_elements(const reduce_kernel *k, const reduction *r, const char *x, char *out) {
     bool columns = is_by_columns(r), unit = r->folded_x[0] == 1;
-    bool short_rows = unit && r->folded == 1 && r->folded_size[0] <= 16 * REDUCE_BLOCK;
+    bool row = unit && r->folded == 1, short_rows = row && r->folded_size[0] <= REDUCE_ROW;
     int64_t width = columns ? r->kept_size[0] : 1, step = columns ? r->kept_out[0] * k->bytes : 0;
     reduce_state s;
-    walk kept = walk_over(r->kept, r->kept_size, columns);
+    walk kept = walk_over(r->kept, r->kept_size, columns || short_rows);
     do {
         const char *from = x + walk_offset(&kept, r->kept_x) * k->bytes;
         char *to = out + walk_offset(&kept, r->kept_out) * k->bytes;
         if (short_rows) {
-            k->short_row(to, from, r->folded_size[0]);
+            k->short_rows(to, r->kept ? r->kept_out[0] : 0, from, r->kept ? r->kept_x[0] : 0, r->kept ? r->kept_size[0] : 1,
+                          r->folded_size[0]);
+            continue;
+        }
+        if (row) {
+            fold_row(k, to, from, r->folded_size[0]);
             continue;
         }
         for (int64_t block = 0; block < width; block += REDUCE_LANES) {

@@ -2,6 +2,8 @@
  * through float. */
 #include "sc_image.h"
 
+enum { RESAMPLE_ROWS = 16, RESAMPLE_PIECE = 128 };
+
 typedef struct resample_shape { int64_t outer, n, out, inner, taps; } resample_shape;
 
 #define T float
@@ -31,17 +33,24 @@ SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor
     size[d] = s.out;
     sc_tensor *in = image_prepared(cx, x, dtype), *at = in ? sc_contiguous(cx, (sc_tensor *)index) : NULL, *out = NULL;
     sc_tensor *by = at ? image_prepared(cx, weight, dtype) : NULL, *wide = by ? sc_empty(cx, dtype, x->rank, size) : NULL;
+    const int64_t room_size[1] = {s.inner == 1 ? (s.n + RESAMPLE_PIECE) * RESAMPLE_ROWS : 0};
+    sc_tensor *room = wide ? sc_empty(cx, dtype, 1, room_size) : NULL;
     bool inside = true;
-    for (int64_t i = 0; wide && i < at->numel; i++) inside = inside && (uint64_t)((int64_t *)at->data)[i] < (uint64_t)s.n;
+    for (int64_t i = 0; room && i < at->numel; i++) inside = inside && (uint64_t)((int64_t *)at->data)[i] < (uint64_t)s.n;
     if (!inside) sc_raise(cx, "IndexError", "index out of range in self");
-    if (wide && inside && wide->numel) {
-        if (dtype == SC_F32) (s.inner == 1 ? resample_rows_f32 : resample_planes_f32)(&s, in->data, at->data, by->data, wide->data);
-        else (s.inner == 1 ? resample_rows_f64 : resample_planes_f64)(&s, in->data, at->data, by->data, wide->data);
+    if (room && inside && wide->numel) {
+        if (s.inner == 1)
+            dtype == SC_F32 ? resample_rows_f32(&s, in->data, at->data, by->data, wide->data, room->data)
+                            : resample_rows_f64(&s, in->data, at->data, by->data, wide->data, room->data);
+        else
+            dtype == SC_F32 ? resample_planes_f32(&s, in->data, at->data, by->data, wide->data)
+                            : resample_planes_f64(&s, in->data, at->data, by->data, wide->data);
     }
-    if (wide && inside) out = sc_to_dtype(cx, wide, x->dtype);
+    if (room && inside) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, in);
     sc_release(cx, at);
     sc_release(cx, by);
     sc_release(cx, wide);
+    sc_release(cx, room);
     return out;
 }

@@ -4,29 +4,25 @@
 
 enum { ROWS_AHEAD = 48 }; /* rows of a product: enough for full speed; a window of them stays in the second cache */
 
-/* The list holds the window, [steps, ...], and a view of one of its rows, which is moved where nobody else has it; behind
- * the list's end stands the index that the window's first row is of. */
-enum { WINDOW, ROW, HELD, FIRST = HELD, SLOTS };
-
 SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx) {
-    return sc_list_new(cx, true, SLOTS);
+    sc_list *rows = sc_list_new(cx, SC_OBJECTS, SC_ROWS_SLOTS);
+    if (rows) rows->items[SC_ROWS_FIRST].i = rows->items[SC_ROWS_COUNT].i = 0;
+    return rows;
 }
 
+/* The row of an index, by a new view where the one that is kept has another owner too. */
 static sc_tensor *window_row(sc_ctx *cx, sc_list *rows, int64_t index) {
-    const sc_tensor *window = rows->items[WINDOW].t;
-    sc_tensor *row = rows->items[ROW].t;
-    int64_t at = index - rows->items[FIRST].i;
-    if (at < 0 || at >= window->size[0]) return NULL;
-    int64_t offset = at * window->stride[0];
-    if (row->obj.refs == 1) row->data = (char *)window->data + offset * (int64_t)sc_dtype_size(row->dtype);
-    else {
-        row = sc_view_of(cx, window, offset, window->rank - 1, window->size + 1, window->stride + 1);
+    sc_value *held = rows->items;
+    int64_t at = index - held[SC_ROWS_FIRST].i;
+    if (at < 0 || at >= held[SC_ROWS_COUNT].i) return NULL;
+    const sc_tensor *window = held[SC_ROWS_WINDOW].t;
+    if (held[SC_ROWS_ROW].t->obj.refs != 1) {
+        sc_tensor *row = sc_view_of(cx, window, 0, window->rank - 1, window->size + 1, window->stride + 1);
         if (!row) return NULL;
-        sc_release(cx, rows->items[ROW].o);
-        rows->items[ROW].t = row;
+        sc_release(cx, held[SC_ROWS_ROW].o);
+        held[SC_ROWS_ROW].t = row;
     }
-    sc_retain(row);
-    return row;
+    return sc_rows_at(rows, index);
 }
 
 /* How many steps to take at once where each has the sizes of x: fewer at first where the loop may be left early. */
@@ -35,13 +31,14 @@ static int64_t steps_ahead(const sc_list *rows, const sc_tensor *x, bool sure, i
     for (int d = 0; d + 1 < x->rank; d++) each *= x->size[d];
     int64_t steps = each > 0 && each < ROWS_AHEAD ? ROWS_AHEAD / each : 1;
     if (!sure) {
-        int64_t doubled = rows->len ? 2 * rows->items[WINDOW].t->size[0] : 1;
+        int64_t doubled = rows->len ? 2 * rows->items[SC_ROWS_COUNT].i : 1;
         if (steps > doubled) steps = doubled;
     }
     return steps < limit ? steps : limit;
 }
 
 static void drop_window(sc_ctx *cx, sc_list *rows) {
+    rows->items[SC_ROWS_COUNT].i = 0;
     while (rows->len) sc_release(cx, rows->items[--rows->len].o);
 }
 
@@ -51,11 +48,12 @@ static sc_tensor *open_window(sc_ctx *cx, sc_list *rows, const sc_tensor *inputs
     sc_tensor *window = inputs ? sc_linear_packed(cx, inputs, w, bias) : NULL;
     sc_tensor *row = window ? sc_view_of(cx, window, 0, window->rank - 1, window->size + 1, window->stride + 1) : NULL;
     if (!row) return NULL;
-    rows->items[WINDOW].t = window;
-    rows->items[ROW].t = row;
-    rows->items[FIRST].i = first;
-    rows->len = HELD;
-    return window_row(cx, rows, index);
+    sc_value *held = rows->items;
+    held[SC_ROWS_WINDOW].t = window, held[SC_ROWS_ROW].t = row;
+    held[SC_ROWS_FIRST].i = first, held[SC_ROWS_COUNT].i = window->size[0];
+    held[SC_ROWS_DATA].p = window->data, held[SC_ROWS_BYTES].i = window->stride[0] * (int64_t)sc_dtype_size(window->dtype);
+    rows->len = SC_ROWS_HELD;
+    return sc_rows_at(rows, index);
 }
 
 /* step is that of the loop's counter, 1 or -1, and stop where it ends. */
@@ -67,11 +65,11 @@ static void window_range(int64_t index, int64_t stop, int64_t step, int64_t leng
     if (*limit < 1) *limit = 1;
 }
 
-SC_KERNEL sc_tensor *sc_linear_rows(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
+SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
                                     const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
     if (index < 0) index += x->size[dim], stop = index; /* from the end: alone */
-    sc_tensor *found = rows->len ? window_row(cx, rows, index) : NULL;
-    if (found) return found;
+    sc_tensor *found = window_row(cx, rows, index);
+    if (found || cx->error.type[0]) return found;
     sc_tensor *row = sc_select(cx, x, dim, index), *out = NULL, *part = NULL, *moved = NULL;
     if (!row || sc_check_linear_packed(cx, row, w, bias) < 0) goto done;
     int64_t first, limit;
@@ -116,11 +114,11 @@ static sc_tensor *gather_items(sc_ctx *cx, const sc_list *xs, int64_t first, int
     return all;
 }
 
-SC_KERNEL sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
+SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
                                      const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
     const sc_tensor *x = xs->items[index].t;
-    sc_tensor *found = rows->len ? window_row(cx, rows, index) : NULL;
-    if (found) return found;
+    sc_tensor *found = window_row(cx, rows, index);
+    if (found || cx->error.type[0]) return found;
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     int64_t first, limit, steps = 1, most;
     window_range(index, stop, step, xs->len, &first, &limit);

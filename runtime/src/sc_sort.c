@@ -5,7 +5,7 @@
  * are the same everywhere, or, where they are few, through insertion. */
 #include "sc_internal.h"
 
-enum { SORT_FEW = 48, SORT_BLOCK = 16 };
+enum { SORT_FEW = 48, SORT_BLOCK = 32, SORT_INSERTED = 16 };
 
 typedef struct sort_pair { uint64_t key, at; } sort_pair;
 
@@ -56,26 +56,50 @@ static uint32_t keep_first(uint64_t *a, uint64_t *spare, int64_t n, int64_t k) {
     return (uint32_t)(a[k - 1] >> 32);
 }
 
-/* The k smallest, sorted, in a, k > 0: what is smaller than the k-th so far is collected behind the k until there is much of it.
- * Most keys are seen only by the comparison of a whole block. */
+/* Where the next block of keys begins, from i on, in which one is below the limit; less than a block from n, where there is none.
+ * Most keys are seen only here. */
+static int64_t skip_blocks(const uint32_t *key, int64_t i, int64_t n, uint32_t limit) {
+    for (; i + SORT_BLOCK <= n; i += SORT_BLOCK) {
+        uint32_t least = UINT32_MAX;
+        for (int l = 0; l < SORT_BLOCK; l++) least = key[i + l] < least ? key[i + l] : least;
+        if (least < limit) break;
+    }
+    return i;
+}
+
+/* The k smallest, sorted, in a, 0 < k <= n, by insertion. */
+static void smallest_few(const uint32_t *key, int64_t n, int64_t k, uint64_t *a) {
+    for (int64_t i = 0; i < k; i++) a[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
+    sort_insert_one(a, k);
+    uint32_t limit = (uint32_t)(a[k - 1] >> 32);
+    for (int64_t i = k, end; i < n;) {
+        i = skip_blocks(key, i, n, limit);
+        for (end = i + SORT_BLOCK < n ? i + SORT_BLOCK : n; i < end; i++) {
+            if (key[i] >= limit) continue;
+            uint64_t v = (uint64_t)key[i] << 32 | (uint64_t)i;
+            int64_t j = k - 1;
+            for (; j > 0 && v < a[j - 1]; j--) a[j] = a[j - 1];
+            a[j] = v;
+            limit = (uint32_t)(a[k - 1] >> 32);
+        }
+    }
+}
+
+/* The same for more of them: what is smaller than the k-th so far is collected behind the k until there is much of it. */
 static void smallest_keys(const uint32_t *key, int64_t n, int64_t k, uint64_t *a, uint64_t *spare) {
     int64_t room = 2 * k + SORT_FEW < n ? 2 * k + SORT_FEW : n, count = room;
     for (int64_t i = 0; i < room; i++) a[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
     uint32_t limit = keep_first(a, spare, count, k);
     count = k;
-    for (int64_t i = room; i < n;) {
-        int64_t end = i + SORT_BLOCK <= n ? i + SORT_BLOCK : n;
-        bool any = end - i < SORT_BLOCK;
-        if (!any)
-            for (int l = 0; l < SORT_BLOCK; l++) any |= key[i + l] < limit;
-        for (; any && i < end; i++) {
+    for (int64_t i = room, end; i < n;) {
+        i = skip_blocks(key, i, n, limit);
+        for (end = i + SORT_BLOCK < n ? i + SORT_BLOCK : n; i < end; i++) {
             if (key[i] >= limit) continue;
             a[count++] = (uint64_t)key[i] << 32 | (uint64_t)i;
             if (count < room) continue;
             limit = keep_first(a, spare, count, k);
             count = k;
         }
-        i = end;
     }
     keep_first(a, spare, count, k);
 }
@@ -98,7 +122,8 @@ static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, i
     uint64_t *one = w->elements;
     const uint64_t *sorted = one;
     keys_of_floats(x, n, descending ? ~0u : 0, w->key);
-    if (k > 0 && k <= n / 8) smallest_keys(w->key, n, k, one, w->spare);
+    if (k > 0 && k <= SORT_INSERTED) smallest_few(w->key, n, k, one);
+    else if (k > 0 && k <= n / 8) smallest_keys(w->key, n, k, one, w->spare);
     else {
         for (int64_t i = 0; i < n; i++) one[i] = (uint64_t)w->key[i] << 32 | (uint64_t)i;
         sorted = sort_all_one(one, w->spare, n);

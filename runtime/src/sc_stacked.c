@@ -7,7 +7,7 @@
 enum { STACKED_RESULT, STACKED_ITEMS, STACKED_HELD, STACKED_COUNT = STACKED_HELD, STACKED_SLOTS };
 
 SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx) {
-    sc_list *s = sc_list_new(cx, true, STACKED_SLOTS);
+    sc_list *s = sc_list_new(cx, SC_OBJECTS, STACKED_SLOTS);
     if (!s) return NULL;
     s->items[STACKED_RESULT].t = NULL, s->items[STACKED_ITEMS].l = NULL, s->items[STACKED_COUNT].i = 0;
     s->len = STACKED_HELD;
@@ -29,9 +29,12 @@ static bool joins_plainly(const sc_tensor *x, int64_t dim, bool stack) {
 
 /* Whether a tensor is like those before it. */
 static bool is_alike(const sc_tensor *x, const sc_tensor *out, int64_t total, int64_t dim, bool stack) {
-    if (x->rank + stack != out->rank || !sc_is_contiguous(x)) return false;
-    for (int d = 0; d < x->rank; d++)
-        if (out->size[d + (stack && d >= dim)] != (!stack && d == dim ? x->size[d] * total : x->size[d])) return false;
+    if (x->rank + stack != out->rank) return false;
+    int64_t step = 1;
+    for (int d = x->rank; d-- > 0; step *= x->size[d]) {
+        int64_t size = !stack && d == dim ? x->size[d] * total : x->size[d];
+        if (out->size[d + (stack && d >= dim)] != size || (x->stride[d] != step && x->size[d] != 1)) return false;
+    }
     return true;
 }
 
@@ -48,12 +51,12 @@ static void put_part(const sc_tensor *x, const sc_tensor *out, int64_t at, int64
 /* Makes the list of what was put so far. */
 static int fall_back(sc_ctx *cx, sc_list *s, int64_t total, int64_t dim, bool stack) {
     sc_tensor *out = s->items[STACKED_RESULT].t;
-    sc_list *items = s->items[STACKED_ITEMS].l = sc_list_new(cx, true, 0);
+    sc_list *items = s->items[STACKED_ITEMS].l = sc_list_new(cx, SC_OBJECTS, 0);
     if (!items) return -1;
     int64_t each = out && !stack ? out->size[dim] / total : 0;
     for (int64_t i = 0; out && i < s->items[STACKED_COUNT].i; i++) {
         sc_tensor *part = stack ? sc_select(cx, out, dim, i) : sc_narrow(cx, out, dim, i * each, each);
-        if (!part || sc_list_append(cx, items, (sc_value){.t = part}) < 0) return -1;
+        if (!part || sc_list_append(cx, items, SC_OBJECTS, (sc_value){.t = part}) < 0) return -1;
         sc_release(cx, part);
     }
     sc_release(cx, out);
@@ -75,7 +78,7 @@ SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total
     }
     s->items[STACKED_COUNT].i = at;
     if (!s->items[STACKED_ITEMS].l && fall_back(cx, s, total, dim, stack) < 0) return -1;
-    return sc_list_append(cx, s->items[STACKED_ITEMS].l, (sc_value){.t = x});
+    return sc_list_append(cx, s->items[STACKED_ITEMS].l, SC_OBJECTS, (sc_value){.t = x});
 }
 
 SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype) {

@@ -4,6 +4,8 @@
  * mean that is kept as a dimension) is spread once per row. */
 #include "sc_internal.h"
 
+typedef struct stage_wide { uint64_t low, high; } stage_wide; /* an element of 16 bytes */
+
 enum { STAGE_N = 512,       /* elements of a piece: a few operands fit the first cache */
        STAGE_SHORT = 64 };  /* rows up to this length are taken together */
 
@@ -35,6 +37,7 @@ static void stage_move(char *to, int64_t to_row, int64_t to_step, const char *fr
         STAGE_MOVE(uint16_t)
         STAGE_MOVE(uint32_t)
         STAGE_MOVE(uint64_t)
+        STAGE_MOVE(stage_wide)
     }
 }
 #define STAGE_SPREAD(type)                                                                                \
@@ -49,6 +52,7 @@ static void stage_spread(char *to, const char *from, int64_t item, int64_t n) {
         STAGE_SPREAD(uint16_t)
         STAGE_SPREAD(uint32_t)
         STAGE_SPREAD(uint64_t)
+        STAGE_SPREAD(stage_wide)
     }
 }
 

@@ -117,10 +117,17 @@ SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reu
         a->hash = 0;
         return str_shared(a);
     }
-    uint32_t data = 0;
-    sc_str_put(&data, width, 0, (uint32_t)code);
-    sc_str last = {.obj = {.refs = SC_IMMORTAL}, .width = (uint8_t)width, .len = 1, .data = &data};
-    return a->len ? sc_str_join_two(cx, a, &last, reuse) : sc_str_chr(cx, code);
+    if (a->len == 0) return sc_str_chr(cx, code);
+    if (!reuse || a->obj.refs != 1 || a->width < width) { /* another string, which may grow from here on */
+        sc_str *made = sc_str_new(cx, a->width > width ? a->width : width, a->len + 1);
+        if (!made) return NULL;
+        str_put_part(made->data, made->width, 0, a, 0, a->len);
+        sc_str_put(made->data, made->width, a->len, (uint32_t)code);
+        return made;
+    }
+    sc_str last = {.obj = {.refs = SC_IMMORTAL}, .width = (uint8_t)width, .len = 1, .data = &(uint32_t){0}};
+    sc_str_put(last.data, width, 0, (uint32_t)code);
+    return str_append(cx, a, &last);
 }
 
 SC_KERNEL sc_str *sc_str_repeat(sc_ctx *cx, sc_str *s, int64_t times) {

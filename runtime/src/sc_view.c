@@ -49,27 +49,31 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
     return slice_view(cx, x, d, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
 }
 
-static sc_tensor view_here(const sc_tensor *x, int64_t offset, int rank) {
-    sc_tensor t;
-    t.obj = (sc_obj){.refs = 1, .kind = SC_TENSOR};
-    t.dtype = x->dtype, t.rank = (uint8_t)rank, t.storage = x->storage, t.owner = NULL, t.numel = 1;
-    t.data = (char *)x->data + offset * (int64_t)sc_dtype_size(x->dtype);
-    return t;
+/* All but sizes and strides. t is what its caller returns: a struct that is not copied. */
+static inline __attribute__((always_inline)) void view_here(sc_tensor *t, const sc_tensor *x, int64_t offset, int rank) {
+    t->obj.prev = t->obj.next = NULL, t->obj.refs = 1, t->obj.kind = SC_TENSOR;
+    t->dtype = x->dtype, t->rank = (uint8_t)rank, t->storage = x->storage, t->owner = NULL, t->numel = 1;
+    t->data = (char *)x->data + offset * (int64_t)sc_dtype_size(x->dtype);
 }
 
 SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index) {
-    sc_tensor t = view_here(x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1);
-    for (int i = 0; i + 1 < x->rank; i++) {
-        t.numel *= t.size[i] = x->size[i + (i >= dim)];
-        t.stride[i] = x->stride[i + (i >= dim)];
+    sc_tensor t;
+    view_here(&t, x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1);
+    int64_t numel = 1; /* not in t, which for all the compiler knows is x */
+    for (int i = 0, rank = x->rank - 1; i < rank; i++) {
+        int64_t size = x->size[i + (i >= dim)], stride = x->stride[i + (i >= dim)];
+        t.size[i] = size, t.stride[i] = stride;
+        numel *= size;
     }
+    t.numel = numel;
     return t;
 }
 
 SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
     start = clamp_index(start, 0, x->size[dim]);
     stop = clamp_index(stop, start, x->size[dim]);
-    sc_tensor t = view_here(x, start * x->stride[dim], x->rank);
+    sc_tensor t;
+    view_here(&t, x, start * x->stride[dim], x->rank);
     for (int i = 0; i < x->rank; i++) {
         t.numel *= t.size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
         t.stride[i] = i == dim ? (int64_t)((uint64_t)x->stride[i] * (uint64_t)step) : x->stride[i];
@@ -79,7 +83,8 @@ SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start
 
 SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim) {
     if (dim < 0) dim += x->rank + 1;
-    sc_tensor t = view_here(x, 0, x->rank + 1);
+    sc_tensor t;
+    view_here(&t, x, 0, x->rank + 1);
     t.numel = x->numel;
     for (int i = 0; i <= x->rank; i++) {
         t.size[i] = i == dim ? 1 : x->size[i - (i > dim)];
@@ -89,7 +94,8 @@ SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim) {
 }
 
 SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1) {
-    sc_tensor t = view_here(x, 0, x->rank);
+    sc_tensor t;
+    view_here(&t, x, 0, x->rank);
     t.numel = x->numel;
     for (int i = 0; i < x->rank; i++) {
         int64_t from = i == d0 ? d1 : i == d1 ? d0 : i;
@@ -213,7 +219,7 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
 
 /* n views of `size` elements along d, the last one shorter when they do not fit. */
 static sc_list *split_views(sc_ctx *cx, const sc_tensor *x, int d, int64_t n, int64_t size) {
-    sc_list *l = sc_list_new(cx, true, n);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, n);
     for (int64_t i = 0; l && i < n; i++) {
         int64_t start = i * size, left = x->size[d] - start;
         sc_tensor *t = slice_view(cx, x, d, start, left < size ? left : size, 1);
@@ -270,7 +276,7 @@ SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
     }
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
-    sc_list *l = sc_list_new(cx, true, x->size[d]);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, x->size[d]);
     for (int64_t i = 0; l && i < x->size[d]; i++) {
         sc_tensor *t = sc_select(cx, x, d, i);
         if (!t) {

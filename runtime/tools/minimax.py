@@ -58,8 +58,7 @@ def main() -> None:
     show("sin", lambda z: (sin(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 2, mpf(0), (pi / 4) ** 2)
     show("cos", lambda z: (cos(sqrt(z)) - 1 + z / 2) / z**2, lambda z: z * z / cos(sqrt(z)), 2, mpf(0), (pi / 4) ** 2)
     show("tanh", lambda z: (tanh(sqrt(z)) / sqrt(z) - 1) / z, lambda z: z, 4, mpf(0), mpf(25) / 64)
-    show("erf", lambda z: erf(sqrt(z)) / sqrt(z) - 1, lambda z: mpf(1), 6, mpf(0), mpf(1))
-    show("-log erfc", lambda x: -log(erfc(x)), erfc, 8, mpf(1), mpf(4))
+    show("-log erfc", lambda x: -log(erfc(x)) / x - 1, lambda x: erfc(x) * x / erf(x), 8, mpf("1e-6"), mpf(4))
     print("2/pi, then 2/pi * 2^(8 i) mod 4, in pieces of 28, 28 and 53 bits:")
     for i in range(14):
         rest = 2 / pi * 2 ** (8 * i) - (floor(2 / pi * 2 ** (8 * i) / 4) * 4 if i else 0)

@@ -64,13 +64,16 @@ EXPORT int64_t drv_str_codes(const sc_str *s, uint32_t *codes) {
     return s->len;
 }
 
-EXPORT sc_list *drv_list(sc_ctx *cx, int counted, int64_t n, const sc_value *items) {
-    sc_list *l = sc_list_new(cx, counted != 0, n);
-    for (int64_t i = 0; i < n; i++) sc_list_append(cx, l, items[i]);
+EXPORT sc_list *drv_list(sc_ctx *cx, int holds, int64_t n, const sc_value *items) {
+    sc_list *l = sc_list_new(cx, (sc_items)holds, n);
+    for (int64_t i = 0; i < n; i++) sc_list_append(cx, l, holds, items[i]);
     return l;
 }
 
-EXPORT int64_t drv_list_items(const sc_list *l, const sc_value **items) {
-    *items = l->items;
+EXPORT int64_t drv_list_len(const sc_list *l) {
     return l->len;
+}
+
+EXPORT sc_value drv_list_at(const sc_list *l, int64_t i) {
+    return sc_list_at(l, i);
 }

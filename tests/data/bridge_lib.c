@@ -102,7 +102,7 @@ static int list_sum(sc_ctx *cx, const sc_value *a, sc_value *r)
 static int list_append(sc_ctx *cx, const sc_value *a, sc_value *r) /* l.append(x + 1); l.append(x); return l */
 {
     sc_value fresh;
-    if (add_one(cx, a + 1, &fresh) || sc_list_append(cx, a[0].l, fresh) || sc_list_append(cx, a[0].l, a[1]))
+    if (add_one(cx, a + 1, &fresh) || sc_list_append(cx, a[0].l, SC_OBJECTS, fresh) || sc_list_append(cx, a[0].l, SC_OBJECTS, a[1]))
         return -1;
     sc_release(cx, fresh.t);
     sc_retain(a[0].l);
@@ -155,13 +155,13 @@ static int spin(sc_ctx *cx, const sc_value *a, sc_value *r) /* busy for n micros
 
 static int nested(sc_ctx *cx, const sc_value *a, sc_value *r) /* the inner lists in reverse, and one new */
 {
-    sc_list *out = sc_list_new(cx, true, 0), *empty = sc_list_new(cx, true, 0);
+    sc_list *out = sc_list_new(cx, SC_OBJECTS, 0), *empty = sc_list_new(cx, SC_OBJECTS, 0);
     if (!out || !empty)
         return -1;
     for (int64_t i = a[0].l->len - 1; i >= 0; i--)
-        if (sc_list_append(cx, out, a[0].l->items[i]))
+        if (sc_list_append(cx, out, SC_OBJECTS, a[0].l->items[i]))
             return -1;
-    if (sc_list_append(cx, out, (sc_value){.l = empty}) || sc_list_append(cx, out, (sc_value){.l = empty}))
+    if (sc_list_append(cx, out, SC_OBJECTS, (sc_value){.l = empty}) || sc_list_append(cx, out, SC_OBJECTS, (sc_value){.l = empty}))
         return -1;
     sc_release(cx, empty);
     r[0].l = out;
@@ -173,7 +173,7 @@ static int double_ints(sc_ctx *cx, const sc_value *a, sc_value *r)
     sc_list *l = a[0].l;
     (void)r;
     for (int64_t i = 0; i < l->len; i++)
-        if (sc_list_set(cx, l, i, (sc_value){.i = 2 * l->items[i].i}))
+        if (sc_list_set(cx, l, i, SC_VALUES, (sc_value){.i = 2 * l->items[i].i}))
             return -1;
     return 0;
 }
@@ -213,10 +213,10 @@ static int clone(sc_ctx *cx, const sc_value *a, sc_value *r)
 
 static int work(sc_ctx *cx, const sc_value *a, sc_value *r) /* many allocations, of tensors and lists */
 {
-    sc_list *l = sc_list_new(cx, true, 0);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, 0);
     for (int i = 0; l && i < 20; i++) {
         sc_value t;
-        if (add_one(cx, a, &t) || sc_list_append(cx, l, t))
+        if (add_one(cx, a, &t) || sc_list_append(cx, l, SC_OBJECTS, t))
             return -1;
         sc_release(cx, t.t);
     }
@@ -232,7 +232,7 @@ static int small(sc_ctx *cx, const sc_value *a, sc_value *r) /* ten tensors in a
 static int write_fresh(sc_ctx *cx, const sc_value *a, sc_value *r) /* l[0] = y; return y[2:5] with y fresh */
 {
     sc_value both[2];
-    if (shared(cx, a + 1, both) || sc_list_set(cx, a[0].l, 0, both[0]))
+    if (shared(cx, a + 1, both) || sc_list_set(cx, a[0].l, 0, SC_OBJECTS, both[0]))
         return -1;
     r[0] = both[1];
     return 0;

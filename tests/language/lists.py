@@ -296,3 +296,55 @@ def lists_of_lists_that_begin_empty(xs):
         for g in grown:
             beams.append(g)
     return beams
+
+
+FLAGS = [True, False, False, True, True]
+
+
+@cases((FLAGS, 3), (FLAGS, 40), ([], 1), ([False], 0), (FLAGS, -2))
+def flags(xs, n):
+    """Lists of bools, which stand in a byte each."""
+    many = [True] * n + xs * 2
+    for i in range(0, len(many), 3):
+        many[i] = not many[i]
+    xs.append(n > 2)
+    xs.insert(1, False)
+    part = many[1:7:2]
+    many[2:4] = xs[::-1] + part
+    many.extend(xs)
+    del many[0]
+    ends = many[-1], many.pop(), many.count(True)
+    chosen = [i for i in range(len(many)) if many[i]]
+    return many, part, ends, chosen, sorted(many), [not b for b in xs], xs == part, torch.tensor(xs)
+
+
+@cases((FLAGS, 1), ([], 0), (FLAGS, 9))
+def flags_in_lists(xs, i):
+    grid = [[False] * len(xs) for _ in range(3)]
+    grid[1].append(True)
+    grid.append(xs)
+    grid[2][i] = True
+    seen = {"a": xs, "b": grid[1]}
+    return grid, seen["b"], seen["a"]
+
+
+@cases(([1, 2, 3], 2, "ab"), ([], 3, ""), ([4], -1, "x"), ([5, 6], 0, "c"))
+def repeated(xs, n, s):
+    words = [s, s + "!"] * n
+    tensors = [X + i for i in xs] * n
+    rows = [xs] * n
+    if n > 0:
+        rows[0].append(9)
+        tensors.append(X)
+    return xs * n, words, tensors, rows, [2.5] * len(xs) * n, [] * n
+
+
+@cases(([1, 2, 3, 4], 1, 3, [7, 8, 9]), ([1], 0, 1, []), ([], 0, 0, [1]), ([1, 2], 2, 1, [5]), ([1, 2, 3], -2, 9, [4] * 9))
+def spliced(xs, a, b, ys):
+    words = [str(x) for x in xs]
+    words[a:b] = [str(y) for y in ys]
+    xs[a:b] = ys
+    xs[1:1] = xs
+    xs[len(xs) :] = ys
+    words[:] = words + words[1:]
+    return xs, words

@@ -60,3 +60,53 @@ def dims_to_remove(x, n):
         x = x[0]
         depth -= 1
     return x * n
+
+
+class Zipped(Weights):
+    """Modules beside a list whose length is known only at run time: the shorter one ends the loop."""
+
+    def forward(self, x, n):
+        states = []
+        for i in range(n):
+            states.append(x * i)
+        kept = []
+        for layer, state in zip(self.layers, states, strict=False):
+            x = x + layer(state)
+            if x.sum() > 20:
+                break
+            if state.sum() > 7:
+                continue
+            kept.append(x)
+        else:
+            x = x + 1
+        try:
+            for layer, state in zip(self.layers, states, strict=True):
+                x = layer(x) + state
+        except ValueError:
+            x = -x
+        numbered = 0
+        for i, (state, layer) in enumerate(zip(states, self.layers, strict=False), 1):
+            numbered = numbered + i * layer(state)
+        return x, kept, [layer(s) for layer, s in zip(self.layers, states, strict=False)], numbered
+
+
+zip_of_modules = cases(*((torch.ones(2) * k, n) for k, n in ((1, 0), (1, 2), (1, 3), (1, 5), (9, 3), (4, 3))))(
+    Zipped().eval()
+)
+
+
+class Cached(Weights):
+    """A list of None becomes one of tuples, over modules that a list beside them is walked with."""
+
+    def forward(self, x, n):
+        past = [None] * len(self.layers)
+        for _ in range(n):
+            new = []
+            for layer, p in zip(self.layers, past, strict=True):
+                x = layer(x)
+                new.append((x, x) if p is None else (torch.cat((p[0], x)), x))
+            past = new
+        return x, past
+
+
+caches = cases((torch.ones(2), 0), (torch.ones(2), 1), (torch.ones(2), 3))(Cached().eval())

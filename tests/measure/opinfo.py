@@ -17,7 +17,8 @@ from .source import Written, functions
 
 LISTED = Path(__file__).parent.parent / "data" / "opinfo_ops.txt"
 
-DTYPES = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "int8", "uint8", "int16", "int32")
+DTYPES = ("float32", "float64", "int64", "bool", "float16", "bfloat16", "int8", "uint8", "int16", "int32",
+          "complex64")  # fmt: skip
 
 # What users write where the op's own name, called on the sample's arguments, is not it.
 _SPELLED = {

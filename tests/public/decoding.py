@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from typing import List, Optional, Tuple  # noqa: UP035
 
@@ -205,6 +206,55 @@ def prefix_beam_search(ctc, alphabet: str, k: int = 5, prune: float = 0.001):
         beam = sorted(new_blank, key=lambda l: new_blank[l] + new_letter[l], reverse=True)[:k]  # noqa: E741
         p_blank, p_letter = new_blank, new_letter
     return beam[0], p_blank[beam[0]] + p_letter[beam[0]], len(beam)
+
+
+NEG_INF = -float("inf")
+
+
+def make_new_beam():
+    fn = lambda: (NEG_INF, NEG_INF)  # noqa: E731
+    return collections.defaultdict(fn)
+
+
+def logsumexp(*args):
+    if all(a == NEG_INF for a in args):
+        return NEG_INF
+    a_max = max(args)
+    lsp = math.log(sum(math.exp(a - a_max) for a in args))
+    return a_max + lsp
+
+
+def decode(probs, beam_size=100, blank=0):
+    """probs: (time, classes); prefixes are tuples of labels, of any length."""
+    T, S = probs.shape
+    probs = torch.log(probs)
+    beam = [(tuple(), (0.0, NEG_INF))]
+    for t in range(T):
+        next_beam = make_new_beam()
+        for s in range(S):
+            p = probs[t, s].item()
+            for prefix, (p_b, p_nb) in beam:
+                if s == blank:
+                    n_p_b, n_p_nb = next_beam[prefix]
+                    n_p_b = logsumexp(n_p_b, p_b + p, p_nb + p)
+                    next_beam[prefix] = (n_p_b, n_p_nb)
+                    continue
+                end_t = prefix[-1] if prefix else None
+                n_prefix = prefix + (s,)
+                n_p_b, n_p_nb = next_beam[n_prefix]
+                if s != end_t:
+                    n_p_nb = logsumexp(n_p_nb, p_b + p, p_nb + p)
+                else:
+                    n_p_nb = logsumexp(n_p_nb, p_b + p)
+                next_beam[n_prefix] = (n_p_b, n_p_nb)
+                if s == end_t:
+                    n_p_b, n_p_nb = next_beam[prefix]
+                    n_p_nb = logsumexp(n_p_nb, p_nb + p)
+                    next_beam[prefix] = (n_p_b, n_p_nb)
+        beam = sorted(next_beam.items(), key=lambda x: logsumexp(*x[1]), reverse=True)
+        beam = beam[:beam_size]
+    best = beam[0]
+    return best[0], -logsumexp(*best[1])
 
 
 class Transducer(nn.Module):
@@ -421,6 +471,11 @@ def ctc_greedy_decoder():
 @public
 def ctc_prefix_beam_of_strings():
     return prefix_beam_search, lengths(lambda n: (torch.randn(n, 4).softmax(-1), "abc"))
+
+
+@public
+def ctc_prefix_beam_of_tuples():
+    return decode, [call(torch.randn(n, 4).softmax(-1), k) for n, k in ((5, 4), (1, 100), (0, 3), (9, 2), (3, 1))]
 
 
 @public

@@ -60,8 +60,8 @@ EXPORT void *drv_data(const sc_tensor *t) {
 enum { MAX_RESULTS = 64 };
 
 static sc_list *listed(sc_ctx *cx, int n, sc_tensor *const *t) {
-    sc_list *l = sc_list_new(cx, true, n);
-    for (int i = 0; i < n; i++) sc_list_append(cx, l, (sc_value){.t = t[i]});
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, n);
+    for (int i = 0; i < n; i++) sc_list_append(cx, l, SC_OBJECTS, (sc_value){.t = t[i]});
     return l;
 }
 

@@ -52,7 +52,7 @@ static void expect_error(const sc_ctx *cx, const char *type, const char *message
 static sc_dict *filled_dict(sc_ctx *cx, int64_t n, int64_t step) {
     sc_dict *d = sc_dict_new(cx, "i", true);
     for (int64_t i = 0; d && i < n; i++) {
-        sc_list *l = sc_list_new(cx, false, 0);
+        sc_list *l = sc_list_new(cx, SC_VALUES, 0);
         if (!l || sc_dict_set(cx, d, KEY({.i = i * step}), (sc_value){.l = l})) return NULL;
         sc_release(cx, l);
     }
@@ -108,9 +108,9 @@ static int workload(sc_ctx *cx) {
     sc_tensor *a = iota(cx, SC_F32, 2, SIZES(6, 8)), *b = a ? sc_transpose(cx, a, 0, 1) : NULL, *out;
     sc_tensor *c = b ? sc_contiguous(cx, b) : NULL, *h = c ? sc_to_dtype(cx, c, SC_F16) : NULL;
     sc_list *parts = h ? sc_chunk(cx, h, 3, 1) : NULL;
-    if (!parts || sc_list_append(cx, parts, (sc_value){.t = h})) return -1;
+    if (!parts || sc_list_append(cx, parts, SC_OBJECTS, (sc_value){.t = h})) return -1;
     for (int i = 0; i < 20; i++)
-        if (sc_list_append(cx, parts, (sc_value){.t = h})) return -1;
+        if (sc_list_append(cx, parts, SC_OBJECTS, (sc_value){.t = h})) return -1;
     sc_tensor *all = sc_cat(cx, parts, 1, SC_F32);
     if (!all) return -1;
     sc_iter it;
@@ -200,15 +200,15 @@ static void test_size_classes(void) {
 
 static void test_lists(void) {
     sc_ctx *cx = sc_ctx_new(NULL);
-    sc_list *l = sc_list_new(cx, true, 0);
+    sc_list *l = sc_list_new(cx, SC_OBJECTS, 0);
     sc_tensor *a = sc_empty(cx, SC_F32, 0, NULL), *b = sc_empty(cx, SC_F32, 0, NULL);
-    for (int i = 0; i < 9; i++) assert(sc_list_append(cx, l, (sc_value){.t = a}) == 0);
+    for (int i = 0; i < 9; i++) assert(sc_list_append(cx, l, SC_OBJECTS, (sc_value){.t = a}) == 0);
     assert(a->obj.refs == 10 && l->len == 9 && l->written);
     int64_t at;
     assert(sc_list_index(cx, l, -9, &at) == 0 && at == 0 && sc_list_index(cx, l, 9, &at) == -1);
     expect_error(cx, "IndexError", "list index out of range");
-    assert(sc_list_set(cx, l, -1, (sc_value){.t = b}) == 0 && a->obj.refs == 9 && b->obj.refs == 2);
-    assert(sc_list_set(cx, l, -10, (sc_value){.t = b}) == -1);
+    assert(sc_list_set(cx, l, -1, SC_OBJECTS, (sc_value){.t = b}) == 0 && a->obj.refs == 9 && b->obj.refs == 2);
+    assert(sc_list_set(cx, l, -10, SC_OBJECTS, (sc_value){.t = b}) == -1);
     expect_error(cx, "IndexError", "list assignment index out of range");
     assert(sc_fail_at(cx, 3) == -1 && sc_fail_at(cx, 4) == -1 && cx->error.loc == 3);
     sc_release(cx, l);

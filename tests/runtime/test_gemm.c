@@ -130,8 +130,8 @@ static void check_ahead(int dtype, int64_t steps, int64_t batch, int64_t dim, in
     sc_tensor *x = dim ? MAKE(dtype, 0, batch, steps, 3) : MAKE(dtype, 0, steps, batch, 3), *w = MAKE(dtype, 0, 5, 3);
     sc_tensor *bias = MAKE(dtype, 0, 5), *kept = NULL;
     sc_packed *packed = sc_pack_linear(cx, &w, 1);
-    sc_list *ahead = sc_rows_new(cx), *items = sc_list_new(cx, true, 0), *of_items = sc_rows_new(cx);
-    for (int64_t t = 0; t < steps; t++) sc_list_append(cx, items, (sc_value){.t = sc_select(cx, x, dim, t)});
+    sc_list *ahead = sc_rows_new(cx), *items = sc_list_new(cx, SC_OBJECTS, 0), *of_items = sc_rows_new(cx);
+    for (int64_t t = 0; t < steps; t++) sc_list_append(cx, items, SC_OBJECTS, (sc_value){.t = sc_select(cx, x, dim, t)});
     double first = 0;
     for (int64_t k = 0; k < steps; k++) {
         int64_t t = step > 0 ? k : steps - 1 - k, stop = step > 0 ? steps : -1;

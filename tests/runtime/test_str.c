@@ -81,9 +81,9 @@ static void test_searching(sc_ctx *cx) {
     assert(sc_str_holds(s, 'c') && !sc_str_holds(s, 0x163) && sc_str_startswith(s, none, 8, end));
     int64_t code;
     assert(sc_str_get(cx, s, -1, &code) == 0 && code == 'b' && sc_str_get(cx, s, 8, &code) < 0);
-    sc_list *parts = sc_list_new(cx, true, 0);
+    sc_list *parts = sc_list_new(cx, SC_OBJECTS, 0);
     expect(cx, sc_str_join(cx, wide, parts), "");
-    for (int i = 0; i < 3; i++) assert(sc_list_append(cx, parts, (sc_value){.s = i == 1 ? wide : ab}) == 0);
+    for (int i = 0; i < 3; i++) assert(sc_list_append(cx, parts, SC_OBJECTS, (sc_value){.s = i == 1 ? wide : ab}) == 0);
     expect(cx, sc_str_join(cx, utf8(cx, "--"), parts), "ab--\xce\xb1--ab");
     void *const made[] = {s, ab, wide, none, parts};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) sc_release(cx, made[i]);
@@ -108,8 +108,8 @@ static int workload(sc_ctx *cx) {
     sc_str *a = utf8(cx, "some text that is longer than what fits behind the struct of a string, so it has a storage");
     sc_str *b = a ? sc_str_repeat(cx, a, 3) : NULL, *c = b ? sc_str_concat(cx, a, b, true) : NULL;
     sc_str *d = c ? sc_str_replace(cx, c, a, (sc_str *)&hello, -1) : NULL;
-    sc_list *parts = d ? sc_list_new(cx, true, 1) : NULL;
-    if (!parts || sc_list_append(cx, parts, (sc_value){.s = d}) || sc_list_append(cx, parts, (sc_value){.s = c})) return -1;
+    sc_list *parts = d ? sc_list_new(cx, SC_OBJECTS, 1) : NULL;
+    if (!parts || sc_list_append(cx, parts, SC_OBJECTS, (sc_value){.s = d}) || sc_list_append(cx, parts, SC_OBJECTS, (sc_value){.s = c})) return -1;
     sc_str *e = sc_str_join(cx, a, parts), *f = e ? sc_str_slice(cx, e, 0, 999, 2) : NULL;
     return f ? 0 : -1;
 }

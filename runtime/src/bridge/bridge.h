@@ -17,38 +17,55 @@
 
 /* ORDER KINDS: _Kind in bridge.py */
 enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
-                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE };
+                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE, N_INSTANCE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
     uint8_t kind, dtype, rank;
     bool contiguous;
+    bool shared; /* the children are those of the node around it that is of the same class */
     int n;
     struct node *child;
     int place;      /* of an object among the arguments; -1: has none */
-    PyObject *data; /* known object, tuple of keys, class, path of an argument, what makes a dict of a dict */
+    PyObject *data; /* known object, tuple of keys, class (of a list: list or tuple; of an instance: number, class, names), path of an argument, what makes a dict of a dict */
     PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;
 
-enum { MAX_LEAVES = 32 }; /* of a tuple in a container */
+enum { MAX_LEAVES = 32,   /* of a tuple in a container */
+       MAX_CLASSES = 64,  /* of instances within each other */
+       DEEPEST = 4000 };  /* instances that refer to one another, in a result */
 
 /* Is it one value among the arguments or results of an entry? */
 static inline bool is_leaf(const node *n)
 {
-    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+    return n->kind <= N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET || n->kind == N_INSTANCE;
+}
+
+/* A tuple of any length, where most of this kind are lists? */
+static inline bool is_tuple(const node *n)
+{
+    return n->kind == N_LIST && n->data == (PyObject *)&PyTuple_Type;
 }
 
 /* Is a value of this kind an object of the runtime? */
 static inline bool is_object(const node *n)
 {
-    return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET;
+    return n->kind == N_TENSOR || n->kind == N_STR || n->kind == N_LIST || n->kind == N_MAP || n->kind == N_SET ||
+           n->kind == N_INSTANCE;
 }
 
 /* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
 static inline bool is_boxed(const node *n)
 {
     return n->kind == N_TUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
+}
+
+/* What a list of these holds in the runtime. */
+static inline sc_items items_of(const node *list)
+{
+    const node *n = list->child;
+    return is_object(n) || is_boxed(n) || n->kind == N_OPTIONAL ? SC_OBJECTS : n->kind == N_BOOL ? SC_BOOLS : SC_VALUES;
 }
 
 /* ORDER GUARDS: Guard in bridge.py */
@@ -133,6 +150,7 @@ typedef struct frame {
     PyObject **places;             /* the objects among the arguments that have a place; borrowed from them */
     int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
+    int depth;                     /* of the instance of a result that is being made */
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
     uint64_t fp_mode;              /* the caller's floating point mode */

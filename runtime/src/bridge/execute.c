@@ -185,14 +185,13 @@ PyObject *execute(frame *f, variant *v)
     int r = run_entry(f, v);
     if (generator && take_generator_back(f, generator) < 0)
         return NULL;
-    if (f->raised)
-        failed = f->raised, f->raised = NULL;
-    else if (r < 0)
-        failed = error_object(f, v);
-    /* what was written before an error stays written, as in eager */
-    int kept = bump_versions(f) < 0 || changes_write_back(f, !failed, v) < 0 ? -1 : 0;
-    if (failed) {
+    bool fails = f->raised || r < 0;
+    /* what was written before an error stays written, as in eager; so does what the exception holds */
+    int kept = bump_versions(f) < 0 || changes_write_back(f, !fails, v) < 0 ? -1 : 0;
+    if (fails) {
         PyErr_Clear();
+        failed = f->raised ? f->raised : error_object(f, v);
+        f->raised = NULL;
         raise_object(failed);
     } else if (kept == 0) {
         result = result_build(f, v);

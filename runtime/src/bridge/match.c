@@ -198,6 +198,8 @@ static bool same_node(const node *a, const node *b)
     for (int i = 0; i < a->n; i++)
         if (!same_node(&a->child[i], &b->child[i]))
             return false;
+    if (a->kind == N_LIST && is_tuple(a) != is_tuple(b))
+        return false;
     return a->kind != N_TENSOR || (a->dtype == b->dtype && a->rank == b->rank && a->contiguous == b->contiguous &&
                                    memcmp(a->size, b->size, sizeof a->size) == 0);
 }
@@ -225,25 +227,24 @@ static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
 static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
 {
     seen *row;
-    if (!PyList_CheckExact(o))
+    if (is_tuple(n) ? !PyTuple_CheckExact(o) : !PyList_CheckExact(o))
         return 0;
     int before = taken_before(f, n, o, out, &row);
     if (before > 0) { /* the same list again */
         const node *spec = f->lists[*bucket_of(f, o) - 1].spec;
         return same_node(spec, n) || (out->l->len == 0 && spec->kind == n->kind && spec->child->kind == n->child->kind);
     }
-    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, is_object(n->child) || is_boxed(n->child) ||
-                                                            n->child->kind == N_OPTIONAL, PyList_GET_SIZE(o));
+    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, items_of(n), PySequence_Fast_GET_SIZE(o));
     if (!l)
         return PyErr_NoMemory(), -1;
     l->owner = o;
     row->made.l = l;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(o); i++) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
         sc_value item = {0};
-        int r = take_item(f, n->child, PyList_GET_ITEM(o, i), &item);
+        int r = take_item(f, n->child, PySequence_Fast_GET_ITEM(o, i), &item);
         if (r <= 0)
             return r;
-        if (sc_list_append(f->cx, l, item) < 0)
+        if (sc_list_append(f->cx, l, l->holds, item) < 0)
             return PyErr_NoMemory(), -1;
         if (is_boxed(n->child))
             sc_release(f->cx, item.o);
@@ -284,11 +285,15 @@ static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, i
 
 static int take_item(frame *f, const node *n, PyObject *o, sc_value *out)
 {
+    if (!is_boxed(n)) {
+        const node *held = n->kind == N_OPTIONAL ? n->child : n;
+        return held != n && o == Py_None ? (out->o = NULL, 1) : take_leaf(f, held, o, out);
+    }
     sc_value leaves[MAX_LEAVES] = {{0}};
     uint32_t mask = 0;
     int count = 0, r = take_leaves(f, n, o, leaves, &count, &mask);
-    if (r <= 0 || !is_boxed(n))
-        return *out = leaves[0], r;
+    if (r <= 0)
+        return r;
     return (out->l = sc_list_tuple(f->cx, mask, count, leaves)) ? 1 : (PyErr_NoMemory(), -1);
 }
 
@@ -435,6 +440,15 @@ static int take_items(frame *f, const node *n, PyObject *o)
     return r;
 }
 
+static int take_complex(frame *f, PyObject *o)
+{
+    if (!PyComplex_CheckExact(o))
+        return 0;
+    f->args[f->n_args++].f = PyComplex_RealAsDouble(o);
+    f->args[f->n_args++].f = PyComplex_ImagAsDouble(o);
+    return 1;
+}
+
 static int take(frame *f, const node *n, PyObject *o)
 {
     int r;
@@ -443,6 +457,8 @@ static int take(frame *f, const node *n, PyObject *o)
     case N_KNOWN: return same_value(o, n->data);
     case N_NAMEDTUPLE:
     case N_TUPLE:
+        if (n->data == (PyObject *)&PyComplex_Type)
+            return take_complex(f, o);
         if ((n->kind == N_TUPLE ? !PyTuple_CheckExact(o) : (PyObject *)Py_TYPE(o) != n->data) ||
             PyTuple_GET_SIZE(o) != n->n)
             return 0;

@@ -4,52 +4,58 @@
 
 /* ---- first walk: which storages do the results share? ---- */
 
-static void note(const node *n, sc_value v);
+static void note(const node *n, sc_value v, int depth);
 
 /* The leaves of a tuple in a container, those of tuples in it in line. */
-static void note_leaves(const node *n, const sc_value **next)
+static void note_leaves(const node *n, const sc_value **next, int depth)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
         bool present = (*next)++->b;
         if (present)
-            note_leaves(n->child, next);
+            note_leaves(n->child, next, depth);
         else
             *next += n->rank;
     } else if (n->kind == N_TUPLE) {
         for (int i = 0; i < n->n; i++)
-            note_leaves(&n->child[i], next);
+            note_leaves(&n->child[i], next, depth);
     } else if (n->kind != N_KNOWN) {
-        note(n, *(*next)++);
+        note(n, *(*next)++, depth);
     }
 }
 
-static void note_item(const node *n, sc_value v)
+static void note_item(const node *n, sc_value v, int depth)
 {
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
-    note_leaves(n, &next);
+    note_leaves(n, &next, depth);
 }
 
 static bool holds_objects(const node *n) { return n->kind > N_STR || n->kind == N_TENSOR; }
 
-static void note(const node *n, sc_value v)
+static void note(const node *n, sc_value v, int depth)
 {
     if (n->kind == N_OPTIONAL)
         n = n->child;
     if (n->kind == N_TENSOR)
         tensor_note(v.t);
+    if (n->kind == N_INSTANCE && v.l && !v.l->written && depth < DEEPEST) {
+        const sc_value *next = v.l->items;
+        v.l->written = true; /* seen: objects may refer to one another */
+        for (int i = 0; i < n->n; i++)
+            note_leaves(&n->child[i], &next, depth + 1);
+    }
     if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note_item(n->child, v.l->items[i]);
+            note_item(n->child, v.l->items[i], depth); /* no bools: these hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
             if (v.d->items[i].hash != SC_HOLE)
-                note_item(&n->child[1], v.d->items[i].value);
+                note_item(&n->child[1], v.d->items[i].value, depth);
 }
 
 void note_tree(const node *n, const sc_value **next)
 {
     if (is_leaf(n))
-        note(n, *(*next)++);
+        note(n, *(*next)++, 0);
     else
         for (int i = 0; i < n->n; i++)
             note_tree(&n->child[i], next);
@@ -79,6 +85,8 @@ static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
 
 static PyObject *give_item(frame *f, const node *n, sc_value v)
 {
+    if (!is_boxed(n) && n->kind != N_OPTIONAL)
+        return give(f, n, v);
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
     return give_leaves(f, n, &next);
 }
@@ -90,17 +98,23 @@ static PyObject *give_str(const sc_str *s)
     return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
 }
 
-static PyObject *fresh_items(frame *f, const node *element, const sc_list *l)
+enum { AHEAD = 8 }; /* items: made long ago, they may have left the cache */
+
+static PyObject *fresh_items(frame *f, const node *n, const sc_list *l)
 {
-    PyObject *list = PyList_New(l->len);
-    for (int64_t i = 0; list && i < l->len; i++) {
-        PyObject *item = give_item(f, element, l->items[i]);
+    PyObject *made = is_tuple(n) ? PyTuple_New(l->len) : PyList_New(l->len);
+    for (int64_t i = 0; made && i < l->len; i++) {
+        if (l->holds == SC_OBJECTS && i + AHEAD < l->len)
+            __builtin_prefetch(l->items[i + AHEAD].o + 1); /* the fields behind the head */
+        PyObject *item = give_item(f, n->child, sc_list_at(l, i));
         if (!item)
-            Py_CLEAR(list);
+            Py_CLEAR(made);
+        else if (is_tuple(n))
+            PyTuple_SET_ITEM(made, i, item);
         else
-            PyList_SET_ITEM(list, i, item);
+            PyList_SET_ITEM(made, i, item);
     }
-    return list;
+    return made;
 }
 
 static PyObject *give_list(frame *f, const node *n, sc_list *l)
@@ -108,12 +122,41 @@ static PyObject *give_list(frame *f, const node *n, sc_list *l)
     if (!l)
         Py_RETURN_NONE;
     if (!l->owner) {
-        PyObject *list = fresh_items(f, n->child, l);
+        PyObject *list = fresh_items(f, n, l);
         if (frame_keep(f, list) < 0)
             return NULL;
         l->owner = list;
     }
     return Py_NewRef((PyObject *)l->owner);
+}
+
+/* An object and what it refers to, which may be itself. */
+static PyObject *give_instance(frame *f, const node *n, sc_list *l)
+{
+    if (!l)
+        Py_RETURN_NONE;
+    if (l->owner)
+        return Py_NewRef((PyObject *)l->owner);
+    if (f->depth >= DEEPEST)
+        return PyErr_SetString(PyExc_RecursionError, "a result has too many objects that refer to one another"), NULL;
+    PyObject *cls = PyTuple_GET_ITEM(n->data, 1), *names = PyTuple_GET_ITEM(n->data, 2);
+    PyObject *made = PyObject_CallMethod(cls, "__new__", "O", cls);
+    PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
+    const sc_value *next = l->items;
+    if (frame_keep(f, made) < 0 || !attributes)
+        return Py_XDECREF(attributes), NULL;
+    l->owner = made;
+    f->depth++;
+    for (int i = 0; i < n->n; i++) {
+        PyObject *item = give_leaves(f, &n->child[i], &next);
+        int r = item ? PyDict_SetItem(attributes, PyTuple_GET_ITEM(names, i), item) : -1;
+        Py_XDECREF(item);
+        if (r < 0)
+            return f->depth = 0, Py_DECREF(attributes), NULL;
+    }
+    f->depth--;
+    Py_DECREF(attributes);
+    return Py_NewRef(made);
 }
 
 static PyObject *give_key(frame *f, const node *n, const sc_dict *d, const sc_item *item)
@@ -168,6 +211,7 @@ static PyObject *give(frame *f, const node *n, sc_value v)
     case N_STR: return give_str(v.s);
     case N_MAP:
     case N_SET: return give_table(f, n, v.d);
+    case N_INSTANCE: return give_instance(f, n, v.l);
     default: return give_list(f, n, v.l);
     }
 }
@@ -204,11 +248,12 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
     case N_ARG: return argument_at(f, n->data);
     case N_PLACE: return Py_NewRef(f->places[n->place]);
     case N_TUPLE: return give_tuple(f, n, next, give_tree);
-    case N_NAMEDTUPLE: /* named tuples take their fields as arguments, torch.return_types one sequence */
+    case N_NAMEDTUPLE: /* named tuples and complex take their parts as arguments, torch.return_types one sequence */
         if (!(items = give_tuple(f, n, next, give_tree)))
             return NULL;
-        object = PyObject_HasAttrString(n->data, "_fields") ? PyObject_CallObject(n->data, items)
-                                                            : PyObject_CallOneArg(n->data, items);
+        object = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields")
+                     ? PyObject_CallObject(n->data, items)
+                     : PyObject_CallOneArg(n->data, items);
         Py_DECREF(items);
         return object;
     case N_DICT:
@@ -228,7 +273,7 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 
 static int list_back(frame *f, const seen *s)
 {
-    PyObject *items = fresh_items(f, s->spec->child, s->made.l);
+    PyObject *items = fresh_items(f, s->spec, s->made.l);
     int r = items ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items) : -1;
     Py_XDECREF(items);
     return r;
@@ -253,7 +298,7 @@ int changes_write_back(frame *f, bool with_results, const variant *v)
     const sc_value *next = f->results;
     for (int i = 0; i < f->n_lists; i++)
         if (is_written(&f->lists[i]))
-            note(f->lists[i].spec, f->lists[i].made);
+            note(f->lists[i].spec, f->lists[i].made, 0);
     stores_note(f, v);
     if (with_results)
         note_tree(&v->result, &next);

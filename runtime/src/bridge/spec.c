@@ -4,6 +4,8 @@
 
 static void node_free(node *n)
 {
+    if (n->shared)
+        return;
     for (int i = 0; i < n->n; i++)
         node_free(&n->child[i]);
     PyMem_Free(n->child);
@@ -38,8 +40,24 @@ static int item_leaves(const node *n)
     return sum;
 }
 
-/* source: (kind, data, children). Adds the dynamic leaves below it to *leaves. */
-static int node_init(node *n, PyObject *source, int *leaves)
+/* The class of an instance: one that stands within one of its class shares that one's children. */
+static int class_init(node *n, node **classes)
+{
+    int number;
+    PyObject *cls, *names;
+    if (!PyArg_ParseTuple(n->data, "iOO!", &number, &cls, &PyTuple_Type, &names))
+        return -1;
+    if (number >= MAX_CLASSES)
+        return PyErr_SetString(PyExc_ValueError, "objects of too many classes in one value"), -1;
+    if (classes[number])
+        n->child = classes[number]->child, n->n = (int)PyTuple_GET_SIZE(names), n->shared = true;
+    else
+        classes[number] = n;
+    return 0;
+}
+
+/* source: (kind, data, children). Adds the dynamic leaves below it to *leaves; classes: of the instances so far. */
+static int subtree_init(node *n, PyObject *source, int *leaves, node **classes)
 {
     int kind, below = 0;
     PyObject *children;
@@ -54,13 +72,19 @@ static int node_init(node *n, PyObject *source, int *leaves)
         n->place = (int)PyLong_AsLong(n->data);
     if (kind == N_TENSOR && tensor_init(n, n->data) < 0)
         return -1;
+    if (kind == N_INSTANCE) {
+        if (class_init(n, classes) < 0)
+            return -1;
+        if (n->shared)
+            return ++*leaves, 0;
+    }
     Py_ssize_t count = PyTuple_GET_SIZE(children);
     if (count && !(n->child = PyMem_Calloc((size_t)count, sizeof *n->child))) {
         PyErr_NoMemory();
         return -1;
     }
     for (; n->n < count; n->n++)
-        if (node_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below) < 0)
+        if (subtree_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below, classes) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
     if (kind == N_OPTIONAL)
         n->rank = (uint8_t)item_leaves(n->child);
@@ -72,6 +96,12 @@ static int node_init(node *n, PyObject *source, int *leaves)
         }
     *leaves += is_leaf(n) ? 1 : below;
     return 0;
+}
+
+static int node_init(node *n, PyObject *source, int *leaves)
+{
+    node *classes[MAX_CLASSES] = {0};
+    return subtree_init(n, source, leaves, classes);
 }
 
 static PyObject *or_null(PyObject *o) { return o == Py_None ? NULL : o; }

@@ -5,6 +5,7 @@
 static const sc_dl_dtype dl_dtypes[SC_NDTYPES] = {
     {SC_DL_BOOL, 8, 1}, {SC_DL_UINT, 8, 1},  {SC_DL_INT, 8, 1},     {SC_DL_INT, 16, 1},   {SC_DL_INT, 32, 1},
     {SC_DL_INT, 64, 1}, {SC_DL_FLOAT, 16, 1}, {SC_DL_BFLOAT, 16, 1}, {SC_DL_FLOAT, 32, 1}, {SC_DL_FLOAT, 64, 1},
+    {SC_DL_COMPLEX, 64, 1}, {SC_DL_COMPLEX, 128, 1},
 };
 
 static int dtype_of(sc_dl_dtype d)

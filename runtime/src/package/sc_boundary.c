@@ -7,7 +7,7 @@
 static const struct { uint8_t code, bits; const char *name; } dtypes[SC_NDTYPES] = {
     {kDLBool, 8, "bool"},     {kDLUInt, 8, "uint8"},    {kDLInt, 8, "int8"},       {kDLInt, 16, "int16"},
     {kDLInt, 32, "int32"},    {kDLInt, 64, "int64"},    {kDLFloat, 16, "float16"}, {kDLBfloat, 16, "bfloat16"},
-    {kDLFloat, 32, "float32"}, {kDLFloat, 64, "float64"},
+    {kDLFloat, 32, "float32"}, {kDLFloat, 64, "float64"}, {kDLComplex, 64, "complex64"}, {kDLComplex, 128, "complex128"},
 };
 
 /* ---- arguments ---- */
@@ -80,12 +80,12 @@ int sc_take_tensor(sc_caller *c, const sc_param *p, const DLTensor *from, sc_val
 }
 
 /* A list with room for n items. */
-static sc_list *open_list(sc_caller *c, const char *name, const void *from, int64_t n, bool counted) {
+static sc_list *open_list(sc_caller *c, const char *name, const void *from, int64_t n, sc_items holds) {
     if (n < 0 || (n > 0 && !from)) {
         sc_raise(c->cx, "ValueError", "argument '%s': %s", name, n < 0 ? "the length is negative" : "the list is NULL");
         return NULL;
     }
-    return sc_list_new(c->cx, counted, n);
+    return sc_list_new(c->cx, holds, n);
 }
 
 static int close_list(sc_list *l, const char *name) {
@@ -95,25 +95,25 @@ static int close_list(sc_list *l, const char *name) {
 }
 
 int sc_take_tensors(sc_caller *c, const sc_param *p, const DLTensor *const *from, int64_t n, sc_value *out) {
-    if (!(out->l = open_list(c, p->name, from, n, true))) return -1;
+    if (!(out->l = open_list(c, p->name, from, n, SC_OBJECTS))) return -1;
     for (int64_t i = 0; i < n; i++) {
         sc_tensor *t = take(c, p, from[i]);
-        if (!t || sc_list_append(c->cx, out->l, (sc_value){.t = t})) return -1;
+        if (!t || sc_list_append(c->cx, out->l, SC_OBJECTS, (sc_value){.t = t})) return -1;
         sc_release(c->cx, t);
     }
     return close_list(out->l, p->name);
 }
 
-#define TAKE_NUMBERS(suffix, type, member)                                                                          \
+#define TAKE_NUMBERS(suffix, type, member, holds)                                                                   \
     int sc_take_##suffix(sc_caller *c, const char *name, const type *from, int64_t n, sc_value *out) {              \
-        if (!(out->l = open_list(c, name, from, n, false))) return -1;                                              \
+        if (!(out->l = open_list(c, name, from, n, holds))) return -1;                                              \
         for (int64_t i = 0; i < n; i++)                                                                             \
-            if (sc_list_append(c->cx, out->l, (sc_value){.member = from[i]})) return -1;                            \
+            if (sc_list_append(c->cx, out->l, holds, (sc_value){.member = from[i]})) return -1;                     \
         return close_list(out->l, name);                                                                            \
     }
-TAKE_NUMBERS(i64s, int64_t, i)
-TAKE_NUMBERS(f64s, double, f)
-TAKE_NUMBERS(bools, bool, b)
+TAKE_NUMBERS(i64s, int64_t, i, SC_VALUES)
+TAKE_NUMBERS(f64s, double, f, SC_VALUES)
+TAKE_NUMBERS(bools, bool, b, SC_BOOLS)
 
 static sc_str *take_str(sc_caller *c, const char *name, scriptc_string from) {
     if (from.n < 0 || (from.n > 0 && !from.data)) {
@@ -128,10 +128,10 @@ int sc_take_str(sc_caller *c, const char *name, scriptc_string from, sc_value *o
 }
 
 int sc_take_strs(sc_caller *c, const char *name, const scriptc_string *from, int64_t n, sc_value *out) {
-    if (!(out->l = open_list(c, name, from, n, true))) return -1;
+    if (!(out->l = open_list(c, name, from, n, SC_OBJECTS))) return -1;
     for (int64_t i = 0; i < n; i++) {
         sc_str *s = take_str(c, name, from[i]);
-        if (!s || sc_list_append(c->cx, out->l, (sc_value){.s = s})) return -1;
+        if (!s || sc_list_append(c->cx, out->l, SC_OBJECTS, (sc_value){.s = s})) return -1;
         sc_release(c->cx, s);
     }
     return close_list(out->l, name);
@@ -213,7 +213,7 @@ int sc_give_tensors(sc_caller *c, sc_value from, DLManagedTensorVersioned ***out
 #define GIVE_NUMBERS(suffix, type, member)                                                                          \
     int sc_give_##suffix(sc_caller *c, sc_value from, type **out, int64_t *n) {                                     \
         if (!(*out = calloc((size_t)from.l->len + 1, sizeof **out))) return no_memory(c->cx);                       \
-        for (*n = 0; *n < from.l->len; ++*n) (*out)[*n] = from.l->items[*n].member;                                 \
+        for (*n = 0; *n < from.l->len; ++*n) (*out)[*n] = sc_list_at(from.l, *n).member;                            \
         return 0;                                                                                                   \
     }
 GIVE_NUMBERS(i64s, int64_t, i)

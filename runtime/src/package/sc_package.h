@@ -14,7 +14,7 @@ typedef struct sc_weight { /* a tensor that the code was compiled for; contiguou
 } sc_weight;
 
 typedef struct sc_leaf { /* a value that the model keeps from call to call, and what it is at first */
-    bool is_tensor, is_list;
+    bool is_tensor, is_bool, is_list;
     sc_value number;
     int weight;              /* the first of the weights that hold it; -1: it is absent */
     int64_t n;               /* length of a list */

@@ -136,10 +136,10 @@ static int take_tensor(sc_ctx *cx, const sc_cell *c, sc_value *out) {
 }
 
 static int take_list(sc_ctx *cx, const sc_leaf *leaf, const sc_cell *c, sc_value *out) {
-    sc_list *l = out->l = sc_list_new(cx, leaf->is_tensor, c->n);
+    sc_list *l = out->l = sc_list_new(cx, leaf->is_tensor ? SC_OBJECTS : leaf->is_bool ? SC_BOOLS : SC_VALUES, c->n);
     for (int64_t i = 0; l && i < c->n; i++) {
         sc_value item = c->items[i].number;
-        if ((leaf->is_tensor && take_tensor(cx, &c->items[i], &item)) || sc_list_append(cx, l, item) < 0) return -1;
+        if ((leaf->is_tensor && take_tensor(cx, &c->items[i], &item)) || sc_list_append(cx, l, l->holds, item) < 0) return -1;
     }
     if (l) l->written = false;
     return l ? 0 : -1;
@@ -174,7 +174,7 @@ static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
     int64_t n = v.l ? v.l->len : 0;
     if (n && !(c->items = calloc((size_t)n, sizeof *c->items))) return -1;
     for (; c->n < n; c->n++) {
-        c->items[c->n].number = v.l->items[c->n];
+        c->items[c->n].number = sc_list_at(v.l, c->n);
         if (leaf->is_tensor && copy_tensor(&c->items[c->n], v.l->items[c->n].t)) return c->n++, -1;
     }
     return 0;

@@ -16,7 +16,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "safetensors files are
 
 #define MAX_NAME 1024 /* bytes of a tensor's name, terminated */
 
-static const char *const dtype_names[SC_NDTYPES] = {"BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64"};
+static const char *const dtype_names[SC_NDTYPES] = {"BOOL", "U8", "I8", "I16", "I32", "I64", "F16", "BF16", "F32", "F64", "C64", "C128"};
 
 int sc_tell(sc_text error, const char *format, ...) {
     va_list args;

@@ -86,19 +86,19 @@ def mixed_list_in_a_loop(xs):
     return mixed
 
 
-def list_of_places(n):
-    found = []
+def tuple_of_pairs(n):
+    found = ()
     for i in range(n):
-        found.append(i)
-    return found
+        found = found + ((i, str(i)),)
+    return [i for i, _ in found]
 
 
-@write("paths_differ", list_of_places, (3,), (0,))
-def tuple_that_grows(n):
+@write("paths_differ", tuple_of_pairs, (3,), (0,))
+def tuple_of_kinds_that_grows(n):
     found = ()
     for i in range(n):  # refused
-        found = found + (i,)
-    return list(found)
+        found = found + (i, str(i))
+    return [i for i in found if isinstance(i, int)]
 
 
 def other_names(x, n):
@@ -279,11 +279,6 @@ def with_of_a_profiler(x):
         return x + 1
 
 
-class WithInit(Exception):
-    def __init__(self, text):
-        super().__init__(text)
-
-
 class Plain(Exception):
     pass
 
@@ -291,13 +286,6 @@ class Plain(Exception):
 def raises_a_message(n):
     if n > 0:
         raise Plain("no")
-    return n
-
-
-@write("raise_with_own_code", raises_a_message, (1,), (0,))
-def raises_with_init(n):
-    if n > 0:
-        raise WithInit("no")  # refused
     return n
 
 
@@ -341,3 +329,16 @@ def imports_all(x):
     from . import other  # refused
 
     return x * other.pi
+
+
+def viewed_anew(x):
+    y = x * 2
+    y = y.unsqueeze(0)
+    return y + 1
+
+
+@write("reshape_in_place", viewed_anew, (X,))
+def reshaped_in_place(x):
+    y = x * 2
+    y.unsqueeze_(0)  # refused
+    return y + 1

@@ -26,11 +26,6 @@ def tensor_again(x):
     return torch.tensor(x)  # refused
 
 
-@write("where_of_condition", lambda x: (x > 1).nonzero().unbind(1)[0], (X,))
-def where_alone(x):
-    return torch.where(x > 1)[0]  # refused
-
-
 @write("random_without_bounds", lambda x: x.random_(0, 1), (X,))
 def draws_without_bounds(x):
     return x.random_()  # refused
@@ -49,11 +44,6 @@ def offset(x, n):
 @write("nextafter_of_half", lambda x: torch.nextafter(x.float(), x.float() + 1), (X.to(torch.bfloat16),))
 def next_in_half(x):
     return torch.nextafter(x, x + 1)  # refused
-
-
-@write("dtype_of_other", lambda x: x.to(torch.float64), (X,))
-def complex_numbers(x):
-    return x.to(torch.complex64)  # refused
 
 
 @write("argument_of_creation", lambda n: torch.ones(n), (3,))
@@ -81,11 +71,6 @@ def asks_for_gradients(x):
 @write("is_parameter", lambda x, flag: x + 1 if flag else x, (X, False))
 def asks_for_a_parameter(x, flag):
     return x + 1 if isinstance(x, torch.nn.Parameter) else x  # refused
-
-
-@write("slice_step_unknown", lambda x: x[::2], (X,))
-def steps_by_an_argument(x):
-    return x[:: len(x) - 1]  # refused
 
 
 @write("index_of_other", lambda x: x[1], (X,))

@@ -113,11 +113,6 @@ def reverses_a_range(n):
     return [i for i in reversed(range(1, n + 1))]  # refused
 
 
-@write("zip_of_kinds", lambda xs: [(i, x) for i, x in zip([1, 2], xs, strict=False)], ([1, 2, 3],))
-def zips_kinds(xs):
-    return [(a, x) for a, x in zip((1, "b"), xs, strict=False)]  # refused
-
-
 @write("len_of_other", lambda xs: sum(1 for x in xs if x > 1), ([1, 2, 3],))
 def len_of_a_zip(xs, strict=False):
     return len(zip(xs, xs, strict=False))  # refused
@@ -289,28 +284,6 @@ class Box:
         self.x = x
 
 
-def boxed(x, n):
-    p, q = Box(x), Box(x + 1)
-    return p.x, (p.x if n > 1 else q.x)
-
-
-@write("same_object_on_a_path", boxed, (X, 1), (X, 2))
-def one_of_two_objects(x, n):
-    p, q = Box(x), Box(x + 1)
-    r = p if n > 1 else q
-    return p.x, r.x  # refused
-
-
-@write("two_names_of_an_object", boxed, (X, 1), (X, 2))
-def two_names(x, n):
-    if n > 1:  # refused
-        p = Box(x)
-        q = p
-    else:
-        p, q = Box(x), Box(x + 1)
-    return p.x, q.x
-
-
 def same_keys(x, n):
     d = {"a": {"b": x, "c": x}}
     if n > 1:
@@ -354,11 +327,6 @@ def deletes_of_a_tuple(n):
 def assigns_to_a_tensor(x):
     x.tag = 1  # refused
     return x
-
-
-@write("truth_unknown", lambda n: n > 0, (1,), (0,))
-def truth_of_a_zip(n, strict=False):
-    return True if zip(range(n), range(n), strict=False) else False  # refused
 
 
 def numbers_alone(n):

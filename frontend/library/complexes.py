@@ -1,0 +1,179 @@
+"""Complex tensors and numbers."""
+
+from __future__ import annotations
+
+import ast
+import cmath
+
+from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
+
+
+def is_complex_tensor(av: AV) -> bool:
+    return is_tensor(av) and tensor_type(av).dtype in COMPLEX
+
+
+@serves("torch.is_complex", "Tensor.is_complex")
+def is_complex(r: Reader, input: AV) -> AV:
+    return Known(is_complex_tensor(input))
+
+
+@serves("torch.is_conj", "Tensor.is_conj")
+def is_conj(r: Reader, input: AV) -> AV:
+    made = input.value.op if isinstance(input, Dyn) else None
+    if is_complex_tensor(input) and made is not None and made.has("CONTROL"):
+        r.fail("lazy_conjugate_unknown")
+    return Known(r.is_conjugate(input))
+
+
+@serves("torch.real")
+def real(r: Reader, input: AV) -> AV:
+    return r.real_part(input)
+
+
+@serves("torch.imag")
+def imag(r: Reader, input: AV) -> AV:
+    return r.imaginary_part(input)
+
+
+@serves("torch.view_as_real")
+def view_as_real(r: Reader, input: AV) -> AV:
+    if r.is_conjugate(input):
+        r.raises_at_run_time(
+            "RuntimeError", "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so "
+            "you can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
+            "the original.",
+        )  # fmt: skip
+    return r.op("view_as_real", input)
+
+
+@serves("torch.conj", "Tensor.conj")
+def conj(r: Reader, input: AV) -> AV:
+    if not is_complex_tensor(input):
+        return input
+    original = r.conjugated(input)
+    return r.op("conj", input) if original is None else r.view_of(Dyn(original))
+
+
+@serves("torch.adjoint", "Tensor.adjoint")
+def adjoint(r: Reader, input: AV) -> AV:
+    return conj(r, r.attribute(input, "mT"))
+
+
+@serves("torch.conj_physical", "Tensor.conj_physical")
+def conj_physical(r: Reader, input: AV) -> AV:
+    return r.op("conj_physical", input) if is_complex_tensor(input) else input
+
+
+@serves("torch.resolve_conj", "Tensor.resolve_conj", "torch.resolve_neg", "Tensor.resolve_neg")
+def resolve(r: Reader, input: AV) -> AV:
+    """Results of `conj` are resolved already; where eager makes a new tensor of a lazy one, so is this."""
+    return r.op("clone", input) if r.is_conjugate(input) else input
+
+
+@serves("torch.sgn", "Tensor.sgn")
+def sgn(r: Reader, input: AV) -> AV:
+    return r.elementwise("sgn" if is_complex_tensor(input) else "sign", input)
+
+
+@serves("torch.angle", "Tensor.angle")
+def angle(r: Reader, input: AV) -> AV:
+    found = r.elementwise("angle", input)
+    return r.op("plain", found) if is_complex_tensor(input) else found
+
+
+@serves("torch.isreal", "Tensor.isreal")
+def isreal(r: Reader, input: AV) -> AV:
+    if is_complex_tensor(input):
+        return r.elementwise("eq", r.imaginary_part(input), Known(0))
+    return r.op("fill", r.cast(input, "bool"), Known(True))
+
+
+@serves("torch.complex")
+def complex_(r: Reader, real: AV, imag: AV) -> AV:
+    names = [SCALAR_TYPES[tensor_type(av).dtype] for av in (real, imag)]
+    if any(n not in ("Float", "Double", "Half") for n in names):
+        r.raises_at_run_time(
+            "RuntimeError",
+            f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}",
+        )
+    if names[0] != names[1]:
+        r.raises_at_run_time(
+            "RuntimeError", f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
+        )
+    if "Half" in names:
+        r.fail("complex32")
+    return r.op("complex", real, imag)
+
+
+# ---- numbers ----
+@serves("builtins.complex")
+def number(r: Reader, real: AV = Known(0.0), imag: AV | None = None) -> AV:  # noqa: B008
+    """complex(a, b) is a + b * 1j, whatever a and b are."""
+    given = [real] if imag is None else [real, imag]
+    if all(isinstance(av, Known) for av in given):
+        return r.evaluate(complex, *(av.obj for av in given if isinstance(av, Known)))
+    found = [item(r, av) if is_tensor(av) else av for av in given]
+    parts = [r.complex_parts(av) for av in found]
+    for av, part, words in zip(given, parts, ("first argument must be a string or", "second argument must be"), strict=False):
+        if part is None:
+            r.raises_at_run_time("TypeError", f"complex() {words} a number, not '{r.type_name(av)}'")
+    first, second = parts[0], parts[-1]
+    assert first is not None and second is not None
+    if imag is None:
+        return ComplexV(*first)
+    if any(map(is_complex_number, found)):
+        return r.binary("Add", found[0], r.binary("Mult", found[1], Known(1j)))
+    return ComplexV(first[0], second[0])
+
+
+def item(r: Reader, tensor: AV) -> AV:
+    """The element of a tensor as a Python number."""
+    if not is_complex_tensor(tensor):
+        return r.call(r.attribute(tensor, "item"), [], {})
+    parts = (r.real_part(tensor), r.imaginary_part(tensor))
+    return ComplexV(*(Dyn(r.build("item.float", [r.value(p)])) for p in parts))
+
+
+@serves("complex.conjugate")
+def conjugate(r: Reader, z: AV) -> AV:
+    if isinstance(z, Known):
+        return Known(z.obj.conjugate())
+    assert isinstance(z, ComplexV)
+    return ComplexV(z.real, r.unary(ast.USub(), z.imag))
+
+
+@serves("cmath.exp")
+def exp(r: Reader, z: AV) -> AV:
+    if isinstance(z, Known):
+        return r.evaluate(cmath.exp, z.obj)
+    found = r.complex_result(complexes.exponential, z)
+    return r.bad_operands("Mult", z, z) if found is None else found
+
+
+@serves("cmath.rect")
+def rect(r: Reader, length: AV, phi: AV) -> AV:
+    if isinstance(length, Known) and isinstance(phi, Known):
+        return r.evaluate(cmath.rect, length.obj, phi.obj)
+    made = r.call(Known(complexes.from_polar), [length, phi], {})
+    assert isinstance(made, Tup)
+    return ComplexV(*made.items)
+
+
+@serves("cmath.phase")
+def phase(r: Reader, z: AV) -> AV:
+    if isinstance(z, Known):
+        return r.evaluate(cmath.phase, z.obj)
+    parts = r.complex_parts(z)
+    if parts is None:
+        r.raises_at_run_time("TypeError", f"must be complex, not {r.type_name(z)}")
+    return Dyn(r.build("math.atan2", [r.value(parts[1]), r.value(parts[0])]))
+
+
+# ---- contractions and reductions ----
+@serves("torch.matmul", "Tensor.matmul")
+def matmul(r: Reader, input: AV, other: AV) -> AV:
+    return r.matmul(input, other)

@@ -1,0 +1,68 @@
+"""The constructors of old: torch.Tensor(2, 3), torch.LongTensor([1, 2]), t.new(2, 3)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from scriptc.frontend.library import FUNCTIONS, resolve, serves
+from scriptc.frontend.library.creation import full, options, size_items, tensor
+from scriptc.frontend.outside import dtype_name, type_name
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.ir.dtypes import TORCH_NAMES
+
+_NONE = Known(None)
+
+
+def made(r: Reader, args: tuple[AV, ...], dtype: str) -> AV:
+    """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size."""
+    if len(args) == 1:
+        (only,) = args
+        if is_tensor(only):
+            r.fail("constructor_of_tensor")
+        is_size = isinstance(only, Tup) and only.cls is torch.Size or isinstance(getattr(only, "obj", None), torch.Size)
+        if not is_size and (isinstance(only, (Tup, ListV)) or isinstance(getattr(only, "obj", None), (list, tuple))):
+            return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
+    return full(r, size_items(r, args) if args else [Known(0)], Known(0), dtype)
+
+
+@serves("Tensor.new")
+def new(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    return made(r, args, tensor_type(self).dtype)
+
+
+@serves("torch.Tensor")
+def default(r: Reader, *args: AV, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    return made(r, args, r.default_dtype)
+
+
+def _of(dtype: str) -> Any:
+    def constructor(r: Reader, *args: AV, **kwargs: AV) -> AV:
+        options(r, kwargs)
+        return made(r, args, dtype)
+
+    return constructor
+
+
+TYPES = {type_name(dtype): dtype for dtype in TORCH_NAMES}
+for cls in filter(None, map(resolve, TYPES)):
+    FUNCTIONS[cls] = _of(TYPES[f"{cls.__module__}.{cls.__name__}"])
+
+
+@serves("Tensor.type")
+def type_(r: Reader, self: AV, dtype: AV = _NONE, non_blocking: AV = _NONE) -> AV:
+    """Without a type its name; else the tensor in that type, given as a dtype, a name or a type of old."""
+    obj = r.known(dtype, "the type")
+    if obj is None:
+        return Known(type_name(tensor_type(self).dtype))
+    if obj is torch.Tensor:
+        return r.cast(self, r.default_dtype)
+    name = obj if isinstance(obj, str) else f"{getattr(obj, '__module__', '')}.{getattr(obj, '__name__', '')}"
+    wanted = dtype_name(obj) if isinstance(obj, torch.dtype) else TYPES.get(name)
+    if wanted is None:
+        r.raises_at_run_time("ValueError", f"invalid type: '{name}'")
+    return r.cast(self, wanted)

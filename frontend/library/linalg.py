@@ -1,0 +1,49 @@
+"""Factorisations of matrices: the ops that decompositions are made of."""
+
+from __future__ import annotations
+
+from scriptc.frontend.decompositions import eigen, linalg
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Dyn, Tup
+
+_HOME = linalg.__name__
+
+
+def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
+    known = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
+    return Tup([Dyn(v) for v in r.effect(name, [r.value(A)], **known).results])
+
+
+@serves(f"{eigen.__name__}._eigh")
+def eigh(r: Reader, A: AV, vectors: AV) -> AV:
+    return _several(r, "linalg.eigh", A, vectors=vectors)
+
+
+@serves(f"{eigen.__name__}._svd")
+def svd(r: Reader, A: AV, vectors: AV, full: AV) -> AV:
+    return _several(r, "linalg.svd", A, vectors=vectors, full=full)
+
+
+def _factorisation(function: str, row: str) -> None:
+    serves(f"{_HOME}.{function}")(lambda r, A: _several(r, row, A))
+
+
+for _function, _row in (("_lu", "linalg.lu"), ("_cholesky", "linalg.cholesky"), ("_geqrf", "linalg.geqrf")):
+    _factorisation(_function, _row)
+
+
+@serves(f"{_HOME}._lu_solve")
+def lu_solve(r: Reader, LU: AV, pivots: AV, B: AV, adjoint: AV) -> AV:
+    return r.op("linalg.lu_solve", LU, pivots, B, adjoint=bool(r.known(adjoint, "adjoint")))
+
+
+@serves(f"{_HOME}._triangle")
+def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
+    flags = {"upper": bool(r.known(upper, "upper")), "unitriangular": bool(r.known(unitriangular, "unitriangular"))}
+    return r.op("linalg.triangle", A, B, **flags)
+
+
+@serves(f"{_HOME}._householder")
+def householder(r: Reader, A: AV, tau: AV) -> AV:
+    return r.op("linalg.householder", A, tau)

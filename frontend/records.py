@@ -1,0 +1,167 @@
+"""Objects that exist at run time. An object that compiled code makes is taken apart, as long as it is known everywhere which
+one it is. Where that ends (it goes into a list of unknown length, or is on some path one of several), the instances of its
+class are read again as references to records, with fields of one type each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from scriptc.frontend.cells import fresh, length_is_lost, unite
+from scriptc.frontend.context import Context, Restart
+from scriptc.frontend.flow import identities
+from scriptc.frontend.objects import is_plain
+from scriptc.frontend.shapes import shape_of
+from scriptc.frontend.values import AV, Content, Known, Maybe, ObjectV, OneOf, RecordV, describe
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    NEVER,
+    Elem,
+    JoinError,
+    Names,
+    ObjectType,
+    OptionalType,
+    Record,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+_MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it taken apart
+
+
+class Records(Context):
+    """Mixin: objects at run time."""
+
+    # ---- which classes ----
+    def promote_objects(self, avs: Iterable[AV]) -> None:
+        """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
+        classes = {o.cls for av in avs for o in self.objects_made(av, 0) if may_be_record(o)}
+        if not classes <= self.assume.records.keys():
+            names = Names({r.name: 1 for r in self.assume.records.values()})
+            for cls in sorted(classes - self.assume.records.keys(), key=lambda c: c.__qualname__):
+                self.assume.records[cls] = Record(names.fresh(cls.__name__), cls=cls)
+            self.assume.known_length.clear()  # lists of such objects have one type of items
+            raise Restart
+
+    def promote_nested(self, avs: Iterable[AV]) -> None:
+        """The same of objects that hold others of their class, where each turn of a recursion would make one more."""
+        for av in avs:
+            for made in self.objects_made(av, 0):
+                inner = (o for part in made.items.values() for o in self.objects_made(part, 1))
+                if any(o.cls is made.cls for o in inner):
+                    self.promote_objects([made])
+
+    def objects_made(self, av: AV, depth: int) -> Iterator[ObjectV]:
+        if depth > 8:
+            return
+        if isinstance(av, ObjectV):
+            yield av
+            return
+        parts: Iterable[AV] = ()
+        if isinstance(av, OneOf):
+            parts = av.alternatives.values()
+        elif isinstance(av, Maybe):
+            parts = [av.av]
+        elif isinstance(av, Content):
+            parts = av.items.values()
+        elif (shape := shape_of(av)) is not None:
+            parts = shape.parts
+        for part in parts:
+            yield from self.objects_made(part, depth + 1)
+
+    # ---- making ----
+    def as_record(self, made: ObjectV) -> AV:
+        """An object that has just been made, as one that exists at run time, where its class asks for that."""
+        if made.cls not in self.assume.records:
+            return made
+        items = self.items_of(made)
+        self.refuse_leak(made)
+        record = self.assume.records[made.cls]
+        if record.name not in self.module.records:
+            self.begin_record(record, tuple(items))
+        if set(items) != set(record.names):
+            self.fail("record_attributes_differ", name=made.cls.__name__)
+        values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
+        self.heap.pop(made.ident, None)
+        result = self.builder.op("object.new", values, self.loc, types=[ObjectType(record)]).result
+        if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
+            self.fail("record_of_many", name=made.cls.__name__, most=_MOST_LEAVES)
+        return RecordV(made.cls, result)
+
+    def refuse_leak(self, made: ObjectV) -> None:
+        """What refers to an object from within its own __init__ would go on to refer to what it was then."""
+        held = [*(av for f in self.frames for av in f.locals.values()), *self.heap.values()]
+        for av in held:
+            parts = av.items.values() if isinstance(av, Content) else [av]
+            if any(i is made.ident for part in parts for i in identities(part)):
+                self.fail("record_stored_in_init", name=made.cls.__name__)
+
+    def begin_record(self, record: Record, names: tuple[str, ...]) -> None:
+        """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
+        self.module.records[record.name] = record
+        record.names, record.fields = names, []
+        for name in names:
+            site = ("field", record.cls, name)
+            cell = Elem(fresh(self.assume.elements.get(site, NEVER)))
+            record.fields.append(cell)
+            self.cells.append((site, cell))
+
+    def field_value(self, record: Record, index: int, av: AV) -> Value:
+        """The SSA value of what goes into a field."""
+        self.promote_objects([av])
+        value = self.list_item(av)
+        cell = record.fields[index].find()
+        owner, name = record.name, record.names[index]
+        try:
+            joined = unite(cell.type, value.type)
+        except JoinError:
+            self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
+        if isinstance(joined, TensorType) and joined.dims is None:
+            self.fail("record_field_of_ranks", name=name, owner=owner)
+        if joined != cell.type:
+            anew = cell.observed or length_is_lost(cell.type, joined)
+            cell.type = self.assume.elements["field", record.cls, name] = joined
+            if anew:
+                raise Restart
+        return self.as_type(value, cell.type)
+
+    # ---- attributes ----
+    def get_field(self, owner: RecordV, name: str) -> AV:
+        index = owner.record.names.index(name)
+        return self.wrap(self.build("object.get", [owner.value], field=index))
+
+    def record_attribute(self, owner: RecordV, name: str) -> AV:
+        if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
+            return self.get_field(owner, name)
+        if name == "__class__":
+            return Known(owner.cls)
+        found = self.class_value(owner, owner.cls, name)
+        if found is None:
+            self.raises_at_run_time("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+        return found
+
+    def set_field(self, owner: RecordV, name: str, value: AV) -> None:
+        if name not in owner.record.names:
+            self.fail("record_new_attribute", what=describe(owner), name=name)
+        index = owner.record.names.index(name)
+        held = self.field_value(owner.record, index, value)
+        self.effect("object.set", [owner.value, held], field=index)
+
+    def same_record(self, a: AV, b: AV) -> AV | None:
+        """`a is b` where one of them exists at run time; None where none does."""
+        if not isinstance(a, RecordV) and not isinstance(b, RecordV):
+            return None
+        if isinstance(a, RecordV) and isinstance(b, RecordV) and a.cls is b.cls:
+            return self.op("object.is", a, b)
+        return Known(False)
+
+
+def may_be_record(av: ObjectV) -> bool:
+    """Whether an object that compiled code makes may exist at run time."""
+    return not isinstance(av, RecordV) and av.home is None and is_plain(av.cls) and bool(av.cls.__dictoffset__)
+
+
+def _leaves(t: Type) -> int:
+    if isinstance(t, TupleType):
+        return sum(map(_leaves, t.items))
+    return 1 + _leaves(t.item) if isinstance(t, OptionalType) else 1

@@ -1,0 +1,127 @@
+"""Factorisations of matrices, and what is solved by them, over the last two dims. Their results stand in columns."""
+
+from __future__ import annotations
+
+from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
+from scriptc.ir.ops.rules import Attrs, Operands, broadcast_dims, tensor
+from scriptc.ir.types import Dim, TensorType, Type
+
+_PURE = frozenset({"PURE"})
+_TENSOR = frozenset({"tensor"})
+_FLOATS = ("f32", "f64")
+_SQUARE = (((4, 4),), ((2, 3, 3),), ((1, 1),), ((0, 0),), ((0, 2, 2),), ((9, 9),))
+_ANY = (((5, 3),), ((3, 5),), ((2, 9, 7),), ((0, 3),), ((3, 0),))
+
+
+def _matrices(t: TensorType) -> tuple[tuple[Dim, ...], Dim, Dim]:
+    """Batch dims, rows and columns."""
+    if t.dims is None or len(t.dims) < 2:
+        raise TypeRuleError(f"expected matrices, not {t}")
+    if t.dtype not in _FLOATS:
+        raise TypeRuleError(f"expected matrices of float or double, not {t}")
+    return t.dims[:-2], t.dims[-2], t.dims[-1]
+
+
+def _shorter(a: Dim, b: Dim) -> Dim:
+    return min(a, b) if isinstance(a, int) and isinstance(b, int) else None
+
+
+def _lu(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    batch, rows, columns = _matrices(t)
+    return (t, TensorType("i32", (*batch, _shorter(rows, columns))), TensorType("i32", batch))
+
+
+def _cholesky(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    return (t, TensorType("i32", _matrices(t)[0]))
+
+
+def _geqrf(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    batch, rows, columns = _matrices(t)
+    return (t, TensorType(t.dtype, (*batch, _shorter(rows, columns))))
+
+
+def _householder(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t, tau = tensor(operands[0]), tensor(operands[1])
+    batch, _, _ = _matrices(t)
+    if tau.dtype != t.dtype or tau.dims is None or len(tau.dims) != len(batch) + 1:
+        raise TypeRuleError(f"expected the factors of reflections along {t}, not {tau}")
+    return (t,)
+
+
+def _solved(matrix: TensorType, right: TensorType) -> tuple[Type, ...]:
+    a, b = _matrices(matrix), _matrices(right)
+    if matrix.dtype != right.dtype:
+        raise TypeRuleError(f"expected {matrix} and {right} to have the same dtype")
+    batch = broadcast_dims([a[0], b[0]])
+    assert batch is not None
+    return (TensorType(matrix.dtype, (*batch, *b[1:])),)
+
+
+def _triangle(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return _solved(tensor(operands[0]), tensor(operands[1]))
+
+
+def _lu_solve(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    pivots = tensor(operands[1])
+    if pivots.dtype != "i32":
+        raise TypeRuleError(f"expected pivots of int32, not {pivots}")
+    return _solved(tensor(operands[0]), tensor(operands[2]))
+
+
+def _eigh(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    batch, rows, columns = _matrices(t)
+    vectors = t if attrs["vectors"] else TensorType(t.dtype, (*batch, 0, 0))
+    return (TensorType(t.dtype, (*batch, rows)), vectors, TensorType("i32", batch))
+
+
+def _svd(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    t = tensor(operands[0])
+    batch, rows, columns = _matrices(t)
+    k = _shorter(rows, columns)
+    u, vh = ((rows, rows), (columns, columns)) if attrs["full"] else ((rows, k), (k, columns))
+    if not attrs["vectors"]:
+        u = vh = (0, 0)
+    shapes = ((*batch, *u), (*batch, k), (*batch, *vh))
+    return (*(TensorType(t.dtype, shape) for shape in shapes), TensorType("i32", batch))
+
+
+_RIGHT = (((3, 3), (3, 2)), ((2, 1, 3, 3), (4, 3, 5)), ((37, 37), (37, 20)), ((3, 3), (3, 0)), ((0, 0), (0, 2)))
+ROWS = [
+    # The factors in one matrix, LAPACK's pivots, and the first pivot that is zero, from 1, or 0.
+    OpDef("linalg.lu", "(Tensor A) -> (Tensor, Tensor, Tensor)", _lu, _PURE, ref="torch.linalg.lu_factor_ex",
+          reads=_TENSOR, raises=True, kernel="sc_linalg_lu", tolerance_ulp=256,
+          samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS)),
+    # x of A x = B, or of A^T x = B if `adjoint`.
+    OpDef("linalg.lu_solve", "(Tensor LU, Tensor pivots, Tensor B, *, bool adjoint) -> Tensor", _lu_solve, _PURE,
+          ref="torch.linalg.lu_solve", reads=_TENSOR, raises=True, kernel="sc_linalg_lu_solve", tolerance_ulp=256,
+          samples=Samples((((3, 3), (3,), (3, 2)), ((2, 1, 3, 3), (2, 1, 3), (4, 3, 5)), ((0, 0), (0,), (0, 2))),
+                          1.0, 2.9, dtypes=_FLOATS, kinds=("", "i32", ""), extra=((False,), (True,)))),
+    OpDef("linalg.triangle", "(Tensor A, Tensor B, *, bool upper, bool unitriangular) -> Tensor", _triangle, _PURE,
+          ref="torch.linalg.solve_triangular", reads=_TENSOR, raises=True, kernel="sc_linalg_triangle", tolerance_ulp=256,
+          samples=Samples(_RIGHT, 1.0, 1.1, dtypes=_FLOATS, extra=((True, False), (False, True), (False, False)))),
+    # Of the lower triangle; and the order of the first leading minor that is not positive, or 0.
+    OpDef("linalg.cholesky", "(Tensor A) -> (Tensor, Tensor)", _cholesky, _PURE, ref="torch.linalg.cholesky_ex",
+          reads=_TENSOR, raises=True, kernel="sc_linalg_cholesky", tolerance_ulp=256,
+          samples=Samples((((1, 1),), ((3, 1, 1),), ((0, 0),)), 1.0, 3.0, dtypes=_FLOATS)),
+    # R above, the reflections' vectors below; and their factors.
+    OpDef("linalg.geqrf", "(Tensor A) -> (Tensor, Tensor)", _geqrf, _PURE, ref="torch.geqrf",
+          reads=_TENSOR, raises=True, kernel="sc_linalg_geqrf", tolerance_ulp=1024,
+          samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS)),
+    OpDef("linalg.householder", "(Tensor A, Tensor tau) -> Tensor", _householder, _PURE,
+          ref="torch.linalg.householder_product", reads=_TENSOR, raises=True, kernel="sc_linalg_q", tolerance_ulp=1024,
+          samples=Samples((((5, 3), (3,)), ((2, 40, 36), (2, 34)), ((3, 3), (0,)), ((0, 0), (0,))), 0.0, 0.2,
+                          dtypes=_FLOATS)),
+    # Eigenvalues and eigenvectors by the lower triangle; not 0 where that does not converge. Vectors are unique up to their
+    # signs, so samples are of values alone; with `vectors` off there are none.
+    OpDef("linalg.eigh", "(Tensor A, *, bool vectors) -> (Tensor, Tensor, Tensor)", _eigh, _PURE, ref="linalg:eigh",
+          reads=_TENSOR, raises=True, kernel="sc_linalg_eigh", tolerance_ulp=1024,
+          samples=Samples(_SQUARE, dtypes=_FLOATS, extra=((False,),))),
+    # Left vectors, values and right vectors; also -4 where the matrix has a NaN. full: square matrices of vectors.
+    OpDef("linalg.svd", "(Tensor A, *, bool vectors, bool full) -> (Tensor, Tensor, Tensor, Tensor)", _svd, _PURE,
+          ref="linalg:svd", reads=_TENSOR, raises=True, kernel="sc_linalg_svd", tolerance_ulp=1024,
+          samples=Samples((*_SQUARE, *_ANY), dtypes=_FLOATS, extra=((False, False),))),
+]  # fmt: skip

@@ -1,0 +1,38 @@
+"""The constructors and types of old: torch.Tensor(2, 3), torch.LongTensor([1]), t.new(2), t.type()."""
+
+from __future__ import annotations
+
+import torch
+
+from language.cases import cases
+
+
+@cases((torch.ones(2, 3),), (torch.zeros(3, 1, dtype=torch.float64),))
+def of_sizes(x):
+    y = torch.Tensor(x.size(0), 4)
+    y.fill_(2.0)
+    z = torch.FloatTensor(x.size()).zero_()
+    a = x.new(2, x.size(1)).fill_(3)
+    b = x.data.new(x.size()).zero_()
+    return y, z, a, b, torch.Tensor(), x.new().shape
+
+
+@cases((torch.ones(2, 3), [1, 2]), (torch.ones(2, dtype=torch.int64), []))
+def of_items(x, numbers):
+    w = torch.LongTensor([1, 0, len(numbers)])
+    w += 1
+    v = torch.Tensor([[1, 2.5], [x.size(0), 4]])
+    v += 1
+    return w, v, x.new([1, 2, 3]), torch.Tensor(numbers), x.new(numbers), torch.BoolTensor([True, False])
+
+
+@cases((torch.ones(2, 3),), (torch.arange(3),), (torch.ones(2, dtype=torch.bool),))
+def types(x):
+    is_long = isinstance(x, torch.LongTensor)
+    kinds = isinstance(x, (torch.FloatTensor, (torch.BoolTensor,))), isinstance(x, torch.Tensor)
+    return is_long, kinds, x.type(), x.type(torch.FloatTensor), x.type("torch.LongTensor"), x.type(torch.float64)
+
+
+@cases((torch.ones(2, 3),))
+def unknown_type(x):
+    return x.type("torch.FooTensor")

@@ -1,0 +1,125 @@
+"""Parts of torch and Python that are read from their own sources, and NamedTuples with code of their own."""
+
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import torch
+from torch import nn
+from torch.distributions import Bernoulli, Categorical, Normal
+from torch.nn import functional as F
+
+from language.cases import cases
+
+X = torch.linspace(-2, 2, 10).reshape(2, 5)
+
+
+@cases((X,), (X * float("nan"),))
+def categorical(x):
+    made = Categorical(logits=x)
+    return made.log_prob(x.argmax(-1)), made.entropy(), made.probs, made.sample().shape
+
+
+@cases((X, X.exp()), (X, X))
+def normal(mean, deviation):
+    made = Normal(mean, deviation)
+    return made.log_prob(mean + 1).sum(), made.mean * 1, made.entropy(), made.rsample().shape
+
+
+@cases((X.sigmoid(),), (X,))
+def bernoulli(p):
+    made = Bernoulli(p)
+    return made.log_prob((p > 0.5).float()), made.mean * 1, made.sample().dtype
+
+
+@cases(0, 1, 2, 7, 16, -1)
+def windows(n):
+    return [
+        w
+        for periodic in (True, False)
+        for w in (
+            torch.hann_window(n, periodic),
+            torch.hamming_window(n, periodic, 0.5),
+            torch.blackman_window(n, periodic=periodic),
+            torch.bartlett_window(n, periodic, dtype=torch.float64),
+            torch.kaiser_window(n, periodic),
+        )
+    ]
+
+
+@cases(
+    (torch.tensor([1, 2, 2, 5]),), (torch.tensor([1, 2, 2, 5]), torch.rand(4)), (torch.tensor([1, 2]), torch.arange(2), 9),
+    (torch.tensor([], dtype=torch.int64), None, 3), (torch.tensor([-1]),), (torch.rand(3),), (torch.ones(3, 1).long(),),
+    (torch.ones(3).long(), torch.ones(2)),
+)  # fmt: skip
+def bincounts(x, weights=None, least=0):
+    return torch.bincount(x, weights, least), x.bincount(minlength=3)
+
+
+class InPlace(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(
+            [nn.Hardtanh(0, 2, True), nn.ReLU6(True), nn.LeakyReLU(0.1, True), nn.ELU(1.0, True), nn.SELU(True), nn.SiLU(True)]
+        )
+
+    def forward(self, x):
+        outputs = []
+        for layer in self.layers:
+            y = x.clone()
+            outputs.append((layer(y), y))
+        F.leaky_relu_(x, 0.2)
+        return outputs, F.hardtanh_(x, -0.5, 0.5)
+
+
+cases((X.clone(),))(InPlace())
+
+
+class Span(NamedTuple("Span", [("start", int), ("stop", int)])):
+    """Begins at zero where it is made of one number."""
+
+    def __new__(cls, start, stop=None):
+        if stop is None:
+            start, stop = 0, start
+        return super().__new__(cls, min(start, stop), max(start, stop))
+
+    @property
+    def length(self):
+        return self.stop - self.start
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+@cases((3, 5), (5, 3), (-1, 0))
+def tuples_with_code(a, b):
+    one, two = Span(a), Span(a, b)
+    return one, two, two.length, Point._make([a, b]), Point._make(two)._replace(x=0)
+
+
+class Table:
+    def __init__(self, n):
+        self.n = n
+        self.asked = 0
+
+    @functools.cached_property
+    def squares(self):
+        self.asked += 1
+        return [i * i for i in range(self.n)]
+
+
+@cases(0, 3)
+def cached_properties(n):
+    table = Table(n)
+    return table.squares, len(table.squares), table.asked
+
+
+@cases((X, True), (X, False))
+def tensors_in_messages(x, sound):
+    if not sound:
+        raise ValueError(f"not sound: {x} {x.shape}")
+    assert sound, f"{x}"
+    return x

@@ -1,0 +1,209 @@
+"""Objects that exist at run time: in lists of unknown length, in dicts, behind names that may be one of several."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from typing import List, Optional
+
+import torch
+
+from language.cases import cases
+
+# ruff: noqa: UP006, UP007, UP035, UP045
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+class Hypothesis:
+    def __init__(self, tokens, score, state):
+        self.tokens = tokens
+        self.score = score
+        self.state = state
+
+    @property
+    def length(self):
+        return len(self.tokens)
+
+    def extended(self, token, gain, state):
+        return Hypothesis(self.tokens + [token], self.score + gain, state)
+
+    def __lt__(self, other):
+        return self.score < other.score
+
+
+@cases((X, 0, 2), (X, 1, 1), (X, 3, 2))
+def beam(x, steps, width):
+    beams = [Hypothesis([0], 0.0, x[0])]
+    for t in range(steps):
+        candidates = []
+        for hyp in beams:
+            for k in range(3):
+                gain = float(hyp.state[k]) - 0.1 * t
+                candidates.append(hyp.extended(k, gain, torch.tanh(hyp.state + k)))
+        beams = sorted(candidates, key=lambda h: h.score, reverse=True)[:width]
+    best = max(beams, key=lambda h: h.score / h.length)
+    return best.tokens, best.score, best.state, min(beams).score, len(beams)
+
+
+@dataclass
+class Node:
+    value: int
+    previous: Optional[Node] = None
+    weights: List[float] = field(default_factory=list)
+
+
+@cases(0, 1, 5)
+def chains(n):
+    last = Node(-1)
+    nodes = []
+    for i in range(n):
+        last = Node(i * i, last)
+        if i % 2 == 0:
+            nodes.append(last)
+    total, steps = 0, 0
+    at = last
+    while at is not None:
+        total += at.value
+        steps += 1
+        at = at.previous
+    return total, steps, [node.value for node in nodes]
+
+
+@cases(0, 1, 4)
+def changed_through_another_name(n):
+    nodes = [Node(7)]
+    for i in range(n):
+        nodes.append(Node(i))
+    first = nodes[0]
+    best = nodes[-1]
+    for node in nodes:
+        node.value += 10
+        node.weights.append(node.value * 0.5)
+        if node.value > best.value:
+            best = node
+    best.value = -1
+    return first.value, [node.value for node in nodes], nodes[0] is first, nodes[-1] is first, first.weights
+
+
+@cases(1, 2, 5)
+def same_and_equal(n):
+    nodes = []
+    for i in range(n):
+        nodes.append(Node(i % 2))
+    a, b = nodes[0], nodes[-1]
+    return a == b, a != b, a is b, a in nodes, Node(0) in nodes, nodes.count(Node(1)), nodes.index(b), copy.copy(a) is a
+
+
+@cases(0, 3)
+def returned(n):
+    nodes = []
+    shared = Node(99)
+    for i in range(n):
+        nodes.append(Node(i, shared if i else None))
+    return nodes, shared, nodes[-1] if nodes else None
+
+
+@cases(2, 3)
+def one_object_in_two_places(n):
+    nodes = [Node(i) for i in range(n)]
+    nodes.append(nodes[0])
+    nodes[-1].value = 5
+    return nodes[0].value, nodes
+
+
+class Counter:
+    def __init__(self):
+        self.count = 0
+        self.last = None
+
+    def add(self, x):
+        self.count += 1
+        self.last = x
+        return self
+
+
+@cases(["a", "b", "a"], [], ["c"])
+def in_dicts(words):
+    counters = {}
+    for i, word in enumerate(words):
+        if word not in counters:
+            counters[word] = Counter()
+        counters[word].add(i)
+    return sorted(counters), [c.count for c in counters.values()], [c.last for c in counters.values()]
+
+
+@cases((X, 0), (X, 1), (X, 4))
+def pairs_with_objects(x, n):
+    queue = [(0.0, Node(0))]
+    for i in range(n):
+        score, node = queue[-1]
+        queue.append((score + float(x[0, 1]), Node(i, node)))
+    queue.sort(key=lambda pair: -pair[0])
+    return [score for score, _ in queue], queue[0][1].value, queue[0][1].previous is not None
+
+
+@cases((3, True), (3, False), (0, True))
+def one_of_several_objects(n, pick):
+    a, b = Counter(), Counter()
+    chosen = a if pick else b
+    for i in range(n):
+        chosen.add(i)
+    return a.count, b.count, chosen.count, chosen is a
+
+
+@cases(2, 3)
+def missing_attribute(n):
+    nodes = [Node(i) for i in range(n)]
+    return nodes[-1].weight
+
+
+@cases((X, 2), (X, 3))
+def object_in_object(x, n):
+    class_of = []
+    for i in range(n):
+        class_of.append(Hypothesis([i], i * 0.5, Node(i)))
+    class_of[0].state.value = 41
+    class_of[0].state.value += 1
+    other = class_of[0].state
+    class_of[0].state = class_of[-1].state
+    return other.value, class_of[0].state.value, class_of[0].state is class_of[-1].state
+
+
+@cases(0, 5)
+def popped(n):
+    stack = [Node(1)]
+    seen = []
+    while stack:
+        node = stack.pop()
+        seen.append(node.value)
+        if node.value < n:
+            stack.append(Node(node.value + 2, node))
+            stack.append(Node(node.value + 3, node))
+    return seen
+
+
+@cases((2, 0), (4, 1), (3, 9))
+def changed_before_an_exception(n, at):
+    nodes = [Node(i) for i in range(n)]
+    try:
+        for node in nodes:
+            node.value += 100
+            nodes[at].value = -1
+    except IndexError:
+        nodes.append(Node(-5))
+    return [node.value for node in nodes]
+
+
+@cases(4, 0)
+def by_recursion(n):
+    def build(k):
+        node = Node(k)
+        if k > 0:
+            node.previous = build(k - 1)
+        return node
+
+    def depth(node):
+        return 0 if node is None else 1 + depth(node.previous)
+
+    return depth(build(n))

@@ -1,0 +1,75 @@
+"""itertools, displays with stars and pieces of tensors, where lengths are known only at run time."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import torch
+
+from language.cases import cases
+
+X = torch.arange(12.0).reshape(4, 3) - 5
+LISTS = (([1, 2], 0), ([], 2), ([7, 8, 9], 2))
+
+
+@cases(*LISTS)
+def products(xs, n):
+    pairs = [(i, j) for i, j in itertools.product(range(n), xs)]
+    return pairs, list(itertools.product(xs, xs, [1, 2])), list(itertools.product(xs, repeat=2))
+
+
+@cases(*LISTS)
+def chains(xs, n):
+    return list(itertools.chain(xs, range(n), [9])), list(itertools.chain.from_iterable([xs, xs]))
+
+
+@cases(*LISTS)
+def accumulated(xs, n):
+    sums = list(itertools.accumulate(xs))
+    return sums, list(itertools.accumulate(range(n), lambda a, b: a * b, initial=3)), list(itertools.accumulate([1, n]))
+
+
+@cases(*LISTS)
+def sliced(xs, n):
+    return list(itertools.islice(xs, 1)), list(itertools.islice(range(10), n)), list(itertools.islice(xs, 0, None, 2))
+
+
+@cases(*LISTS)
+def paired(xs, n):
+    longest = [(a, b) for a, b in itertools.zip_longest(xs, range(n), fillvalue=-1)]
+    return longest, list(itertools.pairwise(xs)), list(itertools.repeat(7, n))
+
+
+@cases((2,), (0,))
+def of_known(n):
+    pairs = [a * b + n for a, b in itertools.combinations([1, 2, 3], 2)]
+    powers = list(itertools.starmap(pow, [(2, 3), (3, 2)]))
+    return pairs, list(itertools.permutations([1, 2])), powers, list(itertools.combinations_with_replacement("ab", 2))
+
+
+@cases((X, [1, 2], 2), (X[:0], [], 0))
+def stars(x, xs, n):
+    return [*x], [1, *xs, n, *range(n)], torch.cat([*x, torch.zeros(1)])
+
+
+@cases((X, [1, 3]), (X, [0, 4]), (X, [4, 1]), (X, []), (X[:0], []))
+def split_by_list(x, sizes):
+    total = torch.zeros(3)
+    for piece in torch.split(x, sizes):
+        total += piece.sum(0)
+    return total, [p.shape[0] for p in x.split(sizes)]
+
+
+@cases((X,), (X[:0],), (torch.tensor(1),))
+def places(x):
+    found = torch.where(x > 0)
+    return found, x.element_size(), x.itemsize, x.nbytes
+
+
+@cases((X, 2.5), (X, 0.0), (X, -1.0), (X, 1e4), (X, float("inf")))
+def numpy_scalars(x, v):
+    y = x / np.sqrt(x.size(-1)) + np.pi * np.log(x.size(0)) + np.exp(v)
+    z = y.reshape(int(np.prod(x.shape))) * np.sqrt(2.0)
+    rest = float(np.log(v)), float(np.sqrt(v)), float(np.cos(v)), float(np.tanh(v)), float(np.ceil(v))
+    return y, z, rest, int(np.int64(3.7)), x * np.abs(v)
