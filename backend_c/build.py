@@ -11,12 +11,21 @@ from pathlib import Path
 from scriptc import runtime
 
 from .cache import cache_key, cached
-from .toolchain import JOBS, BuildError, compile_flags, compile_object, cpu_identity, find_compiler, link_shared
+from .toolchain import (
+    JOBS,
+    BuildError,
+    compile_flags,
+    compile_object,
+    cpu_identity,
+    find_compiler,
+    link_shared,
+    program_flags,
+)
 
 LAYOUT = 2  # counts changes of what an entry holds
 # Files that loop over elements, slowest to compile first. In the others -O3 makes nothing faster but takes longer.
 HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_planes", "sc_pool", "sc_copy", "sc_stage", "sc_index", "sc_norm",
-       "sc_scan", "sc_sort", "sc_resample", "sc_move", "sc_peaks")
+       "sc_scan", "sc_sort", "sc_resample", "sc_move", "sc_join", "sc_pad", "sc_peaks")
 
 
 def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
@@ -37,7 +46,7 @@ def build_library(c_source: str, name: str, *, optimize: int, debug: bool) -> Pa
     def produce(directory: Path) -> None:
         # The entry moves when it is complete: debug information names the place where the C will be.
         final = directory.with_suffix("")
-        flags = [*compile_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-ffile-prefix-map={directory}={final}"]
+        flags = [*program_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source)
         needed = sorted(runtime.needed_sources(c_source), key=_by_compile_time)
@@ -63,7 +72,7 @@ def _environment_key(optimize: int, debug: bool) -> list[object]:
     folders = (runtime.INCLUDE_DIR, runtime.SOURCE_DIR)
     files = sorted(path for folder in folders for path in folder.glob("*") if path.suffix in (".c", ".h", ".inc"))
     contents = [(path.name, path.read_bytes()) for path in files]
-    return [LAYOUT, find_compiler().identity, compile_flags(optimize, debug), cpu_identity(), contents]
+    return [LAYOUT, find_compiler().identity, program_flags(optimize, debug), cpu_identity(), contents]
 
 
 def _keep(source: Path) -> Path:

@@ -24,6 +24,9 @@ BASE_FLAGS = (
     "-fvisibility=hidden", "-ffunction-sections", "-Wall", "-Wextra",
 )  # fmt: skip
 NATIVE_FLAGS = ("-march=native", "-mprefer-vector-width=512")
+# Of GCC, for generated code. A check that fails is no call from which the loop might go on, so that what it reads leaves the
+# loop; and registers are given out for the whole function: loop by loop, pointers of inner loops end in vector registers.
+PROGRAM_FLAGS = ("-fno-partial-inlining", "-fira-region=one")
 SANITIZE_FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
 # Sections that nothing refers to are dropped: a library keeps only the kernels that it calls.
 LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,-z,defs") if sys.platform == "linux" else ()
@@ -55,6 +58,7 @@ class Compiler:
     version: str  # first line of --version
     target: str  # triple, as in x86_64-linux-gnu
     native: tuple[str, ...]  # those of NATIVE_FLAGS that it accepts here
+    program: tuple[str, ...]  # those of PROGRAM_FLAGS
 
     @property
     def identity(self) -> str:
@@ -78,7 +82,7 @@ def find_compiler() -> Compiler:
 
 
 def compile_flags(optimize: int, debug: bool) -> list[str]:
-    """The flags for generated code and runtime alike. SCRIPTC_SANITIZE=1 adds the sanitizers."""
+    """The flags that generated code and runtime share. SCRIPTC_SANITIZE=1 adds the sanitizers."""
     flags = [*BASE_FLAGS, f"-O{optimize}"]
     if optimize == 3:
         flags += find_compiler().native
@@ -87,6 +91,11 @@ def compile_flags(optimize: int, debug: bool) -> list[str]:
     if sanitizing():
         flags += SANITIZE_FLAGS
     return flags
+
+
+def program_flags(optimize: int, debug: bool) -> list[str]:
+    """The flags for generated code."""
+    return [*compile_flags(optimize, debug), *(find_compiler().program if optimize > 1 else ())]
 
 
 def sanitizing() -> bool:
@@ -136,11 +145,14 @@ def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Comp
         target = _ask([*command, "-dumpmachine"]).strip()
         x86 = target.startswith(("x86_64", "i686", "i386", "amd64"))
         native = tuple(flag for flag in NATIVE_FLAGS if x86 and _accepts(command, flag))
-        (directory / "probe.json").write_text(json.dumps(asdict(Compiler(command, version, target, native))))
+        program = tuple(flag for flag in PROGRAM_FLAGS if _accepts(command, flag))
+        (directory / "probe.json").write_text(json.dumps(asdict(Compiler(command, version, target, native, program))))
 
-    found = cached(cache_key("probe 1", command, size, modified, cpu), ask) / "probe.json"
+    found = cached(cache_key("probe 2", command, size, modified, cpu), ask) / "probe.json"
     fields = json.loads(found.read_text())
-    return Compiler(tuple(fields["command"]), fields["version"], fields["target"], tuple(fields["native"]))
+    return Compiler(
+        tuple(fields["command"]), fields["version"], fields["target"], tuple(fields["native"]), tuple(fields["program"])
+    )
 
 
 def _ask(command: Sequence[str]) -> str:

@@ -1,4 +1,5 @@
-"""What `python -m benchmarks ops` measures: operators as a user calls them, on tensors of 64 KB to 8 MB."""
+"""What `python -m benchmarks ops` measures: operators as a user calls them, on tensors of 64 KB to 8 MB, and on
+matrices to factor."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+
+from benchmarks.matrix_cases import FUNCTIONS, SIZES, matrices
 
 M, S, B = "matrix", "stack", "big"  # [512, 512], [16, 128, 512], [1024, 2048] of float32: 1, 4 and 8 MB
 
@@ -45,6 +48,7 @@ def inputs() -> dict[str, Any]:
         "weight3": floats(32, 32, 3, 3), "weight1": floats(64, 32, 1, 1),
         "depthwise": floats(32, 1, 3, 3), "signal": floats(8, 64, 1024), "weight1d": floats(64, 64, 5),
         "batch_a": floats(32, 64, 64), "batch_b": floats(32, 64, 64), "bias3": floats(32),
+        **matrices(),
     }  # fmt: skip
 
 
@@ -168,4 +172,5 @@ CASES = (
     Case("pixel_shuffle", lambda x: F.pixel_shuffle(x, 2), ("image",)),
     Case("unfold (im2col)", lambda x: F.unfold(x, 3, padding=1), ("photo",)),
     Case("cross_entropy", lambda x, i: F.cross_entropy(x.reshape(-1, 64), i), (M, "classes")),
+    *(Case(f"{name}, {n} by {n}", f, (f"positive{n}", f"sides{n}")) for name, f in FUNCTIONS.items() for n in SIZES),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.flow import without
-from scriptc.frontend.values import AV, Dyn, Kinds, OneOf
+from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf
 
 
 class Alternatives(Context):
@@ -14,6 +14,18 @@ class Alternatives(Context):
 
     def is_kind(self, av: OneOf, number: int) -> AV:
         return Dyn(self.build("int.eq", [av.tag, self.const(number)]))
+
+    def is_one_of(self, av: OneOf, numbers: Sequence[int]) -> AV:
+        """Whether a value is of one of some of its kinds, so that what follows from either answer is known."""
+        others = [n for n in av.alternatives if n not in numbers]
+        if not numbers or not others:
+            return Known(bool(numbers))
+        if len(others) < len(numbers):
+            return self.negate(self.is_one_of(av, others))
+        found = [self.value(self.is_kind(av, n)) for n in numbers]
+        while len(found) > 1:
+            found[:2] = [self.build("bool.or_", found[:2])]
+        return Dyn(found[0])
 
     def split(self, av: AV, run: Callable[[AV], AV]) -> AV:
         """run(av), each alternative for itself."""

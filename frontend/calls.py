@@ -234,7 +234,7 @@ class Calls(Objects, Records, Lookup):
 
     def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """A function of the op library: Python code over abstract values."""
-        if any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+        if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
             names = [*kwargs]
             return self.split_all(
                 [*args, *kwargs.values()],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, TypeGuard
+
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -26,6 +29,7 @@ from scriptc.ir.types import (
 )
 
 _SCALARS = (INT, FLOAT, BOOL, STR)
+_MOST = 8  # alternatives of a union
 
 
 def is_storable(t: Type) -> bool:
@@ -40,29 +44,103 @@ def is_storable(t: Type) -> bool:
 def is_hashable(t: Type) -> bool:
     """Whether values of a type may be keys at run time."""
     if isinstance(t, TupleType):
-        return all(map(is_hashable, t.items))
+        return not is_union(t) and all(map(is_hashable, t.items))
     if isinstance(t, ListType) and t.is_tuple:
         return t.elem == NEVER or is_hashable(t.elem)
     return t in _SCALARS
 
 
-def unite(a: Type, b: Type) -> Type:
-    """The join of two types, in which containers that stand for one another are found together from here on."""
+class Union:
+    """As the class of a tuple type: a number, and a value of each of several types, of which the number tells the one that
+    counts. Called with such a tuple, it gives that one."""
+
+    __name__ = "one of several kinds"
+
+    def __init__(self, count: int):
+        self.count = count
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        return values[1 + values[0]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Union) and self.count == other.count
+
+    def __hash__(self) -> int:
+        return hash(self.count)
+
+
+def is_union(t: Type) -> TypeGuard[TupleType]:
+    return isinstance(t, TupleType) and isinstance(t.cls, Union)
+
+
+def unite(a: Type, b: Type, *, unions: bool = False) -> Type:
+    """The join of two types, in which containers that stand for one another are found together from here on. `unions`: types
+    without a join become a union."""
+    try:
+        return _union(a, b) if is_union(a) or is_union(b) else _united(a, b, unions)
+    except JoinError:
+        if not unions:
+            raise
+    return _union(a, b)
+
+
+def _alternatives(t: Type) -> list[Type]:
+    if is_union(t):
+        return list(t.items[1:])
+    return [NONE, t.item] if isinstance(t, OptionalType) else [t]
+
+
+def _union(a: Type, b: Type) -> Type:
+    """The union of two types, which may be unions; JoinError where it would have too many alternatives."""
+    kinds: dict[str, Type] = {}
+    for t in (*_alternatives(a), *_alternatives(b)):
+        if t == NEVER:
+            continue
+        if not is_storable(t):
+            raise JoinError(f"{a} and {b}")
+        kind = type_kind(t)
+        kinds[kind] = _united(kinds[kind], t, False) if kind in kinds else t
+    if len(kinds) > _MOST:
+        raise JoinError(f"more than {_MOST} kinds")
+    return TupleType((INT, *(kinds[k] for k in sorted(kinds))), Union(len(kinds)))
+
+
+def type_kind(t: Type) -> str:
+    """Equal for types whose values are one alternative of a union."""
+    match t:
+        case TensorType():
+            return f"tensor {t.dtype} {t.rank}"
+        case ListType():
+            return "tuple" if t.is_tuple else "list"
+        case TupleType():
+            return f"tuple of {len(t.items)}"
+        case DictType():
+            return "dict"
+        case SetType():
+            return "set"
+    return str(t)
+
+
+def _united(a: Type, b: Type, unions: bool) -> Type:
     match a, b:
         case (TupleType() | ListType(), TupleType() | ListType()) if _lengths_differ(a, b):
             return _any_length(a, b)
         case (ListType(), ListType()) | (DictType(), DictType()) | (SetType(), SetType()):
             for x, y in zip(cells(a), cells(b), strict=True):
-                _link(x.find(), y.find())
+                _link(x.find(), y.find(), unions)
             return a
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
-            return TupleType(tuple(map(unite, xs, ys)))
+            if a.cls is not b.cls:
+                raise JoinError("tuples of different classes")
+            return TupleType(tuple(unite(x, y, unions=unions) for x, y in zip(xs, ys, strict=True)), a.cls)
         case (OptionalType(), OptionalType()):
-            return OptionalType(unite(a.item, b.item))
+            return OptionalType(_united(a.item, b.item, False))
         case (OptionalType(), other) | (other, OptionalType()) if other not in (NONE, NEVER):
             held = a if isinstance(a, OptionalType) else b
             assert isinstance(held, OptionalType)
-            return OptionalType(unite(held.item, other))
+            return OptionalType(_united(held.item, other, False))
+    if isinstance(a, TensorType) and isinstance(b, TensorType) and unions and type_kind(a) != type_kind(b):
+        raise JoinError(f"{a} and {b}")
     return join(a, b)
 
 
@@ -77,7 +155,7 @@ def _any_length(a: TupleType | ListType, b: TupleType | ListType) -> Type:
     """The type of tuples of any length that holds tuples of both types. They are values, so each has cells of its own."""
     elem: Type = NEVER
     for t in (a, b):
-        if isinstance(t, ListType) and not t.is_tuple:
+        if isinstance(t, ListType) and not t.is_tuple or isinstance(t, TupleType) and t.cls is not None:
             raise JoinError(f"{a} and {b}")
         for item in t.items if isinstance(t, TupleType) else (t.elem,):
             elem = unite(elem, item)
@@ -95,25 +173,28 @@ def _form(t: Type) -> object:
     return "none" if t == NONE else "value"
 
 
-def length_is_lost(held: Type, wanted: Type) -> bool:
-    """Whether values of a type become, in a place of another, tuples of any length, which have a form of their own."""
+def is_laid_out_anew(held: Type, wanted: Type) -> bool:
+    """Whether values of a type become, in a place of another, tuples of any length, or one of several kinds, which have a
+    form of their own."""
+    if is_union(wanted) or is_union(held):
+        return held != NEVER and (held != wanted or not is_union(held))
     if isinstance(held, TupleType):
         return is_tuple(wanted) or (
-            isinstance(wanted, TupleType) and any(map(length_is_lost, held.items, wanted.items))
+            isinstance(wanted, TupleType) and any(map(is_laid_out_anew, held.items, wanted.items))
         )
     if isinstance(held, OptionalType):
-        return isinstance(wanted, OptionalType) and length_is_lost(held.item, wanted.item)
-    return isinstance(wanted, OptionalType) and length_is_lost(held, wanted.item)
+        return isinstance(wanted, OptionalType) and is_laid_out_anew(held.item, wanted.item)
+    return isinstance(wanted, OptionalType) and is_laid_out_anew(held, wanted.item)
 
 
-def _link(left: Elem, right: Elem) -> None:
+def _link(left: Elem, right: Elem, unions: bool) -> None:
     if left is right:
         return
     if left.python != right.python:
         raise JoinError("containers of different classes")
-    joined = unite(left.type, right.type)
+    joined = unite(left.type, right.type, unions=unions)
     for cell in (left, right):
-        left.stale |= cell.stale or (cell.observed and cell.type != joined) or length_is_lost(cell.type, joined)
+        left.stale |= cell.stale or (cell.observed and cell.type != joined) or is_laid_out_anew(cell.type, joined)
     left.type = joined
     left.fixed |= right.fixed
     left.observed |= right.observed
@@ -130,7 +211,7 @@ def fresh(t: Type) -> Type:
         case SetType(key):
             return SetType(_copy(key))
         case TupleType(items):
-            return TupleType(tuple(map(fresh, items)))
+            return TupleType(tuple(map(fresh, items)), t.cls)
         case OptionalType(item):
             return OptionalType(fresh(item))
     return t

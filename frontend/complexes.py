@@ -67,8 +67,9 @@ class Complexes(Context):
             self.raises_at_run_time("TypeError", "bad operand type for unary ~: 'complex'")
         return found
 
-    def complex_attribute(self, av: ComplexV, name: str) -> AV | None:
+    def complex_attribute(self, av: AV, name: str) -> AV | None:
         """`real` and `imag`; None for what is a method, or is not there."""
+        assert isinstance(av, ComplexV)
         return {"real": av.real, "imag": av.imag}.get(name)
 
     def real_part(self, tensor: AV) -> AV:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from scriptc.frontend.context import Terminated, Walk
@@ -21,6 +21,26 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 class Comprehensions(Flow, Iteration):
     """Mixin: comprehensions."""
 
+    # ---- displays ----
+    def display(self, nodes: Sequence[ast.expr]) -> list[tuple[bool, AV]]:
+        """What stands in a list, tuple or set display, and whether it is starred."""
+        parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
+        return [(starred, self.eval(n)) for starred, n in parts]
+
+    def elements(self, parts: Sequence[tuple[bool, AV]]) -> list[AV]:
+        return [item for starred, av in parts for item in (self.iterate(av) if starred else [av])]
+
+    def is_grown(self, parts: Sequence[tuple[bool, AV]]) -> bool:
+        """Whether something starred has a length that is known only at run time."""
+        return any(starred and self.is_run_time(av) for starred, av in parts)
+
+    def grown_list(self, parts: Sequence[tuple[bool, AV]], site: Any) -> AV:
+        made = self.new_list([], site)
+        for starred, av in parts:
+            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
+        return made
+
+    # ---- comprehensions ----
     def e_SetComp(self, node: ast.SetComp) -> AV:
         site = (self.loc, "set comp")
         sequence = self.eval(node.generators[0].iter)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_storable, length_is_lost, unite
+from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
@@ -16,6 +16,7 @@ from scriptc.frontend.shapes import sequence_items, shape_of
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Bound,
     Closure,
     ComplexV,
@@ -34,6 +35,7 @@ from scriptc.frontend.values import (
     OneOf,
     Poison,
     RangeV,
+    RecordDictV,
     RecordV,
     Tup,
     Unbound,
@@ -65,6 +67,7 @@ from scriptc.ir.types import (
     OptionalType,
     SetType,
     TensorType,
+    TupleType,
     Type,
     cells,
     tuple_of,
@@ -171,7 +174,7 @@ class Context(Parts):
     # ---- objects and dicts ----
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
-        if isinstance(av, RecordV):
+        if isinstance(av, RECORDS):
             return {name: self.get_field(av, name) for name in av.record.names}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
@@ -180,6 +183,8 @@ class Context(Parts):
             raise Poisoned
         if isinstance(content, (OneOf, Maybe, Moved)):
             self.promote_objects([content, av])
+        if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            self.allow_unions()
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.fail("list_of_other_length")
         if isinstance(content, (OneOf, Maybe)):
@@ -197,6 +202,9 @@ class Context(Parts):
             raise Restart
 
     def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
+        if isinstance(av, RECORDS):
+            self.set_fields(av, items)
+            return
         old = self.items_of(av)
         self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
         self.items_changed(av, old, items)
@@ -264,9 +272,13 @@ class Context(Parts):
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail("complex_kernel", name=name)
+        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+            self.fail("complex_number")
         try:
             return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
         except TypeRuleError as e:
+            if any(is_union(t) for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))):
+                self.fail("container_of_several_used", why=e)
             self.raises_at_run_time("RuntimeError", str(e))
 
     def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
@@ -295,7 +307,7 @@ class Context(Parts):
     def value(self, av: AV) -> Value:
         """The SSA value of a number, tensor, list or None."""
         match av:
-            case Dyn(value) | RecordV(value=value):
+            case Dyn(value) | RecordV(value=value) | RecordDictV(value=value):
                 return value
             case Known(obj) if type(obj) in NUMBERS or obj is None:
                 return self.const(obj)
@@ -335,14 +347,17 @@ class Context(Parts):
             return self.any_length(av)
         if is_complex_number(av):
             self.fail("list_of_complex")
+        if isinstance(av, OneOf) and not is_text(av):
+            return self.union_item(av)
         items = sequence_items(av)
         if items is None:
             return self.value(av)
         if not items and is_plain_tuple(av):
             return self.any_length(av)
-        if isinstance(av, Tup) and av.cls is not tuple or isinstance(av, Known) and type(av.obj) is not tuple:
-            self.fail("list_of_structures_changed", what=describe(av))
-        return self.builder.build("tuple", [self.list_item(i) for i in items], self.loc)
+        cls = av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else tuple
+        values = [self.list_item(i) for i in items]
+        made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
+        return self.builder.op("tuple", values, self.loc, types=[made]).result
 
     def optional(self, av: OneOf) -> Value:
         """None or a value of one type, as one value."""
@@ -416,7 +431,7 @@ class Context(Parts):
                 return av.cls.__name__
             case Closure() | Bound():
                 return "function"
-        self.fail("value_of_several", what=describe(av))
+        self.fail("one_of_several_used", what=describe(av))
 
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:
@@ -451,7 +466,7 @@ class Context(Parts):
         try:
             values = [self.list_item(i) for i in items]
             for v in values:
-                elem = unite(elem, v.type)
+                elem = unite(elem, v.type, unions=self.assume.unions)
             if not is_storable(elem):
                 self.fail("list_of_unstorable", items=elem)
             values = [self.as_type(v, elem) for v in values]
@@ -473,13 +488,13 @@ class Context(Parts):
         if not is_storable(item):
             self.refuse(cell, "container_of_unstorable", container=name, item=item)
         try:
-            joined = unite(cell.type, item)
+            joined = unite(cell.type, item, unions=self.assume.unions and not cell.fixed)
         except JoinError:
             self.refuse(cell, "container_of_kinds", what=what, item=item, container=name)
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
-        laid_out_anew = length_is_lost(cell.type, joined)
+        laid_out_anew = is_laid_out_anew(cell.type, joined)
         fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
         if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
@@ -510,6 +525,8 @@ class Context(Parts):
     def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
         sites -= {None, *self.assume.known_length}
         if not sites or (cell is not None and cell.fixed):
+            if cell is None or not cell.fixed:
+                self.allow_unions()
             raise error
         self.assume.known_length |= sites
         raise Restart

@@ -17,7 +17,7 @@ from scriptc.frontend.flow import Env, Exit, Names, changed
 from scriptc.frontend.frame import Final, Site, Watch
 from scriptc.frontend.joins import Leaf, Plan
 from scriptc.frontend.loops import Loops
-from scriptc.frontend.raised import RaisedObjects
+from scriptc.frontend.raised import RaisedObjects, own_init
 from scriptc.frontend.scope import assigned
 from scriptc.frontend.values import AV, Dyn, Ident, Known, ObjectV, OneOf, Unbound
 from scriptc.ir.builder import Builder
@@ -88,6 +88,8 @@ class Exceptions(Loops, RaisedObjects):
                 self.effect("reraise", [value])
             case Known(type() as cls) if issubclass(cls, BaseException):
                 self.raise_value(self.construct(cls, [], {}))
+            case Known(BaseException() as made) if own_init(type(made)) is not None:
+                self.fail("raised_from_outside", name=type(made).__name__)
             case Known(BaseException() as made):
                 self.raise_value(self.construct(type(made), [Known(a) for a in made.args], {}))
             case ObjectV(cls) if issubclass(cls, Exception):

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from scriptc.frontend.cells import length_is_lost
+from scriptc.frontend.cells import is_laid_out_anew, is_union
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
@@ -166,7 +166,10 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     # ---- displays ----
     def e_Tuple(self, node: ast.Tuple) -> AV:
-        return self.tuple_of(self.elements(node.elts))
+        parts = self.display(node.elts)
+        if self.is_grown(parts):
+            return self.tuple_of_items(self.grown_list(parts, (self.loc, "tuple")))
+        return self.tuple_of(self.elements(parts))
 
     def tuple_of(self, items: list[AV]) -> AV:
         """A tuple; known as a whole where all items are."""
@@ -175,25 +178,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         return Tup(items)
 
     def e_List(self, node: ast.List) -> AV:
-        site = (self.loc, "list")
-        known: list[AV] = []
-        rest = [(isinstance(n, ast.Starred), self.eval(n.value if isinstance(n, ast.Starred) else n)) for n in node.elts]
-        while rest and not (rest[0][0] and self.is_run_time(rest[0][1])):
-            starred, av = rest.pop(0)
-            known += self.iterate(av) if starred else [av]
-        made = self.new_list(known, site)
-        for starred, av in rest:
-            self.call(self.attribute(made, "extend" if starred else "append"), [av], {})
-        return made
-
-    def elements(self, nodes: Sequence[ast.expr]) -> list[AV]:
-        items: list[AV] = []
-        for n in nodes:
-            if isinstance(n, ast.Starred):
-                items += self.iterate(self.eval(n.value))
-            else:
-                items.append(self.eval(n))
-        return items
+        parts, site = self.display(node.elts), (self.loc, "list")
+        return self.grown_list(parts, site) if self.is_grown(parts) else self.new_list(self.elements(parts), site)
 
     def e_Dict(self, node: ast.Dict) -> AV:
         site = (self.loc, "dict")
@@ -225,7 +211,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         return value
 
     def e_Set(self, node: ast.Set) -> AV:
-        items = self.elements(node.elts)
+        items = self.elements(self.display(node.elts))
         if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
             items = self.iterate(self.evaluate(frozenset, [i.obj for i in items if isinstance(i, Known)]))
         return self.new_set(items, (self.loc, "set"))
@@ -304,7 +290,8 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def wrap(self, value: Any) -> AV:
         if isinstance(value.type, TupleType):
-            return Tup([self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))])
+            parts = [self.wrap(self.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
+            return self.from_union(parts) if is_union(value.type) else Tup(parts, value.type.cls or tuple)
         if isinstance(value.type, OptionalType):
             present = Dyn(self.build("optional.present", [value]))
             return self.choose(present, lambda: self.wrap(self.build("optional.unwrap", [value])), lambda: Known(None))
@@ -432,7 +419,8 @@ class Expressions(Comprehensions, Operators, Lookup):
         assert isinstance(added.type, ListType)
         target = self.mutate(owner)
         self.widen(target.type, 0, added.type.elem)
-        if length_is_lost(added.type.elem, target.type.elem):  # items are copied as they are
+        assert isinstance(target.type, ListType)
+        if is_laid_out_anew(added.type.elem, target.type.elem):  # items are copied as they are
             self.widen(added.type, 0, target.type.elem)
         self.effect("list.splice", [target, start, stop, added])
 
@@ -456,7 +444,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])
         elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
             self.change_outside(owner.obj)
-        else:
+        elif self.special(owner, "__delitem__", [index]) is None:
             self.fail("item_deleted", what=describe(owner))
 
     def store_attribute(self, owner: AV, name: str, value: AV) -> None:
@@ -481,7 +469,7 @@ class Expressions(Comprehensions, Operators, Lookup):
         from scriptc.frontend.decompositions.indexing import put_tensors
 
         if not is_tensor(value):
-            value = self.op("full", self.shape_tuple(()), value, dtype=tensor_type(view).dtype)
+            value = self.new_filled((), value, tensor_type(view).dtype)
         places = Tup(list(picked.values()))
         return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
 

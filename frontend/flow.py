@@ -12,6 +12,7 @@ from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Content,
     DictV,
     Ident,
@@ -22,7 +23,6 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
-    RecordV,
     Unbound,
     describe,
     home_of,
@@ -144,7 +144,7 @@ class Flow(Context):
         """The value with what its objects hold in `env`."""
 
         def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RecordV):
+            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
                 return part
             if part.home is not None and part.home.place is not None:
                 return part  # arguments may hold one another; each is joined by itself
@@ -341,9 +341,9 @@ def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
         tag, number = op.operands
         if number.op is not None and number.op.name == "const":
             yield tag, number.op.attrs["value"], truth
-    elif op.name == "bool.and_" and truth:
+    elif op.name == ("bool.and_" if truth else "bool.or_"):
         for operand in op.operands:
-            yield from _facts(operand, True)
+            yield from _facts(operand, truth)
     elif op.name == "if":
         yields = [region.ops[-1] for region in op.regions]
         if any(y.name != "yield" for y in yields):

@@ -31,7 +31,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import ListType
+from scriptc.ir.types import ListType, ScalarType
 
 UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
 
@@ -64,6 +64,9 @@ class Iteration(Context):
                 return self.is_run_time(part)
             case ViewV():
                 return True
+            case ObjectV():
+                items = self.items_of(av)
+                return self.is_run_time(items["sequence"]) if av.cls is SequenceIterator else hasattr(av.cls, "__iter__")
             case Dyn():
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True
@@ -114,7 +117,8 @@ class Iteration(Context):
             case ListV(value=value) if value is not None:
                 return self.walk_list(av)
             case RangeV(start, stop, step):
-                if site is not None and site in self.assume.unrolled:
+                known = all(isinstance(b, Known) for b in (start, stop, step))  # they may not be by now
+                if site is not None and site in self.assume.unrolled and known:
                     return Walk(items=self.known_range(av))
                 return Walk(count=(start, stop, step), item=lambda i: i)
             case Dyn() if is_tensor(av):
@@ -141,6 +145,10 @@ class Iteration(Context):
                     self.fail("reversed_of_other")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
+            case Dyn() if isinstance(av.type, ScalarType):
+                self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
+            case Known(obj) if isinstance(obj, (int, float, type(None))) and not hasattr(obj, "__iter__"):
+                self.raises_at_run_time("TypeError", f"'{type(obj).__name__}' object is not iterable")
             case Known(obj):
                 return Walk(items=self.known_items(obj))
         self.fail("iteration_over_value", what=describe(av))

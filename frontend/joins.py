@@ -13,6 +13,7 @@ from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Dyn,
     Kinds,
     Known,
@@ -21,6 +22,7 @@ from scriptc.frontend.values import (
     Moved,
     OneOf,
     Poison,
+    RecordDictV,
     RecordV,
     Tup,
     Unbound,
@@ -255,7 +257,7 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
         return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and _is_number(first)):
-        is_run_time = isinstance(first, (Dyn, OneOf, RecordV)) or (isinstance(first, ListV) and first.value is not None)
+        is_run_time = isinstance(first, (Dyn, OneOf, *RECORDS)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
         if all(_is_value(a) and _is_value(first) and a.value is first.value for a in avs) and not (
@@ -327,15 +329,15 @@ def kind_of(av: AV) -> Hashable:
             return (type(value.type), made_of(value.type))
         case Dyn(value):
             return str(value.type)
-        case RecordV(cls=cls):
-            return "object", cls
+        case RecordV() | RecordDictV():
+            return "object", av.record.name
         case ListV(value) if value is not None:
             return _TUPLE if av.is_tuple else "list"
     raise Conflict(describe(av))
 
 
-def _is_value(av: AV) -> TypeGuard[Dyn | RecordV]:
-    return isinstance(av, (Dyn, RecordV))
+def _is_value(av: AV) -> TypeGuard[Dyn | RecordV | RecordDictV]:
+    return isinstance(av, (Dyn, *RECORDS))
 
 
 def _is_number(av: AV) -> bool:
@@ -348,7 +350,7 @@ def _type_of(av: AV) -> Type:
             return av.type
         case Known(obj) if type(obj) in NUMBERS:
             return NUMBERS[type(obj)]
-        case RecordV():
+        case RecordV() | RecordDictV():
             return av.value.type
         case ListV(value) if value is not None:
             return value.type

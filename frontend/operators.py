@@ -18,6 +18,7 @@ from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.tuples import Tuples
+from scriptc.frontend.unions import Unions
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -98,7 +99,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Complexes, Writes):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Complexes, Writes):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:

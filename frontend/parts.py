@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,11 +14,16 @@ from scriptc.frontend.values import (
     DictV,
     GeneratorV,
     KnownLengthListV,
+    ListV,
     ObjectV,
+    OneOf,
+    RecordDictV,
+    RecordV,
     SuperV,
     Tup,
 )
 from scriptc.ir.core import Value
+from scriptc.ir.types import NEVER, ListType, TupleType, Type
 
 if TYPE_CHECKING:
     from scriptc.frontend.context import Walk
@@ -34,6 +39,15 @@ class Parts:
         raise NotImplementedError
 
     def attribute(self, owner: AV, name: str) -> AV:
+        raise NotImplementedError
+
+    def complex_attribute(self, av: AV, name: str) -> AV | None:
+        raise NotImplementedError
+
+    def real_part(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
+    def imaginary_part(self, tensor: AV) -> AV:
         raise NotImplementedError
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
@@ -276,4 +290,85 @@ class Parts:
         raise NotImplementedError
 
     def character(self, text: Value, index: Value) -> AV:
+        raise NotImplementedError
+
+    # ---- containers at run time ----
+    def any_length(self, av: AV, elem: Type = NEVER) -> Value:
+        raise NotImplementedError
+
+    def any_length_method(self, owner: ListV, name: str) -> AV:
+        raise NotImplementedError
+
+    def own_tuple_key(self, av: AV, items: Sequence[AV] | None, key: ListType) -> tuple[AV, AV | None]:
+        raise NotImplementedError
+
+    def as_key(self, av: AV, key: Type) -> tuple[AV, AV | None]:
+        raise NotImplementedError
+
+    def as_type(self, value: Value, wanted: Type) -> Value:
+        raise NotImplementedError
+
+    def is_kind(self, av: OneOf, number: int) -> AV:
+        raise NotImplementedError
+
+    def same(self, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def union_item(self, av: OneOf) -> Value:
+        raise NotImplementedError
+
+    def as_union(self, av: AV, wanted: TupleType) -> Value:
+        raise NotImplementedError
+
+    def allow_unions(self) -> None:
+        raise NotImplementedError
+
+    # ---- objects at run time ----
+    def promote_objects(self, avs: Iterable[AV]) -> None:
+        raise NotImplementedError
+
+    def promote_nested(self, avs: Iterable[AV]) -> None:
+        raise NotImplementedError
+
+    def as_record(self, made: ObjectV | DictV) -> AV:
+        raise NotImplementedError
+
+    def run_time_item(self, av: AV) -> Value:
+        raise NotImplementedError
+
+    def get_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
+        raise NotImplementedError
+
+    def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
+        raise NotImplementedError
+
+    def set_fields(self, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
+        raise NotImplementedError
+
+    def record_attribute(self, owner: RecordV, name: str) -> AV:
+        raise NotImplementedError
+
+    def same_record(self, a: AV, b: AV) -> AV | None:
+        raise NotImplementedError
+
+    # ---- exceptions ----
+    nested: int
+    ahead: bool
+
+    def exception_of(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
+    def exception_name(self, cls: type[BaseException]) -> str:
+        raise NotImplementedError
+
+    def base_init(self, made: AV) -> AV:
+        raise NotImplementedError
+
+    def caught_attribute(self, e: AV, name: str) -> AV:
+        raise NotImplementedError
+
+    def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Any:
+        raise NotImplementedError
+
+    def set_target(self, target: Any, value: AV) -> None:
         raise NotImplementedError

@@ -1,17 +1,33 @@
 """Objects that exist at run time. An object that compiled code makes is taken apart, as long as it is known everywhere which
 one it is. Where that ends (it goes into a list of unknown length, or is on some path one of several), the instances of its
-class are read again as references to records, with fields of one type each."""
+class are read again as references to records, with fields of one type each. So are dicts with known keys, where all that
+are made with the same keys count as one class."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
-from scriptc.frontend.cells import fresh, length_is_lost, unite
-from scriptc.frontend.context import Context, Restart
+from scriptc.frontend.cells import fresh, is_laid_out_anew, unite
+from scriptc.frontend.context import Context, Restart, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.objects import is_plain
 from scriptc.frontend.shapes import shape_of
-from scriptc.frontend.values import AV, Content, Known, Maybe, ObjectV, OneOf, RecordV, describe
+from scriptc.frontend.values import (
+    AV,
+    RECORDS,
+    Content,
+    DictV,
+    Dyn,
+    Known,
+    Maybe,
+    ObjectV,
+    OneOf,
+    RecordDictV,
+    RecordV,
+    describe,
+    of_value,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
     NEVER,
@@ -35,11 +51,13 @@ class Records(Context):
     # ---- which classes ----
     def promote_objects(self, avs: Iterable[AV]) -> None:
         """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
-        classes = {o.cls for av in avs for o in self.objects_made(av, 0) if may_be_record(o)}
-        if not classes <= self.assume.records.keys():
+        found = [o for av in avs for o in self.objects_made(av, 0) if may_be_record(o)]
+        classes = {class_of(o): o.cls if isinstance(o, ObjectV) else dict for o in found}
+        if not classes.keys() <= self.assume.records.keys():
             names = Names({r.name: 1 for r in self.assume.records.values()})
-            for cls in sorted(classes - self.assume.records.keys(), key=lambda c: c.__qualname__):
-                self.assume.records[cls] = Record(names.fresh(cls.__name__), cls=cls)
+            for key, cls in classes.items():
+                if key not in self.assume.records:
+                    self.assume.records[key] = Record(names.fresh(cls.__name__), cls=cls)
             self.assume.known_length.clear()  # lists of such objects have one type of items
             raise Restart
 
@@ -48,13 +66,22 @@ class Records(Context):
         for av in avs:
             for made in self.objects_made(av, 0):
                 inner = (o for part in made.items.values() for o in self.objects_made(part, 1))
-                if any(o.cls is made.cls for o in inner):
+                if isinstance(made, ObjectV) and any(isinstance(o, ObjectV) and o.cls is made.cls for o in inner):
                     self.promote_objects([made])
 
-    def objects_made(self, av: AV, depth: int) -> Iterator[ObjectV]:
+    def run_time_item(self, av: AV) -> Value:
+        """The SSA value of an item, as `list_item`, of what only exists at run time."""
+        try:
+            return self.list_item(av)
+        except UserError:
+            self.promote_objects([av])
+            self.allow_unions()
+            raise
+
+    def objects_made(self, av: AV, depth: int) -> Iterator[ObjectV | DictV]:
         if depth > 8:
             return
-        if isinstance(av, ObjectV):
+        if isinstance(av, (ObjectV, DictV)):
             yield av
             return
         parts: Iterable[AV] = ()
@@ -70,63 +97,63 @@ class Records(Context):
             yield from self.objects_made(part, depth + 1)
 
     # ---- making ----
-    def as_record(self, made: ObjectV) -> AV:
+    def as_record(self, made: ObjectV | DictV) -> AV:
         """An object that has just been made, as one that exists at run time, where its class asks for that."""
-        if made.cls not in self.assume.records:
+        record = self.assume.records.get(class_of(made))
+        if record is None:
             return made
         items = self.items_of(made)
         self.refuse_leak(made)
-        record = self.assume.records[made.cls]
         if record.name not in self.module.records:
             self.begin_record(record, tuple(items))
         if set(items) != set(record.names):
-            self.fail("record_attributes_differ", name=made.cls.__name__)
+            self.fail("record_attributes_differ", name=record.name)
         values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
         self.heap.pop(made.ident, None)
         result = self.builder.op("object.new", values, self.loc, types=[ObjectType(record)]).result
         if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
-            self.fail("record_of_many", name=made.cls.__name__, most=_MOST_LEAVES)
-        return RecordV(made.cls, result)
+            self.fail("record_of_many", name=record.name, most=_MOST_LEAVES)
+        return of_value(result)
 
-    def refuse_leak(self, made: ObjectV) -> None:
+    def refuse_leak(self, made: ObjectV | DictV) -> None:
         """What refers to an object from within its own __init__ would go on to refer to what it was then."""
         held = [*(av for f in self.frames for av in f.locals.values()), *self.heap.values()]
         for av in held:
             parts = av.items.values() if isinstance(av, Content) else [av]
             if any(i is made.ident for part in parts for i in identities(part)):
-                self.fail("record_stored_in_init", name=made.cls.__name__)
+                self.fail("record_stored_in_init", name=describe(made))
 
     def begin_record(self, record: Record, names: tuple[str, ...]) -> None:
         """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
         self.module.records[record.name] = record
         record.names, record.fields = names, []
         for name in names:
-            site = ("field", record.cls, name)
+            site = ("field", record.name, name)
             cell = Elem(fresh(self.assume.elements.get(site, NEVER)))
             record.fields.append(cell)
             self.cells.append((site, cell))
 
     def field_value(self, record: Record, index: int, av: AV) -> Value:
         """The SSA value of what goes into a field."""
-        self.promote_objects([av])
-        value = self.list_item(av)
+        value = self.run_time_item(av)
         cell = record.fields[index].find()
         owner, name = record.name, record.names[index]
         try:
-            joined = unite(cell.type, value.type)
+            joined = unite(cell.type, value.type, unions=self.assume.unions)
         except JoinError:
+            self.allow_unions()
             self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
         if isinstance(joined, TensorType) and joined.dims is None:
             self.fail("record_field_of_ranks", name=name, owner=owner)
         if joined != cell.type:
-            anew = cell.observed or length_is_lost(cell.type, joined)
-            cell.type = self.assume.elements["field", record.cls, name] = joined
+            anew = cell.observed or is_laid_out_anew(cell.type, joined)
+            cell.type = self.assume.elements["field", record.name, name] = joined
             if anew:
                 raise Restart
         return self.as_type(value, cell.type)
 
     # ---- attributes ----
-    def get_field(self, owner: RecordV, name: str) -> AV:
+    def get_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
         index = owner.record.names.index(name)
         return self.wrap(self.build("object.get", [owner.value], field=index))
 
@@ -140,25 +167,43 @@ class Records(Context):
             self.raises_at_run_time("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
         return found
 
-    def set_field(self, owner: RecordV, name: str, value: AV) -> None:
+    def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
         if name not in owner.record.names:
             self.fail("record_new_attribute", what=describe(owner), name=name)
         index = owner.record.names.index(name)
         held = self.field_value(owner.record, index, value)
         self.effect("object.set", [owner.value, held], field=index)
 
+    def set_fields(self, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
+        """Changes what differs from what the fields hold."""
+        if set(owner.record.names) - items.keys():
+            self.fail("record_loses_key", what=describe(owner))
+        for name, item in items.items():
+            held = item.value.op if isinstance(item, Dyn) else None
+            if held is None or held.name != "object.get" or held.operands[0] is not owner.value:
+                self.set_field(owner, name, item)
+
     def same_record(self, a: AV, b: AV) -> AV | None:
         """`a is b` where one of them exists at run time; None where none does."""
-        if not isinstance(a, RecordV) and not isinstance(b, RecordV):
+        if not isinstance(a, RECORDS) and not isinstance(b, RECORDS):
             return None
-        if isinstance(a, RecordV) and isinstance(b, RecordV) and a.cls is b.cls:
+        if isinstance(a, RECORDS) and isinstance(b, RECORDS) and a.record is b.record:
             return self.op("object.is", a, b)
         return Known(False)
 
 
-def may_be_record(av: ObjectV) -> bool:
+def may_be_record(av: ObjectV | DictV) -> bool:
     """Whether an object that compiled code makes may exist at run time."""
-    return not isinstance(av, RecordV) and av.home is None and is_plain(av.cls) and bool(av.cls.__dictoffset__)
+    if isinstance(av, RECORDS) or av.home is not None:
+        return False
+    if isinstance(av, DictV):
+        return av.made.cls is dict and all(isinstance(key, (str, int)) for key in av.items)
+    return is_plain(av.cls) and bool(av.cls.__dictoffset__)
+
+
+def class_of(av: ObjectV | DictV) -> Any:
+    """What is one for objects that are instances of one record."""
+    return av.cls if isinstance(av, ObjectV) else ("dict", *av.items)
 
 
 def _leaves(t: Type) -> int:

@@ -26,6 +26,7 @@ from scriptc.frontend.state import State
 from scriptc.frontend.statements import Statements
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Closure,
     Content,
     DictV,
@@ -36,7 +37,6 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
-    RecordV,
     describe,
     home_of,
     is_tensor,
@@ -93,7 +93,7 @@ class Recursion(Statements, State):
         elif isinstance(av, Known):
             by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
             yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-        elif isinstance(av, (Dyn, ListV, RecordV)):
+        elif isinstance(av, (Dyn, ListV, *RECORDS)):
             yield kind_of(av)
         elif isinstance(av, Closure):
             yield "function", id(av.node), id(av.frame)
@@ -339,14 +339,14 @@ def erased(av: AV) -> AV:
 
 def _replaced_within(av: AV, swap: Any) -> AV:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
 def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
     """The objects and dicts that a settled value leads to."""
-    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RecordV):
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
         yield av
     for part in _parts(av):
         yield from objects_in(part)

@@ -49,6 +49,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "complex32": ("complex32 (complex numbers of half precision) is not supported", "convert to float32 first"),
     "complex_in_real": ("a complex number in a real tensor is not supported", "take its .real"),
     "complex_kernel": ("{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)"),
+    "complex_number": ("a complex number cannot be used here", "make a tensor of it, or use its parts"),
+    "complex_scatter": ("scatter of complex tensors with '{how}' is not supported", "assign, or add to what is there"),
     "complex_operator": (
         "{name} of complex tensors is not supported",
         "compute on their parts, .real and .imag, or on abs()",
@@ -64,6 +66,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "container_of_kinds": ("{what} cannot hold {item} as well", "use one type of items in a {container}"),
     "container_of_lengths": ("{what} cannot hold {item} as well", "use tuples of one length"),
     "container_of_ranks": ("a {container} cannot hold tensors of different ranks yet", "use one {container} per rank"),
+    "container_of_several_used": (
+        "a container of values of several kinds cannot be used here: {why}",
+        "make them one type first",
+    ),
     "container_of_unstorable": (
         "a {container} of {item} cannot grow in compiled code",
         "keep one {container} for each part",
@@ -165,10 +171,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a list of items of different kinds has another length on some path",
         "keep one list for each kind",
     ),
-    "list_of_structures_changed": (
-        "a list of {what} cannot change in compiled code",
-        "use plain tuples, or one list per field",
-    ),
     "list_of_unstorable": ("a list of {items} cannot change in compiled code", "keep one list for each part"),
     "list_without_type_used": ("a list whose items have no common type cannot be used here", "use a tuple"),
     "loop_does_not_end": (
@@ -239,6 +241,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "attributes of a {name}, which has no __init__ of its own, are lost when it is raised",
         "set them in an __init__",
     ),
+    "raised_from_outside": (
+        "a {name} that was made outside, and has an __init__ of its own, cannot be raised in compiled code",
+        "make it where it is raised",
+    ),
     "raised_with_other_attributes": ("a {name} has other attributes in some places", "set the same in its __init__"),
     "random_of_dtype": (
         "random numbers of this distribution in a tensor of {dtype} are not supported",
@@ -254,15 +260,16 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "give it one type",
     ),
     "record_field_of_ranks": ("'{name}' of a {owner} is a tensor of different ranks", "give it one rank"),
+    "record_loses_key": ("{what} that goes into a list of unknown length loses a key", "set its value to None"),
     "record_new_attribute": (
-        "{what} that goes into a list of unknown length gets a new attribute '{name}'",
-        "set it in its __init__",
+        "{what} that goes into a list of unknown length gets a new attribute or key '{name}'",
+        "set it where it is made",
     ),
     "record_of_many": (
         "a {name} holds more than {most} values, and goes into a list of unknown length",
         "keep some of them in a list",
     ),
-    "record_stored_in_init": ("a {name} is stored somewhere in its own __init__", "store it behind the call"),
+    "record_stored_in_init": ("{name} is stored somewhere in its own __init__", "store it behind the call"),
     "recursion_captures": (
         "{name} calls itself and uses a value that cannot be passed to it",
         "pass what it uses as arguments",
@@ -352,7 +359,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "define the alias at the top of the file",
     ),
     "unbound_used": ("a name that may be unbound cannot be used here", "bind the name on all paths"),
-    "value_of_several": ("{what} cannot be used here", "convert it, or test its type first"),
     "with_of_other": (
         "with {what} is not supported in compiled code",
         "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",

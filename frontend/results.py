@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import Conflict
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
@@ -37,6 +38,7 @@ from scriptc.frontend.values import (
     Made,
     ObjectV,
     OneOf,
+    RecordDictV,
     RecordV,
     Tup,
     describe,
@@ -107,6 +109,25 @@ class DictMaker:
         return self.cls, self.factory, self.keys
 
 
+class DequeMaker:
+    """Makes a deque of its greatest length and its items."""
+
+    __name__ = "deque"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        maxlen, items = values
+        return None if items is None else deque(items, maxlen)  # None: part of an alternative that was not taken
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.maxlen, list(made)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DequeMaker)
+
+    def __hash__(self) -> int:
+        return hash(DequeMaker)
+
+
 class Chooser:
     """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
 
@@ -131,6 +152,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
     match av:
         case Known(obj):
             return KnownSpec(obj), []
+        case RecordV() | RecordDictV():
+            return spec_of_type(av.value.type), [av]
         case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
             return place, []
         case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
@@ -153,8 +176,8 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
         case DictV(items, home=None | Home(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case RecordV():
-            return spec_of_type(av.value.type), [av]
+        case ObjectV(cls, items) if cls is Deque:
+            return _tree([items["maxlen"], items["items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
@@ -186,10 +209,12 @@ def spec_of_type(t: Type) -> Spec:
             return MapSpec(key, item, make)
         case SetType():
             return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
+        case TensorType(dims=None):
+            raise Conflict("a container of tensors of several ranks, which cannot be returned from compiled code")
         case TensorType():
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
-            return TupleSpec(tuple(map(spec_of_type, items)))
+            return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)
@@ -217,6 +242,8 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return type(value) is dict and tuple(value) == keys
         case TupleSpec((_, *alternatives), Chooser()):
             return any(is_value_of(a, value) for a in alternatives)
+        case TupleSpec(_, DequeMaker()):
+            return type(value) is deque
         case TupleSpec(items, (Maker() | DictMaker()) as maker):
             return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
         case TupleSpec(items, cls):

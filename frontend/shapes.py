@@ -8,6 +8,7 @@ from typing import Any
 
 from scriptc.frontend.values import (
     AV,
+    RECORDS,
     Bound,
     ClassOf,
     ComplexV,
@@ -22,6 +23,7 @@ from scriptc.frontend.values import (
     OneOf,
     PartialV,
     RangeV,
+    RecordDictV,
     RecordV,
     ReversedV,
     Tup,
@@ -43,6 +45,8 @@ class Shape:
 def shape_of(av: AV) -> Shape | None:
     """The shape of a value, a tuple known as a whole included; None for one that has no parts."""
     match av:
+        case RecordV() | RecordDictV():
+            return None
         case Tup(items, cls):
             return _tuple(cls, items)
         case Known(tuple() as items):
@@ -59,8 +63,6 @@ def shape_of(av: AV) -> Shape | None:
             return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
         case KnownLengthListV(first=items, reader=reader, home=home):
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
-        case RecordV():
-            return None
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first):
@@ -107,7 +109,7 @@ def _keyed(key: tuple[Hashable, ...], items: dict[Any, AV], make: Callable[[dict
 
 
 def identity_of(av: AV) -> Ident | None:
-    parted = isinstance(av, (DictV, KnownLengthListV, ObjectV)) and not isinstance(av, RecordV)
+    parted = isinstance(av, (DictV, KnownLengthListV, ObjectV)) and not isinstance(av, RECORDS)
     return av.ident if parted else None  # type: ignore[attr-defined]
 
 

@@ -40,6 +40,7 @@ from scriptc.frontend.values import (
     ObjectV,
     OneOf,
     Poison,
+    RecordDictV,
     RecordV,
     Tup,
     Unbound,
@@ -444,12 +445,12 @@ def frozen(av: AV) -> AV:
     if home is not None and home.place is not None:
         return av
     match av:
+        case RecordV() | RecordDictV():
+            return av
         case KnownLengthListV(first=items):
             return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
         case DictV(items):
             return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
-        case RecordV():
-            return av
         case ObjectV(cls, items):
             return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
         case Tup(items, cls):

@@ -60,7 +60,7 @@ class Tables(Context):
         """A dict made at a site of the program."""
         if site not in self.assume.tables and (all(self.is_known_key(k) for k, _ in pairs) or not self.may_table(site)):
             known = {self.known(k, "the key of a dict"): v for k, v in pairs}
-            return DictV(known, sites=(site,), made=made)
+            return self.as_record(DictV(known, sites=(site,), made=made))
         table = self.new_table("dict.new", site, made)
         for key, value in pairs:
             self.table_set(table, key, value)
@@ -282,8 +282,7 @@ class Tables(Context):
         return self.choose(self.compare("GtE", place, Known(0)), lambda: self.at(table, place), missing)
 
     def table_set(self, table: Dyn, key: AV, item: AV) -> None:
-        self.promote_objects([item])
-        held, value = self.own_key(table, key), self.list_item(item)
+        held, value = self.own_key(table, key), self.run_time_item(item)
         self.widen(table.type, 0, held.type)
         self.widen(table.type, 1, value.type)
         t = table.type

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from scriptc.frontend.cells import is_storable, length_is_lost, unite
+from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.context import Context
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import sequence_items
@@ -41,8 +42,10 @@ class Tuples(Context):
     def as_type(self, value: Value, wanted: Type) -> Value:
         """A value as a container holds it whose tuples are of any length."""
         held = value.type
-        if not length_is_lost(held, wanted):
+        if not is_laid_out_anew(held, wanted):
             return value
+        if is_union(wanted):
+            return self.as_union(self.wrap(value), wanted)
         if isinstance(wanted, OptionalType) and isinstance(held, OptionalType):
             held_item = lambda: self.wrap(self.as_type(self.build("optional.unwrap", [value]), wanted.item))  # noqa: E731
             present = Dyn(self.build("optional.present", [value]))
@@ -53,7 +56,8 @@ class Tuples(Context):
         items = [self.build("tuple.get", [value], index=i) for i in range(len(held.items))]
         if isinstance(wanted, TupleType):
             parts = [self.as_type(v, t) for v, t in zip(items, wanted.items, strict=True)]
-            return self.build("tuple", parts)
+            made = TupleType(tuple(v.type for v in parts), wanted.cls)
+            return self.builder.op("tuple", parts, self.loc, types=[made]).result
         assert isinstance(wanted, ListType)
         return self.tuple_value([self.wrap(v) for v in items], wanted.elem)
 
@@ -67,6 +71,8 @@ class Tuples(Context):
         if isinstance(av, ListV) and av.is_tuple:
             return av
         listed = av if isinstance(av, ListV) else self.call(Known(list), [av], {})
+        if isinstance(listed, ListV) and listed.items is not None:  # of a generator whose tests are known
+            return self.tuple_of(listed.items)
         return self.wrap(self.build("tuple.of", [self.value(listed)]))
 
     def any_length_method(self, owner: ListV, name: str) -> AV:
@@ -119,7 +125,7 @@ class Tuples(Context):
             result: AV = Known(True)
             for i, item in enumerate(items):
                 found = self.wrap(self.build("list.at", [value, self.const(i)]))
-                result = self.choose(result, lambda f=found, x=item: self.same(f, x), lambda: Known(False))
+                result = self.choose(result, partial(self.same, found, item), lambda: Known(False))
             return result
 
         if isinstance(value.type, ListType) and value.type.elem == NEVER:

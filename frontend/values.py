@@ -197,6 +197,24 @@ class RecordV(ObjectV):
         return self.value.type.record
 
 
+class RecordDictV(DictV):
+    """A dict with known keys that exists at run time."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value):
+        DictV.__init__(self)
+        self.value = value
+
+    @property
+    def record(self) -> Record:
+        assert isinstance(self.value.type, ObjectType)
+        return self.value.type.record
+
+
+RECORDS = (RecordV, RecordDictV)
+
+
 @dataclass(eq=False, slots=True)
 class SuperV(AV):
     """super() in a method of an object made in compiled code."""
@@ -365,7 +383,10 @@ def of_value(value: Value) -> AV:
     """What an SSA value is for the front end."""
     if isinstance(value.type, ListType):
         return ListV(value)
-    return RecordV(value.type.record.cls, value) if isinstance(value.type, ObjectType) else Dyn(value)
+    if isinstance(value.type, ObjectType):
+        cls = value.type.record.cls
+        return RecordDictV(value) if cls is dict else RecordV(cls, value)
+    return Dyn(value)
 
 
 def home_of(av: AV) -> Home | None:

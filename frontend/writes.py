@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scriptc.frontend.context import Context
 from scriptc.frontend.values import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES, category
@@ -35,14 +37,18 @@ class Writes(Context):
                 self.effect("check.overlap", [self.value(dst), self.value(av)])
 
     def copy_into(self, dst: AV, src: AV) -> None:
-        dtype = tensor_type(dst).dtype
-        if is_complex_number(src):
-            if dtype not in COMPLEX:
-                self.fail("complex_in_real")
-            src = self.op("fill", self.op("full", self.shape_tuple(()), Known(0), dtype=dtype), src)
-        elif not is_tensor(src):
-            src = self.op("full", self.shape_tuple(()), src, dtype=dtype)
+        if not is_tensor(src):
+            src = self.new_filled((), src, tensor_type(dst).dtype)
         self.effect("copy_", [self.value(dst), self.value(src)])
+
+    def new_filled(self, size: Sequence[AV], number: AV, dtype: str) -> AV:
+        """A new tensor of a number."""
+        shape = self.shape_tuple(tuple(size))
+        if not is_complex_number(number):
+            return self.op("full", shape, number, dtype=dtype)
+        if dtype not in COMPLEX:
+            self.fail("complex_in_real")
+        return self.op("fill", self.op("full", shape, Known(0), dtype=dtype), number)
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
         return Dyn(self.sizes(items))

@@ -16,7 +16,19 @@ from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.checks import is_proved
 from scriptc.ir.regions import Operand, dominates, fed_slots, slot_of
-from scriptc.ir.types import CellType, Container, ObjectType, OptionalType, TensorType, TupleType, Type, cells
+from scriptc.ir.types import (
+    NEVER,
+    CellType,
+    Container,
+    ListType,
+    ObjectType,
+    OptionalType,
+    ScalarType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+)
 
 # The classes of memory that belong to values; "list" is that of all containers with identity.
 _CLASS: dict[str, Any] = {"tensor": TensorType, "list": Container}
@@ -216,11 +228,32 @@ def may_alias(a: Value, b: Value) -> bool:
     return False
 
 
+def _is_older(value: Value, made: Value) -> bool:
+    """Whether a value was there before the object `made` was, which makes it another one."""
+    if not is_fresh(made) or made.op is None or made.op.parent is None:
+        return False
+    return dominates(value.op, made.op) if value.op is not None else value.block.encloses(made.op.parent)
+
+
+def _are_unlike(a: Type, b: Type) -> bool:
+    """Whether no object is of both types: lists of scalars, and of others."""
+    if not isinstance(a, ListType) or not isinstance(b, ListType):
+        return False
+    items = {a.elem, b.elem}
+    return len(items) == 2 and NEVER not in items and any(isinstance(t, ScalarType) for t in items)
+
+
+def _is_another(value: Value, target: Value) -> bool:
+    return _is_older(value, target) or _are_unlike(value.type, target.type)
+
+
 def may_write(writer: Op, value: Value) -> bool:
     """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand."""
     for memory in writer.defn.writes & _CLASS.keys():
         read = _memory_of(value, memory)
         if read is None:
+            continue
+        if not calls(writer) and isinstance(value.type, _CLASS[memory]) and _is_another(value, writer.operands[0]):
             continue
         targets = [_memory_of(v, memory) for v in (writer.operands if calls(writer) else writer.operands[:1])]
         if calls(writer):

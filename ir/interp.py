@@ -16,7 +16,7 @@ from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
 from scriptc.ir.text import formatted
-from scriptc.ir.types import ObjectType, TensorType
+from scriptc.ir.types import ObjectType, TensorType, TupleType
 
 Env = dict[Value, Any]
 
@@ -51,14 +51,17 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def reduce(name: str) -> Callable[..., Any]:
         def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
-            f = getattr(torch, name)
-            if not dim:  # torch reads an empty tuple as all dims
-                return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
+            f = getattr(torch, name, None)
             if name == "prod":
                 x = x.to(dtype)
                 for d in sorted(dim, reverse=True):
                     x = torch.prod(x, d, keepdim)
                 return x
+            if name == "sum_squares":
+                wide = x.to(dtype) if dtype == torch.float64 else x.to(dtype).to(torch.float32)
+                return torch.sum(wide * wide, dim, keepdim).to(dtype)
+            if not dim:  # torch reads an empty tuple as all dims
+                return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
             if name in ("sum", "mean"):
                 return f(x, dim, keepdim, dtype=dtype)
             return f(x, dim, keepdim)
@@ -81,8 +84,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
         return torch.nn.functional.linear(x, w, bias)
 
-    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, **how: Any) -> Any:
-        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, **how)
+    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
+        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
 
     def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
         if reduce == "set":
@@ -92,6 +95,9 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def arg_scan(x: Any, dim: int, largest: bool) -> Any:
         return (torch.cummax if largest else torch.cummin)(x, dim)[1]
+
+    def extreme_scan(x: Any, dim: int, largest: bool) -> Any:
+        return (torch.cummax if largest else torch.cummin)(x, dim)[0].contiguous()
 
     def argsort(x: Any, dim: int, descending: bool) -> Any:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
@@ -172,7 +178,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
-        "arrange_transposed": lambda w, **how: w.clone(),
+        "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],
         "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
@@ -192,7 +198,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     own |= {f"code:{n}": of_code(n) for n in tests}
     own |= {n: extreme(n) for n in ("maximum", "minimum")}
-    own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "prod", "amax", "amin", "all", "any")}
+    own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "sum_squares", "prod", "amax", "amin", "all", "any")}
     return own
 
 
@@ -211,6 +217,11 @@ def _field(op: Op) -> str:
     t = op.operands[0].type
     assert isinstance(t, ObjectType)
     return t.record.names[op.attrs["field"]]
+
+
+def _held(made: Any) -> dict[str, Any]:
+    """The fields of an object."""
+    return made if isinstance(made, dict) else vars(made)
 
 
 def _is_dense(t: Any) -> bool:
@@ -449,7 +460,11 @@ class Interpreter:
         return ()
 
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (tuple(operands),)
+        assert isinstance(op.result.type, TupleType)
+        cls = op.result.type.cls
+        if not isinstance(cls, type):
+            return (tuple(operands),)
+        return (cls(*operands) if hasattr(cls, "_fields") else cls(operands),)
 
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)
@@ -495,15 +510,18 @@ class Interpreter:
     def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, ObjectType)
         record = op.result.type.record
+        held = dict(zip(record.names, operands, strict=True))
+        if record.cls is dict:
+            return (held,)
         made: Any = object.__new__(record.cls or SimpleNamespace)
-        made.__dict__.update(zip(record.names, operands, strict=True))
+        made.__dict__.update(held)
         return (made,)
 
     def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        return (operands[0].__dict__[_field(op)],)
+        return (_held(operands[0])[_field(op)],)
 
     def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        operands[0].__dict__[_field(op)] = operands[1]
+        _held(operands[0])[_field(op)] = operands[1]
         return ()
 
     # A place in a dict or set is an index into its keys.

@@ -221,7 +221,10 @@ def cells(t: Type) -> list[Elem]:
 
 @dataclass(frozen=True, slots=True)
 class TupleType(Type):
+    """A tuple; `cls` is the front end's: the class of named tuples, None for plain ones."""
+
     items: tuple[Type, ...]
+    cls: Any = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"tuple<{', '.join(map(str, self.items))}>"
@@ -315,7 +318,7 @@ def join(a: Type, b: Type) -> Type:
             return TensorType(a.dtype, None)
         return TensorType(a.dtype, tuple(map(join_dim, a.dims, b.dims)))
     if isinstance(a, TupleType) and isinstance(b, TupleType) and len(a.items) == len(b.items):
-        return TupleType(tuple(map(join, a.items, b.items)))
+        return TupleType(tuple(map(join, a.items, b.items)), a.cls if a.cls is b.cls else None)
     if isinstance(a, ListType) and isinstance(b, ListType) and a.is_tuple == b.is_tuple:
         return (tuple_of if a.is_tuple else list_of)(join(a.elem, b.elem))
     if isinstance(a, DictType) and isinstance(b, DictType):

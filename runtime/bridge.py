@@ -236,7 +236,7 @@ class VariantSpec:
     positional: int | None = None  # parameters after so many are keyword-only
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
-    exceptions: Mapping[str, type] = field(default_factory=dict)  # exception classes that are not builtins
+    exceptions: Mapping[str, Any] = field(default_factory=dict)  # exception classes that are not builtins
     random: bool = False  # it draws random numbers
 
 
@@ -244,10 +244,11 @@ class VariantSpec:
 
 _Lowered = tuple[int, object, tuple]
 _DTYPE_CODES = {name: code for code, name in enumerate(tensors.DTYPES)}
-_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance)
+_ELEMENTS = (Tensor, Int, Float, Bool, Str, List, Tuple, Map, Set, Optional, Known, Instance,
+             NamedTuple_)  # fmt: skip
 
 
-def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
+def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
     """classes: numbers of the classes of instances around this spec; one that refers to its own class gives its number."""
     numbers = {} if classes is None else classes
 
@@ -293,11 +294,11 @@ def _lower(spec: Spec, classes: dict[type, int] | None = None) -> _Lowered:
             return _Kind.ITEMS, None, tuple(map(inner, items))
         case Place(number):
             return _Kind.PLACE, number, ()
-        case Instance(cls, names, _) if cls in numbers:
-            return _Kind.INSTANCE, (numbers[cls], cls, names), ()
+        case Instance(cls, names, _) if (cls, names) in numbers:
+            return _Kind.INSTANCE, (numbers[cls, names], cls, names), ()
         case Instance(cls, names, fields):
-            numbers[cls] = len(numbers)
-            return _Kind.INSTANCE, (numbers[cls], cls, tuple(map(sys.intern, names))), tuple(map(inner, fields()))
+            number = numbers[cls, names] = len(numbers)
+            return _Kind.INSTANCE, (number, cls, tuple(map(_interned, names))), tuple(map(inner, fields()))
 
 
 def _key_kind(key: Spec) -> bytes:
@@ -311,7 +312,7 @@ def _key_kind(key: Spec) -> bytes:
             return b"b"
         case Str():
             return b"s"
-        case Tuple(items):
+        case Tuple(items) | NamedTuple_(_, items):
             return b"(" + b"".join(map(_key_kind, items)) + b")"
         case List(element, cls) if cls is tuple:
             return b"[" + _key_kind(element) + b"]"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import torch
 
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.results import Chooser, Maker, is_value_of
+from scriptc.frontend.objects import is_plain
+from scriptc.frontend.results import Chooser, is_value_of
 from scriptc.frontend.specs import PlaceSpec, Spec, Store, TupleSpec, is_leaf, leaves, parts, placed, values_of
 from scriptc.gradients import Dependencies
 from scriptc.target import Target
@@ -34,11 +36,24 @@ class _Compiled(torch.autograd.Function):
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple, dict)):
-        for v in value.values() if isinstance(value, dict) else value:
-            yield from _tensors(v)
+    """The tensors in a value; objects of the user's classes in it may refer to one another."""
+    seen: set[int] = set()
+    todo = [value]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, torch.Tensor):
+            yield part
+        elif isinstance(part, (list, tuple, deque)):
+            todo += reversed(part)
+        elif isinstance(part, dict):
+            todo += reversed(part.values())
+        elif _has_attributes(part) and id(part) not in seen:
+            seen.add(id(part))
+            todo += reversed(vars(part).values())
+
+
+def _has_attributes(value: Any) -> bool:
+    return is_plain(type(value)) and hasattr(value, "__dict__")
 
 
 def _at(store: Store, places: list[Any]) -> Store:
@@ -93,17 +108,13 @@ class GradCall:
         raised: list[BaseException] = []
         flags = iter(differentiable)
         marked: list[torch.Tensor] = []
-        objects: list[Any] = []
 
         def once() -> list[torch.Tensor]:
             try:
                 with torch.no_grad():
                     box.append(run(*args, **kwargs))
                 for found in _marked(self.entry.result, box[0], flags):
-                    if isinstance(found, (torch.Tensor, list, dict, set)):
-                        _mark(found, given, marked)
-                    else:
-                        objects.append(found)
+                    _mark(found, given, marked)
             except Exception as e:  # what was set before it was raised requires grad all the same
                 raised.append(e)
             for value in [*map(_held, stores), *lists]:
@@ -117,7 +128,7 @@ class GradCall:
             held = _held(store)
             if any(id(t) in replaced for t in _tensors(held)):
                 _hold(store, _rebuild(held, replaced))
-        for value in [*lists, *(vars(o) for o in objects)]:
+        for value in lists:
             _rebuild(value, replaced)
         if raised:
             raise raised[0]
@@ -125,7 +136,7 @@ class GradCall:
 
 
 def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
-    """The leaves of a result that are to require grad, and the objects that were made to hold leaves."""
+    """The leaves of a result that are to require grad."""
     if is_leaf(spec):
         if next(flags):
             yield value
@@ -143,31 +154,39 @@ def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:
                 for _ in leaves(alternative):
                     next(flags)
         return
-    if isinstance(maker, Maker):
-        yield value
     for item, part in parts(spec, value):
         yield from _marked(item, part, flags)
 
 
 def _mark(value: Any, given: set[int], out: list[torch.Tensor]) -> None:
-    """Adds new floating tensors of a value, once each, to those that are to require grad."""
+    """Adds new floating and complex tensors of a value, once each, to those that are to require grad."""
     seen = {id(t) for t in out}
     for t in _tensors(value):
-        if id(t) not in given and id(t) not in seen and t.is_floating_point():
+        if id(t) not in given and id(t) not in seen and (t.is_floating_point() or t.is_complex()):
             seen.add(id(t))
             out.append(t)
 
 
-def _rebuild(value: Any, replaced: dict[int, torch.Tensor]) -> Any:
+def _rebuild(value: Any, replaced: dict[int, torch.Tensor], seen: set[int] | None = None) -> Any:
+    """The value with other tensors; lists, dicts and objects stay themselves. seen: ids of the objects that are done."""
+    seen = set() if seen is None else seen
     if isinstance(value, torch.Tensor):
         return replaced.get(id(value), value)
     if isinstance(value, list):
-        value[:] = [_rebuild(v, replaced) for v in value]
+        value[:] = [_rebuild(v, replaced, seen) for v in value]
+        return value
+    if isinstance(value, deque):
+        items = [_rebuild(v, replaced, seen) for v in value]
+        value.clear()
+        value.extend(items)
         return value
     if isinstance(value, dict):
-        value.update({k: _rebuild(v, replaced) for k, v in value.items()})
+        value.update({k: _rebuild(v, replaced, seen) for k, v in value.items()})
         return value
     if isinstance(value, tuple):
-        items = [_rebuild(v, replaced) for v in value]
+        items = [_rebuild(v, replaced, seen) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if _has_attributes(value) and id(value) not in seen:
+        seen.add(id(value))
+        vars(value).update({k: _rebuild(v, replaced, seen) for k, v in vars(value).items()})
     return value

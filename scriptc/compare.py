@@ -288,7 +288,8 @@ class _Precise:
 
 def _doubled(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return value.double() if value.is_floating_point() else value
+        wide = torch.complex128 if value.is_complex() else torch.float64
+        return value.to(wide) if value.is_floating_point() or value.is_complex() else value
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*map(_doubled, value))
     if isinstance(value, (list, tuple)):

@@ -1,8 +1,8 @@
 """Through which inputs a gradient would reach each result, and all that a call changes: a forward data flow over the IR
 as the front end built it.
 
-Only floating tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up what
-goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
+Only floating and complex tensors carry gradients; `alias` (detach) and numbers cut them. Containers and written tensors take up
+what goes into them. The answer may name an input too many (a tensor written on another path), never one too few.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.dtypes import FLOATING
+from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
 
 Inputs = frozenset[int]  # leaves of the arguments and live values, then params
@@ -35,7 +35,7 @@ class Dependencies:
 def _carries(t: Type) -> bool:
     if isinstance(t, CellType):
         return _carries(t.item)
-    return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in FLOATING)
+    return isinstance(t, (Container, TupleType, OptionalType)) or (isinstance(t, TensorType) and t.dtype in INEXACT)
 
 
 class _Flow:

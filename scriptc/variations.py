@@ -73,7 +73,7 @@ class Variations:
             case specs.ListSpec(elem, cls) if elem is not None and len(value):
                 n = sizes.get((path, -1), len(value))
                 return cls([self.vary(value[i % len(value)], elem, f"{path}[]", sizes, fresh) for i in range(n)])
-            case specs.TupleSpec(items, cls):
+            case specs.TupleSpec(items, cls) if cls is not complex:
                 numbered = enumerate(zip(value, items, strict=True))
                 parts = [self.vary(v, s, f"{path}[{i}]", sizes, fresh) for i, (v, s) in numbered]
                 return tuple(parts) if cls is tuple else cls(*parts) if hasattr(cls, "_fields") else cls(parts)
@@ -87,6 +87,8 @@ class Variations:
         g, n = self.generator, example.numel()
         if example.dtype == torch.bool:
             return torch.rand(shape, generator=g) < (example.double().mean().item() if n else 0.5)
+        if example.dtype.is_complex:
+            return torch.complex(*(self.values_like(part, shape) for part in (example.real, example.imag)))
         if not example.dtype.is_floating_point:
             low, high = (int(example.min()), int(example.max())) if n else (0, 1)
             return torch.randint(low, high + 1, shape, generator=g, dtype=example.dtype)
@@ -109,7 +111,7 @@ def _sizes_of(value: Any, spec: specs.Spec, path: str) -> Iterator[_Size]:
             yield _Size((path, -1), len(value))
             for item in value:
                 yield from _sizes_of(item, elem, f"{path}[]")
-        case specs.TupleSpec(items):
+        case specs.TupleSpec(items, cls) if cls is not complex:
             for i, (item, s) in enumerate(zip(value, items, strict=True)):
                 yield from _sizes_of(item, s, f"{path}[{i}]")
         case specs.DictSpec(keys, items):

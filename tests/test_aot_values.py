@@ -75,6 +75,17 @@ def new(delete: Tensor, free: Tensor, weights: Tensor, results: Tensor, n_free: 
     return delete + free + weights + results + n_free
 
 
+class Rotation(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = torch.nn.Parameter(torch.polar(torch.ones(3), torch.arange(3.0)))
+        self.register_buffer("wide", torch.randn(2, 3, dtype=torch.complex128))
+
+    def forward(self, x: Tensor, z: complex) -> Any:
+        y = x * self.turn + z
+        return y, y @ y.mT, y.real, self.wide * z, z * z
+
+
 def loaded(function: Callable[..., Any], *args: Any, folder: Path, **options: Any) -> Any:
     return scriptc.load(scriptc.build(function, *args, out=folder / "it", optimize=0, march="native", **options))
 
@@ -226,3 +237,29 @@ def test_strided_and_empty_arguments(tmp_path: Path) -> None:
     x = torch.randn(6, 8)
     for view in (x[::2, ::2], x.t()[:4, :2], x[:0], x[:1].expand(5, 8)):
         torch.testing.assert_close(torch.from_numpy(model(view.numpy())), halves(view))
+
+
+@pytest.mark.parametrize("embed", [False, True])
+def test_complex_numbers(embed: bool, tmp_path: Path) -> None:
+    """Weights, arguments and results; in Python and, by the recorded calls, in C."""
+    model, x = Rotation(), torch.randn(2, 3, dtype=torch.complex64)
+    folder = scriptc.build(model, x, 2 - 1j, out=tmp_path / "it", optimize=0, march="native", embed_weights=embed)
+    check_headers(tmp_path)
+    with torch.no_grad():
+        *expected, number = model(x, 0.5j)
+    *got, other = scriptc.load(folder)(x.numpy(), 0.5j)
+    assert other == number
+    for a, b in zip(got, expected, strict=True):
+        torch.testing.assert_close(torch.from_numpy(a), b)
+    with pytest.raises(TypeError, match="'z': expected complex, got float"):
+        scriptc.load(folder)(x.numpy(), 0.5)
+    with pytest.raises(TypeError, match="'x': expected"):
+        scriptc.load(folder)(x.real.numpy(), 0.5j)
+    flags = ["-I", folder / "include", "-I", folder / "tests"]
+    driver = tmp_path / "driver"
+    library = folder / "build" / "libit.so"
+    subprocess.run(["cc", *flags, folder / "tests" / "it_test.c", library, "-lm", "-o", driver], check=True)
+    pairs = sorted((folder / "tests").rglob("*.pair"))
+    weights = "none" if embed else next(folder.rglob("it.safetensors"))
+    done = subprocess.run([driver, "pairs", weights, *pairs], capture_output=True, text=True)
+    assert pairs and not done.returncode, done.stdout + done.stderr

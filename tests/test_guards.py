@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -346,6 +346,8 @@ class Kinds(torch.nn.Module):
             return Held(y, [y * 2, x])
         if kind == 4:
             return {"a": y, "b": [y + 1]}
+        if kind == 7:
+            return deque([y, x], 3)
         if kind == 5:
             return OrderedDict([("a", y), ("b", y.argmax())])
         return y.max(0)
@@ -362,7 +364,7 @@ def grads(value: Any) -> Any:
         return value.requires_grad
     if isinstance(value, dict):
         return {k: grads(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return [grads(v) for v in value]
     return grads(vars(value)) if isinstance(value, Held) else value
 
@@ -370,7 +372,7 @@ def grads(value: Any) -> Any:
 def test_results_of_several_kinds_require_grad_where_eagers_do() -> None:
     model = Kinds()
     made = make(model)
-    for kind in range(7):
+    for kind in range(8):
         x = torch.ones(2, 2)
         expected, actual = model(x, kind), made(x, kind)
         assert type(actual) is type(expected)

@@ -106,6 +106,22 @@ def test_sums_are_accurate(dtype: torch.dtype) -> None:
                 assert abs(one - exact) <= few * exact
 
 
+def lengths(x):
+    of = torch.linalg.vector_norm
+    whole = of(x), of(x[0, 0, 0])
+    return whole, of(x, dim=-1), of(x, dim=0, keepdim=True), x.norm(dim=(0, 2)), F.normalize(x, dim=1), of(x.mT, dim=1)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_lengths(dtype: torch.dtype) -> None:
+    for size in ((2, 3, 4), (5, 70, 130), (1, 1, 1), (3, 2, 5000)):
+        agree(lengths, torch.randn(size).to(dtype))
+    for special in (float("nan"), float("inf"), 0.0):
+        agree(lambda x: torch.linalg.vector_norm(x), torch.tensor([special, 0.0], dtype=dtype))
+    agree(lambda x: torch.linalg.vector_norm(x), torch.zeros(0, dtype=dtype))
+    agree(lambda x: torch.linalg.vector_norm(x), torch.arange(3))
+
+
 def picked(x, i):
     return x.gather(0, i), x.gather(-1, i), x.index_select(0, i[0, 0]), x.index_select(-1, i[0, 0])
 
@@ -141,6 +157,31 @@ def copies(x):
 def test_copies(dtype: torch.dtype) -> None:
     for size in ((3, 40, 50), (17, 9, 33), (64, 2, 64), (33, 33, 1), (1, 3, 2)):
         agree(copies, torch.randn(size).to(dtype))
+
+
+@pytest.mark.parametrize("mode", ("reflect", "replicate", "circular"))
+def test_padding(mode: str) -> None:
+    """Copies with edges, also where rows are cut, or nothing of a row is copied."""
+
+    def padded(x, a, b):
+        return (
+            F.pad(x[0], (a, b), mode=mode), F.pad(x, (2, 1), mode=mode), F.pad(x[None], (a, b, 1, 2), mode=mode),
+            F.pad(x.transpose(0, 2), (1, 1), mode=mode),
+            F.pad(x[None, None].expand(2, 2, 4, 3, 9), (1, 2, a, b, 1, 0), mode=mode),
+        )  # fmt: skip
+
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        x = torch.arange(4 * 3 * 9).reshape(4, 3, 9).to(dtype)
+        for a, b in ((1, 2), (0, 0), (-1, 2), (2, -1)):
+            agree(padded, x, a, b)
+    if mode != "circular":
+        agree(lambda x: (F.pad(x, (-7, 3), mode=mode), F.pad(x, (3, -7), mode=mode)), torch.randn(2, 3, 5))
+    wrong = (
+        ((2, 3, 4), (4, 0)), ((2, 3, 4), (5, 0)), ((2, 3, 4), (-3, -3)), ((2, 0, 4), (1, 1)), ((4,), (1, 1)),
+        ((2, 3), (1, 1, 1)),
+    )  # fmt: skip
+    for size, amounts in wrong:
+        agree(lambda x, amounts=amounts: F.pad(x, amounts, mode=mode), torch.randn(size))
 
 
 def softmaxes(x):

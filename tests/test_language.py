@@ -20,6 +20,7 @@ from language import (  # noqa: F401  (they list their programs)
     objects,
     optional,
     pairs,
+    queues,
     raised,
     records,
     recursion,
@@ -28,6 +29,7 @@ from language import (  # noqa: F401  (they list their programs)
     statements,
     strings,
     tuples,
+    unions,
     unrolled,
 )
 from language.cases import LANGUAGE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from public import cells, decoding, fastrnns, spectra  # noqa: F401  (they list their programs)
+from public import cells, decoding, fastrnns, filters, spectra  # noqa: F401  (they list their programs)
 from public.cases import PUBLIC, Case
 from settings import OPTIMIZE
 from three_ways import assert_same, compile_at, compiled, eager

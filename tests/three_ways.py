@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import enum
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -17,11 +18,16 @@ from typing import Any
 import torch
 
 import scriptc
+from scriptc.frontend import specs
+from scriptc.frontend.cells import Union
 from scriptc.frontend.entry import read
 from scriptc.frontend.specs import (
     DictSpec,
+    InstanceSpec,
     KnownSpec,
+    ListSpec,
     MapSpec,
+    OptionalSpec,
     PlaceSpec,
     SetSpec,
     Spec,
@@ -109,7 +115,35 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:
         _apply(entry.stores, interpreter.state, places)
-    return _rebuilt(entry.result, iter(results), places)
+    seen: set[int] = set()
+    leaves = [_chosen(s, v, seen) for s, v in zip(specs.leaves(entry.result), results, strict=True)]
+    return _rebuilt(entry.result, iter(leaves), places)
+
+
+def _chosen(spec: Spec | None, value: Any, seen: set[int]) -> Any:
+    """A value of the interpreter's, in which one of several kinds is a number and a value of each, as Python has it."""
+    match spec:
+        case TupleSpec(items, Union()):
+            return _chosen(items[1 + value[0]], value[1 + value[0]], seen)
+        case TupleSpec(items, cls) if value is not None:
+            made = [_chosen(i, v, seen) for i, v in zip(items, value, strict=True)]
+            return cls(*made) if hasattr(cls, "_fields") else cls(made)
+        case OptionalSpec(item):
+            return None if value is None else _chosen(item, value, seen)
+        case ListSpec(elem, cls) if cls is tuple and value is not None:
+            return tuple(_chosen(elem, v, seen) for v in value)
+    if value is None or id(value) in seen:
+        return value
+    seen.add(id(value))
+    match spec:
+        case ListSpec(elem):
+            value[:] = [_chosen(elem, v, seen) for v in value]
+        case MapSpec(_, item):
+            value.update({k: _chosen(item, v, seen) for k, v in value.items()})
+        case InstanceSpec(_, names, fields):
+            held = value if isinstance(value, dict) else vars(value)
+            held.update({n: _chosen(s, held[n], seen) for n, s in zip(names, fields(), strict=True)})
+    return value
 
 
 def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]], places: list[Any]) -> None:
@@ -183,7 +217,7 @@ def _same(a: Any, b: Any, at: str) -> None:
         found = [(t.dtype, tuple(t.shape), t.stride(), t.requires_grad) for t in (a, b)]
         assert found[0] == found[1], f"{at}: {found[1]}, but eager: {found[0]}"
         torch.testing.assert_close(b, a, equal_nan=True, msg=lambda m: f"{at}: {m}\n{b}\neager: {a}")
-    elif isinstance(a, (list, tuple)):
+    elif isinstance(a, (list, tuple, deque)):
         assert len(a) == len(b), f"{at}: {b!r}, but eager: {a!r}"
         for i, (x, y) in enumerate(zip(a, b, strict=True)):
             _same(x, y, f"{at}[{i}]")
@@ -223,7 +257,7 @@ def _objects(value: Any, path: str) -> Iterator[tuple[str, Any]]:
         for k, v in vars(value).items():
             if not _is_structure(v) or k != "parent":  # programs name by this what would lead round
                 yield from _objects(v, f"{path}.{k}")
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         for i, v in enumerate(value):
             yield from _objects(v, f"{path}[{i}]")
     if isinstance(value, dict):

@@ -34,7 +34,7 @@ from scriptc.ir.dtypes import C_TYPES, compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import is_loop
-from scriptc.ir.types import COMPLEX, FLOAT, INT, ITER, ElemType, PtrType, TensorType
+from scriptc.ir.types import INT, ITER, ElemType, PtrType, TensorType
 
 if TYPE_CHECKING:
     from scriptc.backend_c.lower import Lowerer
@@ -114,7 +114,7 @@ class Kernel:
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in NO_LITERALS:
             return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
-        source = {INT: "i64", FLOAT: "f64", COMPLEX: "c128"}.get(value.type, "bool")
+        source = str(value.type)  # a Python number's type has the name of the dtype that holds it
         if round_first and dtype in HALF:
             return self.expr(f"sc_{dtype}_to_f32({cast_text(source, dtype)})", [value], to, op)
         return self.expr(cast_text(source, to), [value], to, op)

@@ -86,6 +86,13 @@ def scan(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def pad(low: Lowerer, op: Op) -> Sequence[Shape]:
+    amounts = flatten(low.get(op.operands[1]))
+    args = Args("cx", low.one(op.operands[0])).array(amounts).add(str(len(amounts)), f"SC_PAD_{op.attrs['mode'].upper()}")
+    return low.call(op, "sc_pad", args, op.result.type)
+
+
+@emitter
 def scatter(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), [a for a in op.defn.args if a.name not in ("reduce", "include_self")])
     args.add(f"SC_SCATTER_{op.attrs['reduce'].upper()}", c_const(op.attrs["include_self"]), REUSE)

@@ -38,9 +38,13 @@ DTYPES = {
     "f16": np.float16,
     "f32": np.float32,
     "f64": np.float64,
+    "c64": np.complex64,
+    "c128": np.complex128,
 }
 CODES = {"bool": 6, "u8": 1, "i8": 0, "i16": 0, "i32": 0, "i64": 0, "f16": 2, "bf16": 4, "f32": 2, "f64": 2}
+CODES |= {"c64": 5, "c128": 5}
 BITS = {"bool": 8, "u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "f16": 16, "bf16": 16, "f32": 32, "f64": 64}
+BITS |= {"c64": 64, "c128": 128}
 FROM_DLPACK = {(CODES[name], BITS[name]): name for name in CODES}
 OPAQUE = object()  # a default, or a value, that is no constant
 
@@ -200,6 +204,11 @@ class Arguments:
             self.values.append(self.number(value, spec, name))
         elif kind == "list":
             self.list(value, spec["of"], name)
+        elif kind == "tuple" and spec["class"] == "complex":
+            if type(value) is not complex:
+                raise TypeError(f"argument '{name}': expected complex, got {type(value).__name__}")
+            for item, of in zip((value.real, value.imag), spec["items"], strict=True):
+                self.add(item, of, name)
         elif kind == "tuple":
             if not isinstance(value, tuple) or len(value) != len(spec["items"]):
                 raise TypeError(f"argument '{name}': expected a tuple of {len(spec['items'])}")
@@ -329,6 +338,8 @@ class Results:
         items = [self.take(item, loaded) for item in spec["items"]]
         if kind == "dict":
             return dict(zip(spec["keys"], items, strict=True))
+        if spec["class"] == "complex":
+            return complex(*items)
         if spec["fields"]:
             return collections.namedtuple(spec["class"], spec["fields"])(*items)
         return items if spec["class"] == "list" else tuple(items)

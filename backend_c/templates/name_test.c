@@ -102,8 +102,8 @@ static void check_arguments(@{name}_context *context, pair *p)
         *slot = NULL;
         expect_refusal(context, p, "a tensor that is NULL");
         *slot = &item->storage;
-        item->storage.dtype = (DLDataType){kDLComplex, 128, 1};
-        expect_refusal(context, p, "a complex tensor");
+        item->storage.dtype = (DLDataType){kDLComplex, 32, 1};
+        expect_refusal(context, p, "a complex tensor of half precision");
         item->storage.dtype = (DLDataType){good.dtype.code == kDLInt ? kDLUInt : kDLInt, good.dtype.bits, 1};
         expect_refusal(context, p, "another dtype");
         item->storage = good;

@@ -20,6 +20,7 @@ static const struct { DLDataType type; const char *name; double rtol, atol; } pa
     {{kDLInt, 16, 1}, "i16", 0, 0},        {{kDLInt, 32, 1}, "i32", 0, 0},         {{kDLInt, 64, 1}, "i64", 0, 0},
     {{kDLFloat, 16, 1}, "f16", 1e-3, 1e-5}, {{kDLBfloat, 16, 1}, "bf16", 1.6e-2, 1e-5},
     {{kDLFloat, 32, 1}, "f32", 1.3e-6, 1e-5}, {{kDLFloat, 64, 1}, "f64", 1e-7, 1e-7},
+    {{kDLComplex, 64, 1}, "c64", 1.3e-6, 1e-5}, {{kDLComplex, 128, 1}, "c128", 1e-7, 1e-7},
 };
 
 typedef struct pair_value {
@@ -203,6 +204,13 @@ static double pair_half(uint16_t bits)
     return bits >> 15 ? -x : x;
 }
 
+/* The imaginary part of an element. */
+static double pair_imaginary(const DLTensor *t, int dtype, int64_t at)
+{
+    const char *p = (const char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
+    return dtype == 10 ? ((const float *)(const void *)p)[1] : dtype == 11 ? ((const double *)(const void *)p)[1] : 0;
+}
+
 static double pair_element(const DLTensor *t, int dtype, int64_t at)
 {
     const char *p = (const char *)t->data + t->byte_offset + at * (t->dtype.bits / 8);
@@ -222,7 +230,7 @@ static double pair_element(const DLTensor *t, int dtype, int64_t at)
         word = (uint32_t)half << 16;
         memcpy(&f, &word, 4);
         return f;
-    case 8: return *(const float *)(const void *)p;
+    case 8: case 10: return *(const float *)(const void *)p;
     default: return *(const double *)(const void *)p;
     }
 }
@@ -277,7 +285,11 @@ static inline void compare_tensor(comparison *c, const char *name, const DLTenso
     bool floating = expected->dtype >= 6;
     for (int64_t i = 0; i < n; i++) {
         int64_t at = pair_place(got, got->strides, i);
-        double x = pair_element(got, expected->dtype, at), y = pair_element(want, expected->dtype, i), off = pair_distance(x, y);
+        double x = pair_element(got, expected->dtype, at), y = pair_element(want, expected->dtype, i);
+        double imaginary = pair_imaginary(want, expected->dtype, i);
+        double off = pair_distance(pair_imaginary(got, expected->dtype, at), imaginary);
+        off = off == 0 ? pair_distance(x, y) : hypot(off, pair_distance(x, y));
+        y = imaginary == 0 ? y : hypot(y, imaginary);
         bool ok = floating ? off <= pair_dtypes[expected->dtype].atol + pair_dtypes[expected->dtype].rtol * fabs(y)
                            : pair_exact(got, expected, at, i);
         if (!ok && reference->tag == PAIR_TENSOR) ok = pair_distance(x, pair_element(&reference->storage, 9, i)) <= 2 * eager_error;

@@ -36,21 +36,23 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    def __init__(self, classes: int = 1000) -> None:
+    """`narrow`: with so many times fewer channels than published."""
+
+    def __init__(self, classes: int = 1000, narrow: int = 1) -> None:
         super().__init__()
+        channels = 64 // narrow
         self.stem = nn.Sequential(
-            nn.Conv2d(3, 64, 7, stride=2, padding=3, bias=False),
-            nn.BatchNorm2d(64),
+            nn.Conv2d(3, channels, 7, stride=2, padding=3, bias=False),
+            nn.BatchNorm2d(channels),
             nn.ReLU(),
             nn.MaxPool2d(3, stride=2, padding=1),
         )
-        channels = 64
         stages = []
         for i, (width, count) in enumerate(STAGES):
             blocks = []
             for k in range(count):
-                blocks.append(Bottleneck(channels, width, 2 if i > 0 and k == 0 else 1))
-                channels = width * EXPANSION
+                blocks.append(Bottleneck(channels, width // narrow, 2 if i > 0 and k == 0 else 1))
+                channels = width // narrow * EXPANSION
             stages.append(nn.Sequential(*blocks))
         self.stages = nn.ModuleList(stages)
         self.fc = nn.Linear(channels, classes)
@@ -68,7 +70,7 @@ def full() -> tuple[nn.Module, Tensor]:
 
 
 def small() -> tuple[nn.Module, Tensor]:
-    return prepared(ResNet50(classes=10)), image(2, 3, 40, 33)
+    return prepared(ResNet50(classes=10, narrow=4)), image(2, 3, 40, 33)
 
 
 if __name__ == "__main__":

@@ -10,19 +10,21 @@ STAGES = ((64, 2), (128, 2), (256, 3), (512, 3), (512, 3))  # channels, convolut
 
 
 class VGG16(nn.Module):
-    def __init__(self, classes: int = 1000, hidden: int = 4096) -> None:
+    """`narrow`: with so many times fewer channels than published."""
+
+    def __init__(self, classes: int = 1000, hidden: int = 4096, narrow: int = 1) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         channels = 3
         for width, count in STAGES:
             for _ in range(count):
-                layers += [nn.Conv2d(channels, width, 3, padding=1), nn.ReLU()]
-                channels = width
+                layers += [nn.Conv2d(channels, width // narrow, 3, padding=1), nn.ReLU()]
+                channels = width // narrow
             layers.append(nn.MaxPool2d(2))
         self.features = nn.Sequential(*layers)
         self.pool = nn.AdaptiveAvgPool2d((7, 7))
         self.classifier = nn.Sequential(
-            nn.Linear(512 * 7 * 7, hidden),
+            nn.Linear(channels * 7 * 7, hidden),
             nn.ReLU(),
             nn.Dropout(),
             nn.Linear(hidden, hidden),
@@ -43,7 +45,7 @@ def full() -> tuple[nn.Module, Tensor]:
 
 
 def small() -> tuple[nn.Module, Tensor]:
-    return prepared(VGG16(classes=10, hidden=16)), image(2, 3, 32, 45)
+    return prepared(VGG16(classes=10, hidden=16, narrow=4)), image(2, 3, 32, 45)
 
 
 if __name__ == "__main__":

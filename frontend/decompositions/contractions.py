@@ -5,12 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.pointwise import inexact
 from scriptc.frontend.library import decomposes
 
 
 def in_dtype(value: float, dtype: torch.dtype) -> float:
     """A factor as eager takes it beside tensors of a dtype: cut to it."""
-    if dtype.is_floating_point:
+    if dtype.is_floating_point or dtype.is_complex:
         return value
     return bool(value) if dtype == torch.bool else int(value)
 
@@ -163,12 +164,12 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 def cov(
     input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None
 ) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     x = x.reshape(1, -1) if x.dim() < 2 else x
     if fweights is None and aweights is None:
         total = float(x.size(1))
         centred = x - torch.mean(x, 1, keepdim=True)
-        result = torch.matmul(centred, centred.transpose(0, 1)) / max(total - correction, 0.0)
+        result = torch.matmul(centred, centred.transpose(0, 1).conj_physical()) / max(total - correction, 0.0)
     else:
         if fweights is None:
             weights = aweights
@@ -179,7 +180,7 @@ def cov(
         mass = torch.sum(weights)
         centred = x - torch.sum(x * weights, 1, keepdim=True) / mass
         norm = mass - correction if aweights is None else mass - correction * torch.sum(weights * aweights) / mass
-        result = torch.matmul(centred, (centred * weights).transpose(0, 1)) / torch.clamp(norm, min=0)
+        result = torch.matmul(centred, (centred * weights).transpose(0, 1).conj_physical()) / torch.clamp(norm, min=0)
     if x.size(0) == 1:
         return result.reshape(())
     return result
@@ -190,6 +191,10 @@ def corrcoef(input: Tensor) -> Tensor:
     c = torch.cov(input)
     if c.dim() < 2:
         return c / c
+    if c.is_complex():
+        deviation = torch.sqrt(torch.diagonal(c.real))
+        c = c / deviation.unsqueeze(1) / deviation
+        return torch.complex(torch.clamp(c.real, -1, 1), torch.clamp(c.imag, -1, 1))
     deviation = torch.sqrt(torch.diagonal(c))
     return torch.clamp(c / deviation.unsqueeze(1) / deviation, -1, 1)
 

@@ -1,4 +1,4 @@
-"""Symmetric eigenvalues, singular values, and what is made of these: ranks, pseudo-inverses, least squares."""
+"""Symmetric eigenvalues, singular values, and what is made of these: ranks and pseudo-inverses."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def svd_of(input: Tensor, some: bool = True, compute_uv: bool = True) -> tuple[T
 # ---- ranks and inverses by them ----
 
 
-def _limit(S: Tensor, A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None) -> Tensor:
+def limit(S: Tensor, A: Tensor, atol: float | Tensor | None, rtol: float | Tensor | None) -> Tensor:
     """What singular values, or magnitudes of eigenvalues, must exceed to count; with a last dim of 1."""
     eps = torch.finfo(A.dtype).eps * max(A.size(-2), A.size(-1))
     highest = torch.amax(S, -1, keepdim=True) if S.size(-1) > 0 else torch.zeros(*S.shape[:-1], 1, dtype=S.dtype)
@@ -132,8 +132,8 @@ def matrix_rank(
     if A.dtype not in _FLOATS:
         raise RuntimeError("This function doesn't handle types other than float and double")
     S = torch.abs(torch.linalg.eigvalsh(A)) if hermitian else torch.linalg.svdvals(A)
-    limit = _limit(S, A, atol, rtol) if tol is None else _limit(S, A, tol, 0.0)
-    return torch.sum(S > limit, -1)
+    least = limit(S, A, atol, rtol) if tol is None else limit(S, A, tol, 0.0)
+    return torch.sum(S > least, -1)
 
 
 @decomposes("torch.linalg.pinv", "torch.linalg_pinv")
@@ -149,40 +149,13 @@ def pinv(
     relative = rtol if rcond is None else rcond
     if hermitian:
         values, V = torch.linalg.eigh(A)
-        kept = torch.abs(values) > _limit(torch.abs(values), A, atol, relative)
+        kept = torch.abs(values) > limit(torch.abs(values), A, atol, relative)
         return torch.matmul(V * torch.where(kept, 1 / values, 0.0).unsqueeze(-2), V.mT)
     U, S, Vh = torch.linalg.svd(A, full_matrices=False)
-    inverse = torch.where(S > _limit(S, A, atol, relative), 1 / S, 0.0)
+    inverse = torch.where(S > limit(S, A, atol, relative), 1 / S, 0.0)
     return torch.matmul(Vh.mT * inverse.unsqueeze(-2), U.mT)
 
 
 @decomposes("torch.pinverse", "Tensor.pinverse")
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return torch.linalg.pinv(input, rcond)
-
-
-@decomposes("torch.linalg.lstsq")
-def lstsq(
-    input: Tensor, b: Tensor, rcond: float | None = None, *, driver: str | None = None
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    if driver is not None and driver != "gelsy":
-        raise NotImplementedError("torch.linalg.lstsq: compiled code has the driver 'gelsy' alone")
-    if input.dim() < 2:
-        raise RuntimeError("torch.linalg.lstsq: input must have at least 2 dimensions.")
-    if b.dim() < 1:
-        raise RuntimeError("torch.linalg.lstsq: other must have at least 1 dimension.")
-    if input.dtype != b.dtype:
-        raise RuntimeError("torch.linalg.lstsq: input and other must have the same dtype")
-    vector = b.dim() == 1 or (input.dim() - 1 == b.dim() and input.shape[:-1] == b.shape)
-    B = b.unsqueeze(-1) if vector else b
-    if input.size(-2) != B.size(-2):
-        raise RuntimeError(
-            f"torch.linalg.lstsq: input.size(-2) should match other.size(-{1 if vector else 2})"
-        )
-    U, S, Vh = torch.linalg.svd(input, full_matrices=False)
-    kept = S > _limit(S, input, None, rcond)
-    along = torch.matmul(U.mT, B) * torch.where(kept, 1 / S, 0.0).unsqueeze(-1)
-    solution = torch.matmul(along.mT, Vh).mT
-    none = torch.empty(0, dtype=input.dtype)
-    rank = torch.sum(kept, -1)
-    return torch.return_types.linalg_lstsq((solution.squeeze(-1) if vector else solution, none, rank, none))

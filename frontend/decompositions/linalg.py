@@ -198,6 +198,8 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     if pivots.dtype != torch.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     _fit(LU, B, left, "linalg.lu_solve")
+    if pivots.size(-1) != LU.size(-1):
+        raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
     if pivots.shape != LU.shape[:-1]:
         raise RuntimeError(
             "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
@@ -437,7 +439,7 @@ def triangular_solve(
     _fit_of(b, A, "triangular_solve")
     computed(b, "triangular_solve_cpu")
     x = _triangle(A.mT, b, not upper, unitriangular) if transpose else _triangle(A, b, upper, unitriangular)
-    return torch.return_types.triangular_solve((x, _in_columns(A.expand(*x.shape[:-2], *A.shape[-2:]))))
+    return torch.return_types.triangular_solve((x, _in_columns(A.expand(*x.shape[:-2], *A.shape[-2:])).clone()))
 
 
 # ---- QR ----
@@ -504,3 +506,17 @@ def _qr(A: Tensor, mode: str) -> tuple[Tensor, Tensor]:
         more = torch.zeros(*A.shape[:-1], m - n, dtype=A.dtype)
         return _householder(torch.cat([factors, more], -1), tau), R
     return _householder(factors.narrow(-1, 0, kept), tau), R
+
+
+@decomposes("torch.ormqr", "Tensor.ormqr")
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("torch.ormqr: input must have at least 2 dimensions.")
+    if other.dim() < 2:
+        raise RuntimeError("torch.ormqr: other must have at least 2 dimensions.")
+    if other.size(-2 if left else -1) != input.size(-2):
+        raise RuntimeError(f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2]")
+    more = torch.zeros(*input.shape[:-1], input.size(-2) - input.size(-1), dtype=input.dtype)
+    Q = torch.linalg.householder_product(torch.cat([input, more], -1), tau)
+    turned = Q.mT if transpose else Q
+    return _in_columns(torch.matmul(turned, other) if left else torch.matmul(other, turned))

@@ -57,7 +57,7 @@ def prod(
     mask: Tensor | None = None,
 ) -> Tensor:
     dims = all_dims(input, dim)
-    if dtype is None and not input.is_floating_point():
+    if dtype is None and not input.is_floating_point() and not input.is_complex():
         dtype = torch.int64
     result = kept(input, mask, 1, dtype)
     listed = (dims,) if isinstance(dims, int) else dims or ()
@@ -134,7 +134,7 @@ def var(
     centred = kept(x - mean, mask, 0)
     degrees = correction if correction is not None else 0 if unbiased is False else 1
     left = count(x, mask, dim, keepdim) - degrees
-    return torch.sum(centred * centred, dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
+    return torch.sum(centred * centred.conj_physical(), dims, keepdim) / torch.clamp(left, min=0).to(x.dtype)
 
 
 @decomposes("torch.masked.std")

@@ -51,7 +51,7 @@ def matrix_norm(
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(str(d) for d in dim)}")
     rows, columns = dim[0] % A.dim(), dim[1] % A.dim()
     if rows == columns:
-        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({rows}, {columns})")
     x = A if dtype is None else A.to(dtype)
     if ord == "fro":
         return torch.linalg.vector_norm(x, 2, (rows, columns), keepdim)
@@ -175,10 +175,10 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 def tensorsolve(A: Tensor, B: Tensor, dims: tuple[int, ...] | None = None) -> Tensor:
     moved = A if dims is None else torch.movedim(A, dims, tuple(range(A.dim() - len(dims), A.dim())))
     wanted = moved.shape[B.dim() :]
-    n, m = _count(wanted), _count(moved.shape[: B.dim()])
+    n, m = _count(wanted), _count(B.shape)
     if n != m:
         raise RuntimeError(
             "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but "
             f"got {n} != {m}"
         )
-    return torch.linalg.solve(moved.reshape(m, n), B.reshape(-1)).reshape(wanted)
+    return torch.linalg.solve(moved.reshape(n, n), B.reshape(-1)).reshape(wanted)

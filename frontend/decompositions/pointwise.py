@@ -29,10 +29,18 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     return input + (tensor1 / tensor2 if value == 1 else value * tensor1 / tensor2)
 
 
+def inexact(input: Tensor) -> Tensor:
+    """The tensor in the default dtype where its elements are whole numbers."""
+    return input if input.is_floating_point() or input.is_complex() else input.to(torch.get_default_dtype())
+
+
 @decomposes("torch.nan_to_num", "Tensor.nan_to_num")
 def nan_to_num(
     input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
+    if input.is_complex():
+        parts = torch.view_as_real(input)
+        return torch.view_as_complex(torch.nan_to_num(parts, nan, posinf, neginf).contiguous())
     if not input.is_floating_point():
         return input.clone()
     info = torch.finfo(input.dtype)
@@ -43,7 +51,7 @@ def nan_to_num(
 
 @decomposes("torch.logit", "Tensor.logit", "torch.special.logit", widens=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     if eps is not None:
         x = torch.clamp(x, eps, 1 - eps)
     return torch.log(x / (1 - x))
@@ -54,11 +62,15 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
     return input * torch.pow(2.0, other)
 
 
+def _in_double(x: Tensor | float) -> Tensor | float:
+    if not isinstance(x, Tensor):
+        return x if isinstance(x, complex) else float(x)
+    return x.to(torch.complex128 if x.is_complex() else torch.float64)
+
+
 @decomposes("torch.float_power", "Tensor.float_power")
 def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
-    base = input.to(torch.float64) if isinstance(input, Tensor) else float(input)
-    power = exponent.to(torch.float64) if isinstance(exponent, Tensor) else float(exponent)
-    return torch.pow(base, power)
+    return torch.pow(_in_double(input), _in_double(exponent))
 
 
 @decomposes("torch.positive", "Tensor.positive")
@@ -93,7 +105,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 @decomposes("torch.polygamma", "torch.special.polygamma", widens=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     if n == 0:
         return torch.digamma(x)
     if n == 1:  # below 1/2 by reflection
@@ -110,7 +122,7 @@ def polygamma_method(input: Tensor, n: int) -> Tensor:
 
 @decomposes("torch.special.entr", widens=True)
 def entr(input: Tensor) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     return torch.where(x > 0, -x * torch.log(x), torch.where(x == 0, 0.0, torch.where(x < 0, -math.inf, x)))
 
 

@@ -8,14 +8,13 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.linalg import are_floating
+from scriptc.frontend.decompositions.pointwise import inexact
 from scriptc.frontend.library import decomposes
 
 
-@decomposes("torch.var_mean", widens=True)
-def var_mean(
-    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
-    correction: float | None = None,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
+def _var_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None, unbiased: bool, keepdim: bool, correction: float | None
+) -> tuple[Tensor, Tensor]:
     dims = None if isinstance(dim, bool) else dim
     mean = torch.mean(input, dims, keepdim=True)
     centred = input - mean
@@ -24,6 +23,18 @@ def var_mean(
     wanted = dim if isinstance(dim, bool) else unbiased  # var_mean(x, unbiased)
     degrees = (1 if wanted else 0) if correction is None else correction
     return squares / max(float(count) - float(degrees), 0.0), mean if keepdim else mean.reshape(squares.shape)
+
+
+@decomposes("torch.var_mean", widens=True)
+def var_mean(
+    input: Tensor, dim: int | tuple[int, ...] | bool | None = None, unbiased: bool = True, keepdim: bool = False, *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    if input.is_complex():
+        spread, real = _var_mean(input.real, dim, unbiased, keepdim, correction)
+        other, imag = _var_mean(input.imag, dim, unbiased, keepdim, correction)
+        return spread + other, torch.complex(real, imag)
+    return _var_mean(input, dim, unbiased, keepdim, correction)
 
 
 @decomposes("torch.var", "Tensor.var", widens=True)
@@ -53,7 +64,7 @@ def std_mean(
 
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
-    x = input if input.is_floating_point() else input.to(torch.get_default_dtype())
+    x = inexact(input)
     highest = torch.amax(x, dim, keepdim=True)
     shift = torch.where(torch.isinf(highest), 0.0, highest)
     total = torch.log(torch.sum(torch.exp(x - shift), dim, keepdim=True)) + shift
@@ -85,13 +96,20 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return torch.return_types.aminmax((torch.amin(input, dim, keepdim), torch.amax(input, dim, keepdim)))
 
 
+def sum_of_squares(input: Tensor, dim: int | tuple[int, ...] | None, keepdim: bool) -> Tensor:
+    """Of a floating tensor, without a tensor of the squares."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("torch.linalg.vector_norm", widens=True)
 def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
     are_floating(x, "linalg.vector_norm")
-    values = torch.abs(x if dtype is None else x.to(dtype))
+    values = x if dtype is None else x.to(dtype)
+    if ord != 2 or values.is_complex():
+        values = torch.abs(values)
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
     if ord == -math.inf:
@@ -101,7 +119,7 @@ def vector_norm(
     if ord == 1:
         return torch.sum(values, dim, keepdim)
     if ord == 2:
-        return torch.sqrt(torch.sum(values * values, dim, keepdim))
+        return torch.sqrt(sum_of_squares(values, dim, keepdim))
     return torch.pow(torch.sum(torch.pow(values, ord), dim, keepdim), 1.0 / ord)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -183,7 +185,7 @@ def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
     return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
 
 
-def split_sections(x: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
+def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
     """torch.split by a list of sizes, of unknown length."""
     if sum(sizes) != x.size(dim):
         raise RuntimeError("split_with_sizes expects split_sizes to sum exactly to the size of the dimension")
@@ -192,7 +194,7 @@ def split_sections(x: Tensor, sizes: list[int], dim: int) -> list[Tensor]:
     for n in sizes:
         pieces.append(x.narrow(dim, start, n))
         start += n
-    return pieces
+    return tuple(pieces)
 
 
 @decomposes("torch.split_with_sizes", "Tensor.split_with_sizes")
@@ -341,7 +343,10 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @decomposes("torch.block_diag", "torch.functional.block_diag")
 def block_diag(*tensors: Tensor) -> Tensor:
     blocks = [_at_least(t, 2) for t in tensors]
-    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=blocks[0].dtype)
+    dtype = blocks[0].dtype
+    for b in blocks:
+        dtype = torch.promote_types(dtype, b.dtype)
+    result = torch.zeros(sum(b.size(0) for b in blocks), sum(b.size(1) for b in blocks), dtype=dtype)
     row, column = 0, 0
     for b in blocks:
         result.narrow(0, row, b.size(0)).narrow(1, column, b.size(1)).copy_(b)
@@ -349,25 +354,21 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return result
 
 
+def pad_around(input: Tensor, pad: list[int], mode: str) -> Tensor:
+    """By elements of the tensor itself: reflect, replicate or circular."""
+    raise NotImplementedError  # an op
+
+
 @decomposes("torch._C._nn.pad", "torch.nn.functional.pad")
 def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
     if mode == "constant":
         return torch.constant_pad_nd(input, pad, 0 if value is None else value)
-    result = input
-    for i in range(len(pad) // 2):
-        dim = input.dim() - 1 - i
-        n = input.size(dim)
-        places = torch.arange(-pad[2 * i], n + pad[2 * i + 1])
-        if mode == "reflect":
-            if pad[2 * i] >= n or pad[2 * i + 1] >= n:
-                raise RuntimeError("Padding size should be less than the corresponding input dimension")
-            places = (n - 1) - torch.abs((n - 1) - torch.abs(places))
-        elif mode == "replicate":
-            places = torch.clamp(places, 0, n - 1)
-        else:
-            places = torch.remainder(places, n)
-        result = torch.index_select(result, dim, places)
-    return result
+    count, rank = len(pad) // 2, input.dim()
+    if len(pad) % 2 != 0:
+        raise RuntimeError("Padding length must be divisible by 2")
+    if count < 1 or count > 3 or (rank != count + 1 and rank != count + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
+    return pad_around(input, pad, mode)
 
 
 @decomposes("torch.constant_pad_nd")
@@ -476,3 +477,24 @@ def eye(
 ) -> Tensor:  # fmt: skip
     diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
     return diagonal.to(dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
+
+
+@decomposes("Tensor.fill_diagonal_")
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    if self.dim() < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if self.dim() == 2:
+        rows, columns = self.shape
+        self.diagonal().fill_(fill_value)
+        if wrap and rows > columns + 1:  # it goes on below, one row left out
+            start = columns + 1
+            while start < rows:
+                self[start : start + columns].diagonal().fill_(fill_value)
+                start += columns + 1
+        return self
+    for size in self.shape:
+        if size != self.size(0):
+            raise RuntimeError("all dimensions of input must be of equal length")
+    index = torch.arange(self.size(0))
+    self[(index,) * self.dim()] = fill_value
+    return self

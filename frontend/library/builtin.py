@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.library import serves
 from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
@@ -22,6 +24,7 @@ from scriptc.frontend.values import (
     Known,
     ListV,
     ObjectV,
+    OneOf,
     RangeV,
     Tup,
     ViewV,
@@ -189,7 +192,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
             return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
         case ObjectV(cls):
-            return cls
+            return collections.deque if cls is Deque else cls
         case RangeV():
             return range
         case Closure():
@@ -201,6 +204,11 @@ def python_class(r: Reader, x: AV) -> type:
 
 @serves("builtins.isinstance")
 def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
+    if isinstance(x, OneOf):
+        answers = {tag: isinstance_(r, a, classes) for tag, a in x.alternatives.items()}
+        if all(isinstance(a, Known) for a in answers.values()):
+            return r.is_one_of(x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
+        return r.split(x, lambda a: isinstance_(r, a, classes))
     cls = r.known(classes, "the class of isinstance()")
     if isinstance(x, Dyn) and x.type == EXC:
         return r.is_exception(

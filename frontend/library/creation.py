@@ -12,7 +12,7 @@ from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, TORCH_NAMES
+from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.types import FLOAT, INT
 
 _NONE = Known(None)
@@ -56,11 +56,7 @@ def _is_number(av: AV) -> bool:
 
 
 def full(r: Reader, size: list[AV], value: AV, dtype: str) -> AV:
-    if is_complex_number(value):
-        if dtype not in COMPLEX:
-            r.fail("complex_in_real")
-        return r.op("fill", full(r, size, Known(0), dtype), value)
-    return r.op("full", r.shape_tuple(tuple(size)), value, dtype=dtype)
+    return r.new_filled(size, value, dtype)
 
 
 def _filled(names: tuple[str, ...], value: int) -> None:

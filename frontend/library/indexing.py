@@ -28,9 +28,11 @@ def index_select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
 
 def scatter_into(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: str, include_self: bool = True) -> AV:
     """src: a tensor, or a number for all places."""
+    if tensor_type(input).dtype in COMPLEX and not (reduce == "set" or reduce == "add" and include_self):
+        r.fail("complex_scatter", how=reduce)
     if not is_tensor(src):
         dtype = tensor_type(input).dtype
-        filled = r.op("full", r.shape_tuple(()), src, dtype=dtype)
+        filled = r.new_filled((), src, dtype)
         src = r.op("expand", filled, r.shape_tuple(tuple(r.iterate(r.shape(index)))))
     return r.op("scatter", input, index, src, dim=axis(r, input, dim), reduce=reduce, include_self=include_self)
 
@@ -64,7 +66,9 @@ def _scan(name: str) -> None:
     def handler(r: Reader, input: AV, dim: AV, *, dtype: AV = _NONE) -> AV:
         own = tensor_type(input).dtype
         wanted = as_dtype(r, dtype, own if own in INEXACT else "i64")
-        if wanted in COMPLEX and tensor_type(input).rank:
+        if wanted in COMPLEX and name in ("cumsum", "cumprod"):
+            if not tensor_type(input).rank:
+                return r.op("clone", r.cast(input, wanted))
             function = complexes.running_sum if name == "cumsum" else complexes.running_product
             return r.call(Known(function), [r.cast(input, wanted), Known(axis(r, input, dim))], {})
         return r.op(name, input, dim=axis(r, input, dim), dtype=wanted)
@@ -83,7 +87,8 @@ def _running_extreme(name: str, largest: bool) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, input: AV, dim: AV) -> AV:
         d = axis(r, input, dim)
-        return picked(r, input, d, r.op("arg_scan", input, dim=d, largest=largest), getattr(torch.return_types, name))
+        both = [r.op(op, input, dim=d, largest=largest) for op in ("extreme_scan", "arg_scan")]
+        return Tup(both, getattr(torch.return_types, name))
 
 
 _running_extreme("cummax", True)

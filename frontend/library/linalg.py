@@ -6,13 +6,17 @@ from scriptc.frontend.decompositions import eigen, linalg
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Tup
+from scriptc.ir.opdef import TypeRuleError
 
 _HOME = linalg.__name__
 
 
 def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
     known = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
-    return Tup([Dyn(v) for v in r.effect(name, [r.value(A)], **known).results])
+    try:
+        return Tup([Dyn(v) for v in r.effect(name, [r.value(A)], **known).results])
+    except TypeRuleError as e:  # of one of several kinds that A may be, kept away by a test at run time
+        r.raises_at_run_time("RuntimeError", str(e))
 
 
 @serves(f"{eigen.__name__}._eigh")

@@ -7,11 +7,12 @@ import torch
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype, options
+from scriptc.frontend.outside import torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES
 from scriptc.ir.opdef import TypeRuleError
-from scriptc.ir.ops.rules import normal_dim
+from scriptc.ir.ops.rules import normal_dim, own_dim
 
 _NONE = Known(None)
 
@@ -24,18 +25,26 @@ def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
         r.raises_at_run_time("IndexError", str(e))
 
 
+def own_axis(r: Reader, tensor: AV, dim: AV) -> int:
+    """The same of a tensor that must have dims."""
+    try:
+        return own_dim(r.known(dim, "a dim"), tensor_type(tensor).rank)
+    except TypeRuleError as e:
+        r.raises_at_run_time("IndexError", str(e))
+
+
 @serves("Tensor.size")
 def size(r: Reader, self: AV, dim: AV = _NONE) -> AV:
     if isinstance(dim, Known) and dim.obj is None:
         return r.shape(self)
-    return r.size_av(self, axis(r, self, dim))
+    return r.size_av(self, own_axis(r, self, dim))
 
 
 @serves("Tensor.stride")
 def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
     if isinstance(dim, Known) and dim.obj is None:
         return Tup([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
-    return Dyn(r.build("stride", [r.value(self), r.const(axis(r, self, dim))]))
+    return Dyn(r.build("stride", [r.value(self), r.const(own_axis(r, self, dim))]))
 
 
 @serves("Tensor.storage_offset")
@@ -78,6 +87,16 @@ def item(r: Reader, self: AV) -> AV:
 @serves("torch.is_floating_point", "Tensor.is_floating_point")
 def is_floating_point(r: Reader, input: AV) -> AV:
     return Known(tensor_type(input).dtype in FLOATING)
+
+
+@serves("torch.promote_types")
+def promote_types(r: Reader, type1: AV, type2: AV) -> AV:
+    return r.evaluate(torch.promote_types, r.known(type1, "a dtype"), r.known(type2, "a dtype"))
+
+
+@serves("torch.result_type")
+def result_type(r: Reader, tensor1: AV, tensor2: AV) -> AV:
+    return Known(torch_dtype(r.result_dtype(tensor1, tensor2)))
 
 
 @serves("Tensor.to")

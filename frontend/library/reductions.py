@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions import (
+    complexes,
+    reductions,  # noqa: F401  (its op is named below)
+)
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
@@ -55,6 +58,11 @@ def reduce(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) ->
 def sum(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
     own = tensor_type(input).dtype
     return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
+
+
+@serves("scriptc.frontend.decompositions.reductions.sum_of_squares")
+def sum_of_squares(r: Reader, input: AV, dim: AV, keepdim: AV) -> AV:
+    return reduce(r, "sum_squares", input, dim, keepdim, tensor_type(input).dtype)
 
 
 @serves("torch.mean", "Tensor.mean")

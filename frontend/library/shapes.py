@@ -23,6 +23,11 @@ for _name in ("view", "reshape", "expand", "repeat"):
     _sized(_name)
 
 
+@serves("scriptc.frontend.decompositions.shapes.pad_around")
+def pad_around(r: Reader, input: AV, pad: AV, mode: AV) -> AV:
+    return r.op("pad", input, r.shape_tuple(tuple(r.iterate(pad))), mode=r.known(mode, "the padding mode"))
+
+
 @serves("torch.transpose", "Tensor.transpose", "torch.swapaxes", "Tensor.swapaxes", "torch.swapdims", "Tensor.swapdims")
 def transpose(r: Reader, input: AV, dim0: AV, dim1: AV) -> AV:
     return r.op("transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))
@@ -107,7 +112,7 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
         step = split_size_or_sections.obj
         return r.tuple_of([_piece(r, tensor, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
-    return ListV(r.build("split", [r.value(tensor), r.integer(split_size_or_sections)], dim=d))
+    return r.wrap(r.build("split", [r.value(tensor), r.integer(split_size_or_sections)], dim=d))
 
 
 def _piece(r: Reader, tensor: AV, dim: int, start: int, end: int) -> AV:
@@ -139,7 +144,7 @@ def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
     if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
         step = max(-(-size.obj // chunks.obj), 1)
         return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
-    return ListV(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
+    return r.wrap(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
 
 
 @serves("torch.unbind", "Tensor.unbind")
@@ -148,7 +153,7 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     size = r.size_av(input, d)
     if isinstance(size, Known):
         return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])
-    return ListV(r.build("unbind", [r.value(input)], dim=d))
+    return r.wrap(r.build("unbind", [r.value(input)], dim=d))
 
 
 def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scriptc.frontend.cells import is_union
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
@@ -38,6 +39,8 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
     elem = elem_of(items)
     if elem == STR:
         return Dyn(r.build("str.join", [r.value(separator), items]))
+    if is_union(elem):
+        r.fail("container_of_several_used", why="join() takes strings")
     if elem != NEVER:
         r.check_that(r.negate(r.truth(found)), "TypeError", "sequence item 0: expected str instance")
     return Known("")

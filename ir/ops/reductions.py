@@ -53,6 +53,7 @@ def _arg_row(name: str) -> OpDef:
 ROWS = [
     _row("sum", (*_FLOATS, "i64"), ulp=64),
     _row("mean", _FLOATS, ulp=64),
+    _row("sum_squares", _FLOATS, ulp=64),
     _row("prod", ("f32", "f64", "i64"), ulp=64),
     _row("amax", (*_FLOATS, "i64", "u8"), raises=True),
     _row("amin", (*_FLOATS, "i64", "u8"), raises=True),

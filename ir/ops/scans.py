@@ -22,6 +22,10 @@ def _positions(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType("i64", tensor(operands[0]).dims),)
 
 
+def _values(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    return (TensorType(tensor(operands[0]).dtype, tensor(operands[0]).dims),)
+
+
 def _topk(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = list(tensor(operands[0]).dims or ())
     if dims:
@@ -40,7 +44,11 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     _scan("cumsum", ("f32", "f64", "i64")),
     _scan("cumprod", ("f32", "f64", "i64")),
     _scan("logcumsumexp", ("f32", "f64")),
-    # Where the running extreme stands: the latest of equals.
+    # The running extreme: of equals the latest.
+    OpDef("extreme_scan", "(Tensor self, int dim, bool largest) -> Tensor", _values, _PURE, ref="extreme_scan", reads=_TENSOR,
+          kernel="sc_extreme_scan",
+          samples=Samples(_SHAPES, dtypes=("f32", "i64", "f64", "bf16"), extra=((0, True), (1, False)))),
+    # Where it stands.
     OpDef("arg_scan", "(Tensor self, int dim, bool largest) -> Tensor", _positions, _PURE, ref="arg_scan", reads=_TENSOR,
           kernel="sc_arg_scan", samples=Samples(_SHAPES, dtypes=("f32", "i64"), extra=((0, True), (1, False)))),
     # Stable; NaN is the largest.

@@ -19,7 +19,7 @@ from scriptc.ir.ops.rules import (
     tuple_items,
 )
 from scriptc.ir.types import ROWS as ROWS_TYPE
-from scriptc.ir.types import Dim, TensorType, Type, list_of
+from scriptc.ir.types import Dim, TensorType, Type, tuple_of
 
 if TYPE_CHECKING:
     from scriptc.ir.core import Value
@@ -148,11 +148,11 @@ def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 def _parts(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     dim = own_dim(attrs["dim"], len(dims))
-    return (list_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
+    return (tuple_of(_like(operands, (*dims[:dim], None, *dims[dim + 1 :]))[0]),)
 
 
 def _unbind(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
-    return (list_of(_select(operands, attrs)[0]),)
+    return (tuple_of(_select(operands, attrs)[0]),)
 
 
 def _elements(operands: Operands) -> TensorType:
@@ -177,6 +177,17 @@ def _stack(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     grows = any("list" in user.defn.writes for user in operands[0].users())
     count = len(made.operands) if made is not None and made.name == "list.new" and not grows else None
     return (TensorType(t.dtype, (*t.dims[:dim], count, *t.dims[dim:])),)
+
+
+# ORDER PAD: sc_ops.h
+PAD_MODES = ("reflect", "replicate", "circular")
+
+
+def _pad(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = list(_dims(operands))
+    for i in range(len(tuple_items(operands[1])) // 2):
+        dims[len(dims) - 1 - i] = None
+    return _like(operands, tuple(dims))
 
 
 def _repeat(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -272,6 +283,11 @@ ROWS = [
           kernel="sc_stacked_put"),
     OpDef("stacked.join", "(Value stacked, *, int dim, bool stack) -> Tensor", given, frozenset({"ALLOCATES"}),
           reads=frozenset({"list"}), raises=True, ref="stacked_join", emit="stacked_join"),
+    # By elements of self: before and after the last dim, then the dim before it, and so on.
+    OpDef("pad", "(Tensor self, SymInt[] pad, str mode) -> Tensor", _pad, _JOINS | {"PLAIN"}, ref="torch.nn.functional.pad",
+          reads=_TENSOR, raises=True, emit="pad",
+          samples=Samples((((2, 3, 4, 5),), ((1, 2, 3, 3),)), dtypes=("f32", "f64"),
+                          extra=tuple(((2, 1, 1, 0), mode) for mode in PAD_MODES))),
     OpDef("repeat", "(Tensor self, SymInt[] repeats) -> Tensor", _repeat, _JOINS | {"PLAIN"}, ref="Tensor.repeat",
           reads=_TENSOR, raises=True, emit="view", samples=Samples(_X, extra=(((2, 3),), ((2, 1, 1),), ((0, 1),)))),
 ]  # fmt: skip

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for
+from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for, may_write, writers
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
 from scriptc.ir.ops import OPS
 from scriptc.ir.ranges import in_dim, is_below, known_int
-from scriptc.ir.regions import dominates, exits, is_loop, slots
+from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, slots
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
@@ -197,16 +197,27 @@ def carried_unchanged(op: Op, rw: Rewriter) -> bool:
     return changed
 
 
+def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
+    """Whether nothing that may run behind `since` and before `until` may change the length of a list."""
+    assert since.parent is not None
+    last = ancestor_in(since.parent, until)
+    if last is None or not since.is_before(last):
+        return False
+    between = since.parent.ops[since.parent.ops.index(since) + 1 : since.parent.ops.index(last) + 1]
+    changes = (w for op in between for w in writers(op, "list") if w.name != "list.set")
+    return not any(may_write(writer, xs) for writer in changes)
+
+
 def get_at_counter(op: Op, rw: Rewriter) -> bool:
-    """The counter of a loop over a list that nothing writes needs no test."""
+    """The counter of a loop up to the length of a list, which stays as long, needs no test."""
     if op.name != "list.get":
         return False
     xs, index = op.operands
 
     def is_length(o: Op) -> bool:
-        return o.name == "list.len" and o.operands[0] is xs
+        return o.name == "list.len" and o.operands[0] is xs and _keeps_length(xs, o, op)
 
-    if not is_below(index, is_length) or is_written(xs, function_body(op)):
+    if not is_below(index, is_length):
         return False
     rw.replace(op, [rw.insert_before(op, "list.at", [xs, index])])
     return True

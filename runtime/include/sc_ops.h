@@ -69,6 +69,10 @@ SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
 SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
 SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
 
+typedef enum sc_pad_mode { SC_PAD_REFLECT, SC_PAD_REPLICATE, SC_PAD_CIRCULAR } sc_pad_mode; /* ORDER PAD: ir/ops/views.py */
+/* n numbers: before and after the last dim, then those of the dim before it, and so on (sc_pad.c) */
+SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode);
+
 /* ---- dicts and sets (sc_dict.c) ----
  * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
 SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
@@ -109,7 +113,8 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, 
 /* ---- along one dim (sc_scan.c) ---- */
 typedef enum sc_scan_op { SC_CUMSUM, SC_CUMPROD, SC_LOGCUMSUMEXP } sc_scan_op; /* ORDER SCAN: ir/ops/scans.py */
 SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
-SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax's and cummin's indices */
+SC_KERNEL sc_tensor *sc_extreme_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax and cummin */
+SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest);     /* their indices */
 
 /* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
 SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending);
@@ -121,7 +126,7 @@ SC_KERNEL int sc_item_i64(sc_ctx *cx, const sc_tensor *x, int64_t *out); /* int(
 SC_KERNEL int sc_item_bool(sc_ctx *cx, const sc_tensor *x, bool *out);   /* bool(t), with its messages */
 
 /* ---- reductions (sc_reduce.c): dims[] of x, n == 0 means all; sums are pairwise or blocked ---- */
-typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, SC_ANY } sc_reduction;
+typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, SC_ANY, SC_SUM_SQUARES } sc_reduction;
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype);
 typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
 SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);     /* i64; first of equals */

@@ -13,6 +13,7 @@
 #include "sc_view.c"
 #include "sc_complex.c"
 #include "sc_join.c"
+#include "sc_pad.c"
 #include "sc_stacked.c"
 #include "sc_reduce.c"
 #include "sc_list.c"

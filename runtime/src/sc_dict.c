@@ -65,8 +65,9 @@ static const char *behind(const char *kind) {
     return kind;
 }
 
-/* The leaves of item i of a tuple of any length whose items have a form. */
-static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i) {
+/* The leaves of item i of a tuple of any length whose items have a form; room: for one that stands in a byte. */
+static inline const sc_value *item_leaves(const char *kind, const sc_list *l, int64_t i, sc_value *room) {
+    if (*kind == 'b') return room->b = l->bools[i], room;
     return *kind == '(' ? l->items[i].l->items : &l->items[i];
 }
 
@@ -74,7 +75,8 @@ static uint64_t hash_items(const char *kind, const sc_list *l) {
     uint64_t sum = HASH_START;
     for (int64_t i = 0; i < l->len; i++) {
         const char *form = kind;
-        const sc_value *leaf = item_leaves(kind, l, i);
+        sc_value room;
+        const sc_value *leaf = item_leaves(kind, l, i, &room);
         sum = hash_step(sum, hash_next(&form, &leaf));
     }
     return hash_end(sum, (uint64_t)l->len);
@@ -125,8 +127,9 @@ static bool same_key(const char *kind, const sc_value *a, const sc_value *b) {
 static bool same_items(const char *kind, const sc_list *a, const sc_list *b) {
     if (a == b) return true;
     if (a->len != b->len) return false;
+    sc_value x, y;
     for (int64_t i = 0; i < a->len; i++)
-        if (!same_key(kind, item_leaves(kind, a, i), item_leaves(kind, b, i))) return false;
+        if (!same_key(kind, item_leaves(kind, a, i, &x), item_leaves(kind, b, i, &y))) return false;
     return true;
 }
 

@@ -17,6 +17,13 @@ enum {
     GEMM_CHUNK = 96,      /* ... in chunks of about so many */
 };
 
+/* Vector registers, and rows of a tile of GEMM_NV vectors whose sums stay in them. */
+#if SC_VL == 64 || defined __aarch64__
+enum { GEMM_REGISTERS = 32, GEMM_WIDE_MR = GEMM_MR };
+#else
+enum { GEMM_REGISTERS = 16, GEMM_WIDE_MR = 3 };
+#endif
+
 /* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
 typedef enum gemm_form { GEMM_PLAIN, GEMM_PANELS, GEMM_PANELS_F16, GEMM_PANELS_BF16 } gemm_form;
 

@@ -7,7 +7,7 @@
 #include "../include/sc_vector.h"
 #include "sc_image.h"
 
-enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128,
+enum { NORM_BLOCK = 1024, NORM_COLUMNS = 128, NORM_ROWS = 32, NORM_TOGETHER = 4096 /* elements of rows that are taken together */,
        NORM_GRAIN = 4096 /* elements of whole rows that one thread takes at a time, at least */ };
 
 /* Shares `rows` rows of n elements; ns: what an element takes, about. */
@@ -35,18 +35,21 @@ typedef struct softmax_shape { int64_t n, inner; bool log; } softmax_shape; /* a
 /* the slices first..last-1 */
 static void softmax_slices(const softmax_shape *s, const sc_tensor *x, sc_tensor *out, int64_t first, int64_t last) {
     size_t item = sc_dtype_size(x->dtype);
-    for (int64_t i = first; i < last; i++)
+    int64_t rows = NORM_TOGETHER / s->n < 1 ? 1 : NORM_TOGETHER / s->n > NORM_ROWS ? NORM_ROWS : NORM_TOGETHER / s->n;
+    for (int64_t i = first; s->inner == 1 && i < last; i += rows) {
+        const void *from = (const char *)x->data + (size_t)(i * s->n) * item;
+        void *to = (char *)out->data + (size_t)(i * s->n) * item;
+        if (rows > last - i) rows = last - i;
+        x->dtype == SC_F32 ? norm_softmax_rows_f32(from, rows, s->n, s->log, to) : norm_softmax_rows_f64(from, rows, s->n, s->log, to);
+    }
+    for (int64_t i = first; s->inner > 1 && i < last; i++)
         for (int64_t c = 0; c < s->inner; c += NORM_COLUMNS) {
             int64_t width = s->inner - c < NORM_COLUMNS ? s->inner - c : NORM_COLUMNS;
             size_t at = (size_t)(i * s->n * s->inner + c) * item;
             const void *from = (const char *)x->data + at;
             void *to = (char *)out->data + at;
-            if (x->dtype == SC_F32)
-                s->inner == 1 ? norm_softmax_row_f32(from, s->n, s->log, to)
-                              : norm_softmax_columns_f32(from, s->n, s->inner, width, s->log, to);
-            else
-                s->inner == 1 ? norm_softmax_row_f64(from, s->n, s->log, to)
-                              : norm_softmax_columns_f64(from, s->n, s->inner, width, s->log, to);
+            x->dtype == SC_F32 ? norm_softmax_columns_f32(from, s->n, s->inner, width, s->log, to)
+                               : norm_softmax_columns_f64(from, s->n, s->inner, width, s->log, to);
         }
 }
 

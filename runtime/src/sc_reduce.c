@@ -71,10 +71,12 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
     void (*across)(void *level); /* all lanes into the first, halving them */
     /* rows that need no levels, as most: of n elements, pitch apart; results step apart */
     void (*short_rows)(void *out, int64_t step, const void *x, int64_t pitch, int64_t rows, int64_t n);
+    const struct reduce_kernel *parts; /* what folds results of this one */
 } reduce_kernel;
 
 #define ADD(a, b) ((a) + (b))
 #define MUL(a, b) ((a) * (b))
+#define SQUARE(x) ((x) * (x))
 
 #define NAME sum_f32
 #define T float
@@ -132,6 +134,24 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
 #define BETTER <
 #include "sc_reduce.inc"
 
+#define NAME sum_squares_f32
+#define T float
+#define I int32_t
+#define INIT 0
+#define OP ADD
+#define TERM SQUARE
+#define PARTS sum_f32
+#include "sc_reduce.inc"
+
+#define NAME sum_squares_f64
+#define T double
+#define I int64_t
+#define INIT 0
+#define OP ADD
+#define TERM SQUARE
+#define PARTS sum_f64
+#include "sc_reduce.inc"
+
 /* Sums and products of integers wrap. */
 #define NAME sum_i64
 #define T uint64_t
@@ -177,18 +197,20 @@ typedef struct reduce_kernel { /* for one operation on one element type; a level
 
 #undef ADD
 #undef MUL
+#undef SQUARE
 
 static const reduce_kernel *kernel_for(int op, int dtype) {
     static const reduce_kernel *const of_f32[] = {&sum_f32, &prod_f32, &sum_f32, &amax_f32, &amin_f32};
     static const reduce_kernel *const of_f64[] = {&sum_f64, &prod_f64, &sum_f64, &amax_f64, &amin_f64};
     static const reduce_kernel *const of_i64[] = {&sum_i64, &prod_i64, &sum_i64, &amax_i64, &amin_i64};
+    if (op == SC_SUM_SQUARES) return dtype == SC_F64 ? &sum_squares_f64 : &sum_squares_f32;
     if (dtype == SC_BOOL || dtype == SC_U8) return op == SC_AMAX || op == SC_ANY ? &amax_u8 : &amin_u8;
     return (dtype == SC_F32 ? of_f32 : dtype == SC_F64 ? of_f64 : of_i64)[op];
 }
 
 /* The type that a kernel computes in. */
 static int kernel_dtype(int op, int dtype) {
-    if (op >= SC_AMAX && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
+    if (op >= SC_AMAX && op <= SC_ANY && (dtype == SC_BOOL || dtype == SC_U8)) return dtype;
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
 }
 
@@ -232,7 +254,7 @@ static void fold_row(const reduce_kernel *k, void *to, const char *x, int64_t n)
     while (each * REDUCE_PARTS < n) each *= REDUCE_PARTS;
     for (int64_t at = 0; at < n; at += each, count++)
         fold_row(k, (char *)parts + count * k->bytes, x + at * k->bytes, n - at < each ? n - at : each);
-    k->short_rows(to, 0, parts, 0, 1, count);
+    k->parts->short_rows(to, 0, parts, 0, 1, count);
 }
 
 static void reduce_elements(const reduce_kernel *k, const reduction *r, const char *x, char *out) {
@@ -420,7 +442,7 @@ static sc_tensor *reduce_rows(sc_ctx *cx, const sc_tensor *x, int op, bool keepd
 
 SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype) {
     bool floats = x->dtype == dtype && (dtype == SC_F32 || dtype == SC_F64);
-    if (floats && n == 1 && op <= SC_AMIN && x->numel && x->rank && dims[0] == x->rank - 1 && sc_is_contiguous(x))
+    if (floats && n == 1 && op != SC_ALL && op != SC_ANY && x->numel && x->rank && dims[0] == x->rank - 1 && sc_is_contiguous(x))
         return reduce_rows(cx, x, op, keepdim);
     int64_t mask = dim_mask(cx, x, dims, n);
     if (mask < 0) return NULL;
@@ -429,6 +451,10 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
         sc_raise(cx, "RuntimeError",
                  "mean(): could not infer output dtype. %s dtype must be either a floating point or complex dtype. Got: %s",
                  dtype == x->dtype ? "Input" : "Optional", sc_scalar_type_name(dtype));
+        return NULL;
+    }
+    if (op == SC_SUM_SQUARES && !sc_is_float(dtype)) {
+        sc_raise(cx, "NotImplementedError", "sums of squares of integers");
         return NULL;
     }
     int first = op == SC_ALL || op == SC_ANY ? SC_BOOL : dtype, then = kernel_dtype(op, first);

@@ -66,7 +66,7 @@ static void window_range(int64_t index, int64_t stop, int64_t step, int64_t leng
 }
 
 SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
-                                    const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
+                                         const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure) {
     if (index < 0) index += x->size[dim], stop = index; /* from the end: alone */
     sc_tensor *found = window_row(cx, rows, index);
     if (found || cx->error.type[0]) return found;
@@ -115,7 +115,7 @@ static sc_tensor *gather_items(sc_ctx *cx, const sc_list *xs, int64_t first, int
 }
 
 SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
-                                     const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
+                                          const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure) {
     const sc_tensor *x = xs->items[index].t;
     sc_tensor *found = window_row(cx, rows, index);
     if (found || cx->error.type[0]) return found;

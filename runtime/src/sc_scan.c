@@ -25,7 +25,7 @@ static sc_tensor *plain(sc_ctx *cx, const sc_tensor *x, int dtype) {
     return flat;
 }
 
-enum { SCAN_LINES = 8, SCAN_COLUMNS = 128 };
+enum { SCAN_LINES = 8, SCAN_COLUMNS = 128, SCAN_BLOCK = 16 };
 
 #define T float
 #define W double
@@ -95,18 +95,30 @@ SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t
     return out;
 }
 
-SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest) {
+/* Values in the type that they are compared in, or, `positions`, as int64 where they stand. */
+static sc_tensor *scan_extremes(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest, bool positions) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
     int wide = !sc_is_float(x->dtype) ? SC_I64 : x->dtype == SC_F64 ? SC_F64 : SC_F32;
-    sc_tensor *in = plain(cx, x, wide), *out = in ? sc_empty(cx, SC_I64, x->rank, x->size) : NULL;
+    sc_tensor *in = plain(cx, x, wide), *out = in ? sc_empty(cx, positions ? SC_I64 : wide, x->rank, x->size) : NULL;
     lines l = lines_along(x, d);
     for (int64_t i = 0; out && i < l.count; i++) {
-        int64_t at = lines_begin(&l, i), *to = (int64_t *)out->data + at;
-        if (wide == SC_F32) scan_positions_f32(largest, l.n, l.inner, (const float *)in->data + at, to);
-        else if (wide == SC_F64) scan_positions_f64(largest, l.n, l.inner, (const double *)in->data + at, to);
-        else scan_positions_i64(largest, l.n, l.inner, (const int64_t *)in->data + at, to);
+        int64_t at = lines_begin(&l, i), *to = positions ? (int64_t *)out->data + at : NULL;
+        if (wide == SC_F32) scan_extremes_f32(largest, l.n, l.inner, (float *)in->data + at, to ? NULL : (float *)out->data + at, to);
+        else if (wide == SC_F64)
+            scan_extremes_f64(largest, l.n, l.inner, (double *)in->data + at, to ? NULL : (double *)out->data + at, to);
+        else scan_extremes_i64(largest, l.n, l.inner, (int64_t *)in->data + at, to ? NULL : (int64_t *)out->data + at, to);
     }
     sc_release(cx, in);
     return out;
+}
+
+SC_KERNEL sc_tensor *sc_extreme_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest) {
+    sc_tensor *wide = scan_extremes(cx, x, dim, largest, false), *out = wide ? sc_to_dtype(cx, wide, x->dtype) : NULL;
+    sc_release(cx, wide);
+    return out;
+}
+
+SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest) {
+    return scan_extremes(cx, x, dim, largest, true);
 }

@@ -298,6 +298,20 @@ def lists_of_lists_that_begin_empty(xs):
     return beams
 
 
+@cases(([1, 2], 3), ([], 0), ([5], 1))
+def starred_displays(xs, n):
+    more = [x * n for x in xs]
+    joined = [*xs, n, *more]
+    pair = (0, *more)
+    joined.append(-1)
+    return joined, pair, [*range(n)], [*joined[:1], *"ab"[:0]], len((*xs, *xs))
+
+
+@cases(([1], 2), ([], 0))
+def loop_over_a_number(xs, n):
+    for x in n:
+        xs.append(x)
+    return xs
 FLAGS = [True, False, False, True, True]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import List, NamedTuple, Optional
 
 import torch
 
@@ -207,3 +207,49 @@ def by_recursion(n):
         return 0 if node is None else 1 + depth(node.previous)
 
     return depth(build(n))
+
+
+class Token(NamedTuple):
+    text: str
+    score: float = 0.0
+
+    def scaled(self, k):
+        return self._replace(score=self.score * k)
+
+
+@cases(["a", "bc"], [], ["x"])
+def named_tuples(words):
+    tokens = [Token("<s>")]
+    for i, word in enumerate(words):
+        tokens.append(Token(word, i + 0.5).scaled(2))
+    tokens.sort(key=lambda t: -t.score)
+    best = max(tokens, key=lambda t: t.score)
+    by_name = {t.text: t for t in tokens}
+    return tokens, best, best.text, tokens[0].score, by_name["<s>"], isinstance(tokens[-1], Token), len(tokens[0])
+
+
+@cases((X, 0), (X, 1), (X, 4))
+def dicts_with_known_keys(x, n):
+    rows = []
+    for i in range(n):
+        rows.append({"boxes": x[:, :2] + i, "scores": x[0], "label": i, "name": f"row{i}"})
+    total = 0
+    for row in rows:
+        row["label"] += 10
+        total += row["label"]
+        if "scores" in row and row.get("missing") is None:
+            row["scores"] = row["scores"] * 2
+    rows.sort(key=lambda r: -r["label"])
+    first = rows[0] if rows else None
+    return rows, total, first is not None and first is rows[0], [list(r) for r in rows], len(rows)
+
+
+@cases(0, 3)
+def dicts_in_objects(n):
+    nodes = []
+    for i in range(n):
+        nodes.append(Hypothesis([], 0.0, {"step": i, "path": [i]}))
+    for node in nodes:
+        node.state["step"] += 1
+        node.state["path"].append(-1)
+    return [(node.state["step"], node.state["path"]) for node in nodes]

@@ -73,3 +73,13 @@ def numpy_scalars(x, v):
     z = y.reshape(int(np.prod(x.shape))) * np.sqrt(2.0)
     rest = float(np.log(v)), float(np.sqrt(v)), float(np.cos(v)), float(np.tanh(v)), float(np.ceil(v))
     return y, z, rest, int(np.int64(3.7)), x * np.abs(v)
+
+
+@cases((X, [1, 3]), (X[:3], [3]))
+def pieces(x, sizes):
+    return x.split(2), x.split(sizes), x.chunk(3), x.unbind(), x.unbind()[0], x.chunk(2) + (x,), [*x.split(2)], list(x.unbind())
+
+
+@cases(*((torch.zeros(n, m), wrap) for n, m in ((3, 3), (7, 3), (3, 5), (4, 3), (0, 2)) for wrap in (True, False)))
+def diagonals(x, wrap):
+    return x.fill_diagonal_(2.5, wrap), x

@@ -84,7 +84,7 @@ def of_tensors(n):
 def of_texts(n):
     words = ()
     for i in range(n):
-        words = words[:1] + (str(i),) if i > 5 else words + (str(i), "x")
+        words = (*words[:1], str(i)) if i > 5 else (*words, str(i), "x")
     return words, "-".join(words), words == ("0", "x")
 
 
@@ -192,3 +192,13 @@ def fixed_lengths_stay(x, n):
         h, c = state if state else (x, x)
         state = (torch.tanh(h + c), c + 1)
     return state
+
+
+@cases([1, 2, 2, 3], [])
+def of_bools(xs):
+    counts = {(): 0}
+    pattern = ()
+    for x in xs:
+        pattern = (pattern + (x > 1,))[-2:]
+        counts[pattern] = counts.get(pattern, 0) + 1
+    return counts, (True, True) in counts, (False,) in counts, pattern, pattern == (True, True)

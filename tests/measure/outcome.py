@@ -79,10 +79,14 @@ def compare(expected: Any, got: Any, exact: Any = None) -> int:
     return other_strides
 
 
+def _is_inexact(t: torch.Tensor) -> bool:
+    return t.is_floating_point() or t.is_complex()
+
+
 def _as_good(eager: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> bool:
-    if not eager.is_floating_point() or not isinstance(exact, torch.Tensor) or exact.shape != eager.shape:
+    if not _is_inexact(eager) or not isinstance(exact, torch.Tensor) or exact.shape != eager.shape:
         return False
-    errors = [(t.double() - exact).abs() for t in (eager, got)]
+    errors = [(t.to(exact.dtype) - exact).abs() for t in (eager, got)]
     if not torch.equal(errors[0].isnan(), errors[1].isnan()):
         return False
     worst = [float(e[~e.isnan()].max()) if (~e.isnan()).any() else 0.0 for e in errors]
@@ -91,7 +95,7 @@ def _as_good(eager: torch.Tensor, got: torch.Tensor, exact: torch.Tensor) -> boo
 
 def _widened(value: Any) -> Any:
     if isinstance(value, torch.Tensor):
-        return value.double() if value.is_floating_point() else value
+        return value.to(torch.complex128 if value.is_complex() else torch.float64) if _is_inexact(value) else value
     if isinstance(value, (list, tuple)):
         return type(value)(map(_widened, value))
     return value
@@ -127,7 +131,7 @@ def run_call(program: Program, optimize: int) -> int | None:
         expected = eager(*given[0], **given[1])
     except Exception:
         return None
-    floats = any(isinstance(a, torch.Tensor) and a.is_floating_point() for a in leaves(program.args))
+    floats = any(isinstance(a, torch.Tensor) and _is_inexact(a) for a in leaves(program.args))
     exact = _in_double(program, (program.args, program.kwargs)) if floats else None
     compiled = scriptc.compile(program.function, optimize=optimize)
     torch.manual_seed(0)

@@ -42,6 +42,8 @@ class Written:
             return "..."
         if isinstance(value, float):
             return repr(value) if abs(value) < float("inf") else f'float("{value}")'
+        if isinstance(value, complex):
+            return f"complex({self.text(value.real)}, {self.text(value.imag)})"
         if value is None or isinstance(value, (bool, int, str, torch.dtype, torch.memory_format, torch.layout)):
             return repr(value)
         if isinstance(value, torch.device):

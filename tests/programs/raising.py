@@ -130,6 +130,14 @@ def through_finally(xs):
         n += len(xs)
 
 
+def size_of_none(x):
+    return x.sum().size(-1)
+
+
+def stride_of_none(x):
+    return x.sum().stride(0)
+
+
 FIVE = [torch.ones(2)] * 5
 CASES = [
     Case(seventh, lambda: (FIVE,), "seventh"),
@@ -160,4 +168,6 @@ CASES = [
     Case(from_a_handler, lambda: ([1.0],), "from a handler"),
     Case(through_finally, lambda: ([1.0],), "through finally"),
     Case(truth, lambda: (torch.ones(2),), "truth"),
+    Case(size_of_none, lambda: (torch.ones(2),), "size without dims"),
+    Case(stride_of_none, lambda: (torch.ones(2),), "stride without dims"),
 ]

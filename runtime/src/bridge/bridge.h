@@ -58,7 +58,7 @@ static inline bool is_object(const node *n)
 /* In a container it is a tuple object: a tuple, None, or a number or tuple that may be None. */
 static inline bool is_boxed(const node *n)
 {
-    return n->kind == N_TUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
+    return n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE || n->kind == N_KNOWN || (n->kind == N_OPTIONAL && !is_object(n->child));
 }
 
 /* What a list of these holds in the runtime. */

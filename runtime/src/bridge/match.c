@@ -224,6 +224,28 @@ static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, see
 /* An item of a list: `out` is borrowed from the context, but for a tuple, which is the caller's. */
 static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
 
+/* Fills a new list with numbers, for which there is room. */
+static int take_numbers(const node *n, PyObject *o, sc_list *l)
+{
+    for (int r; l->len < PySequence_Fast_GET_SIZE(o); l->len++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(o, l->len);
+        sc_value *to = &l->items[l->len];
+        if (n->kind == N_INT) {
+            if ((r = take_int(item, to)) <= 0)
+                return r;
+        } else if (n->kind == N_FLOAT) {
+            if (!PyFloat_CheckExact(item))
+                return 0;
+            to->f = PyFloat_AS_DOUBLE(item);
+        } else {
+            if (!PyBool_Check(item))
+                return 0;
+            l->bools[l->len] = item == Py_True;
+        }
+    }
+    return 1;
+}
+
 static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
 {
     seen *row;
@@ -239,6 +261,8 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
         return PyErr_NoMemory(), -1;
     l->owner = o;
     row->made.l = l;
+    if (n->child->kind == N_INT || n->child->kind == N_FLOAT || n->child->kind == N_BOOL)
+        return out->l = l, take_numbers(n->child, o, l);
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
         sc_value item = {0};
         int r = take_item(f, n->child, PySequence_Fast_GET_ITEM(o, i), &item);

@@ -15,7 +15,7 @@ static void note_leaves(const node *n, const sc_value **next, int depth)
             note_leaves(n->child, next, depth);
         else
             *next += n->rank;
-    } else if (n->kind == N_TUPLE) {
+    } else if (n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE) {
         for (int i = 0; i < n->n; i++)
             note_leaves(&n->child[i], next, depth);
     } else if (n->kind != N_KNOWN) {
@@ -66,6 +66,17 @@ void note_tree(const node *n, const sc_value **next)
 static PyObject *give(frame *f, const node *n, sc_value v);
 static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **));
 
+/* Takes the items: named tuples and complex get their parts as arguments, torch.return_types one sequence. */
+static PyObject *of_class(const node *n, PyObject *items)
+{
+    if (!items)
+        return NULL;
+    bool by_parts = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields");
+    PyObject *made = by_parts ? PyObject_CallObject(n->data, items) : PyObject_CallOneArg(n->data, items);
+    Py_DECREF(items);
+    return made;
+}
+
 /* A leaf, a tuple or what may be None, in a container. */
 static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
 {
@@ -80,6 +91,8 @@ static PyObject *give_leaves(frame *f, const node *n, const sc_value **next)
         return Py_NewRef(n->data);
     if (n->kind == N_TUPLE)
         return give_tuple(f, n, next, give_leaves);
+    if (n->kind == N_NAMEDTUPLE)
+        return of_class(n, give_tuple(f, n, next, give_leaves));
     return give(f, n->kind == N_OPTIONAL ? n->child : n, *(*next)++);
 }
 
@@ -140,8 +153,9 @@ static PyObject *give_instance(frame *f, const node *n, sc_list *l)
     if (f->depth >= DEEPEST)
         return PyErr_SetString(PyExc_RecursionError, "a result has too many objects that refer to one another"), NULL;
     PyObject *cls = PyTuple_GET_ITEM(n->data, 1), *names = PyTuple_GET_ITEM(n->data, 2);
-    PyObject *made = PyObject_CallMethod(cls, "__new__", "O", cls);
-    PyObject *attributes = made ? PyObject_GenericGetDict(made, NULL) : NULL;
+    bool is_dict = cls == (PyObject *)&PyDict_Type;
+    PyObject *made = is_dict ? PyDict_New() : PyObject_CallMethod(cls, "__new__", "O", cls);
+    PyObject *attributes = !made ? NULL : is_dict ? Py_NewRef(made) : PyObject_GenericGetDict(made, NULL);
     const sc_value *next = l->items;
     if (frame_keep(f, made) < 0 || !attributes)
         return Py_XDECREF(attributes), NULL;
@@ -242,20 +256,13 @@ static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyOb
 
 PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 {
-    PyObject *items, *object = NULL;
+    PyObject *object = NULL;
     switch ((enum node_kind)n->kind) {
     case N_KNOWN: return Py_NewRef(n->data);
     case N_ARG: return argument_at(f, n->data);
     case N_PLACE: return Py_NewRef(f->places[n->place]);
     case N_TUPLE: return give_tuple(f, n, next, give_tree);
-    case N_NAMEDTUPLE: /* named tuples and complex take their parts as arguments, torch.return_types one sequence */
-        if (!(items = give_tuple(f, n, next, give_tree)))
-            return NULL;
-        object = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields")
-                     ? PyObject_CallObject(n->data, items)
-                     : PyObject_CallOneArg(n->data, items);
-        Py_DECREF(items);
-        return object;
+    case N_NAMEDTUPLE: return of_class(n, give_tuple(f, n, next, give_tree));
     case N_DICT:
         object = PyDict_New();
         for (int i = 0; object && i < n->n; i++) {

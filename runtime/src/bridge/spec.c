@@ -33,7 +33,7 @@ static int tensor_init(node *n, PyObject *data)
 static int item_leaves(const node *n)
 {
     int sum = n->kind == N_OPTIONAL && !is_object(n->child);
-    if (n->kind != N_TUPLE && n->kind != N_OPTIONAL)
+    if (n->kind != N_TUPLE && n->kind != N_NAMEDTUPLE && n->kind != N_OPTIONAL)
         return n->kind != N_KNOWN;
     for (int i = 0; i < n->n; i++)
         sum += item_leaves(&n->child[i]);

@@ -69,21 +69,19 @@ def global_assigned(x, count):
     return x, counter
 
 
-def one_list_for_each(xs):
-    numbers, tensors = [], []
-    for x in xs:
-        numbers.append(x)
-        tensors.append(torch.tensor(x))
-    return numbers, tensors
+def names_of_functions(n):
+    found = []
+    for i in range(n):
+        found.append("sin" if i % 2 else "cos")
+    return [math.sin(1.0) if name == "sin" else math.cos(1.0) for name in found]
 
 
-@write("list_of_other_length", one_list_for_each, ([1, 2],), ([3],))
-def mixed_list_in_a_loop(xs):
-    mixed = []
-    for x in xs:
-        mixed.append(x)  # refused
-        mixed.append(torch.tensor(x))
-    return mixed
+@write("list_of_other_length", names_of_functions, (3,), (0,))
+def functions_in_a_list_that_grows(n):
+    found = []
+    for i in range(n):
+        found.append(math.sin if i % 2 else math.cos)  # refused
+    return [f(1.0) for f in found]
 
 
 def tuple_of_pairs(n):

@@ -103,11 +103,6 @@ def stars_a_list(xs):
     return max(0, *xs)  # refused
 
 
-@write("iteration_over_value", lambda n: [n], (3,))
-def iterates_a_number(n):
-    return [i for i in n]  # refused
-
-
 @write("reversed_of_other", lambda n: [i for i in range(n, 0, -1)], (3,))
 def reverses_a_range(n):
     return [i for i in reversed(range(1, n + 1))]  # refused
@@ -257,21 +252,6 @@ def identity_of_numbers(n, m):
 @write("operator_on_others", lambda n: n + len([1]), (3,))
 def adds_a_function(n):
     return n + (lambda: 1)  # refused
-
-
-def dict_of_all_keys(x, n):
-    d = {"a": x, "b": x * 0}
-    if n > 0:
-        d["b"] = x
-    return d["b"]
-
-
-@write("other_keys_on_a_path", dict_of_all_keys, (X, 1), (X, 0))
-def keys_on_a_path(x, n):
-    d = {"a": x, "c": 1}
-    if n > 0:
-        d["b"] = x
-    return d["a"]  # refused
 
 
 @write("double_star_of_other", lambda n: dict(a=n), (3,))

@@ -1,0 +1,105 @@
+"""collections.deque as compiled code has it: a list, and the length that it is kept to."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+
+class Deque:
+    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end."""
+
+    def __init__(self, iterable: Any = (), maxlen: int | None = None) -> None:
+        if maxlen is not None and maxlen < 0:
+            raise ValueError("maxlen must be non-negative")
+        self.maxlen = maxlen
+        self.items: list[Any] = []
+        self.extend(iterable)
+
+    def append(self, x: Any) -> None:
+        self.items.append(x)
+        if self.maxlen is not None and len(self.items) > self.maxlen:
+            del self.items[0]
+
+    def appendleft(self, x: Any) -> None:
+        self.items.insert(0, x)
+        if self.maxlen is not None and len(self.items) > self.maxlen:
+            del self.items[-1]
+
+    def extend(self, iterable: Any) -> None:
+        for x in iterable:
+            self.append(x)
+
+    def extendleft(self, iterable: Any) -> None:
+        for x in iterable:
+            self.appendleft(x)
+
+    def pop(self) -> Any:
+        if len(self.items) == 0:
+            raise IndexError("pop from an empty deque")
+        return self.items.pop()
+
+    def popleft(self) -> Any:
+        if len(self.items) == 0:
+            raise IndexError("pop from an empty deque")
+        return self.items.pop(0)
+
+    def insert(self, i: int, x: Any) -> None:
+        if self.maxlen is not None and len(self.items) >= self.maxlen:
+            raise IndexError("deque already at its maximum size")
+        self.items.insert(i, x)
+
+    def rotate(self, n: int = 1) -> None:
+        if len(self.items) > 1:
+            k = len(self.items) - n % len(self.items)
+            self.items[:] = self.items[k:] + self.items[:k]
+
+    def remove(self, value: Any) -> None:
+        self.items.remove(value)
+
+    def reverse(self) -> None:
+        self.items.reverse()
+
+    def clear(self) -> None:
+        self.items.clear()
+
+    def count(self, value: Any) -> int:
+        return self.items.count(value)
+
+    def index(self, value: Any, *bounds: int) -> int:
+        return self.items.index(value, *bounds)
+
+    def copy(self) -> Any:
+        return collections.deque(self.items, self.maxlen)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Any:
+        return iter(self.items)
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self.items
+
+    def __getitem__(self, i: int) -> Any:
+        return self.items[i]
+
+    def __setitem__(self, i: int, x: Any) -> None:
+        self.items[i] = x
+
+    def __delitem__(self, i: int) -> None:
+        del self.items[i]
+
+    def __add__(self, other: Any) -> Any:
+        made = self.copy()
+        made.extend(other)
+        return made
+
+    def __iadd__(self, other: Any) -> Deque:
+        self.extend(other)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, collections.deque) and self.items == other.items
+
+    __hash__ = None  # type: ignore[assignment]

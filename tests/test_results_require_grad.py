@@ -1,0 +1,46 @@
+"""Results that require grad where eager's do, also inside tuples of any length and objects that exist at run time."""
+
+from __future__ import annotations
+
+import torch
+from three_ways import compile_at
+
+
+class Node:
+    def __init__(self, h, previous):
+        self.h = h
+        self.previous = previous
+
+
+def chained(x, w, n):
+    nodes = []
+    last = None
+    for i in range(n):
+        last = Node(torch.tanh(x * i), last)
+        nodes.append(last)
+    nodes.append(Node(w + 1, None))
+    return nodes, last
+
+
+def tuple_that_grows(x, n):
+    found = ()
+    for i in range(n):
+        found = found + (x * i,)
+    return found
+
+
+X = torch.randn(3, requires_grad=True)
+W = torch.randn(3)
+
+
+def test_objects() -> None:
+    found, wanted = compile_at(chained, 0)(X, W, 3), chained(X, W, 3)
+    assert [n.h.requires_grad for n in found[0][:3]] == [n.h.requires_grad for n in wanted[0][:3]] == [True] * 3
+    assert found[1] is found[0][2] and found[1].previous is found[0][1]
+    with torch.no_grad():
+        assert not compile_at(chained, 0)(X, W, 2)[1].h.requires_grad
+
+
+def test_tuples() -> None:
+    found = compile_at(tuple_that_grows, 0)(X, 3)
+    assert type(found) is tuple and [t.requires_grad for t in found] == [True] * 3
