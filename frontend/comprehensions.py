@@ -209,7 +209,7 @@ class Comprehensions(Flow, Iteration):
     def is_filtered(self, av: GeneratorV) -> bool:
         """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
         generators = av.node.generators
-        return len(generators) == 1 and bool(generators[0].ifs) and self.iteration(av.sequence, None).items is None
+        return len(generators) == 1 and bool(generators[0].ifs) and self.is_run_time(av.sequence)
 
     def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
         """run() where the generator stands."""
