@@ -63,7 +63,7 @@ REFUSED = {
     "device meta": lambda: torch.ones(3, device="meta"),
     "FakeTensor": _fake,
     "Sub": lambda: torch.ones(2).as_subclass(Sub),
-    "complex64": lambda: torch.ones(2, dtype=torch.complex64).conj(),
+    "lazily conjugated": lambda: torch.ones(2, dtype=torch.complex64).conj(),
     "negated": lambda: torch.ones(2, dtype=torch.complex64).conj().imag,
     "float8_e4m3fn": lambda: torch.ones(2).to(torch.float8_e4m3fn),
     "uint16": lambda: torch.ones(2, dtype=torch.uint16),
