@@ -177,7 +177,7 @@ def fill_(r: Reader, self: AV, value: AV) -> AV:
     return self
 
 
-@serves("Tensor.zero_")
+@serves("Tensor.zero_", "torch.zero_")
 def zero_(r: Reader, self: AV) -> AV:
     r.copy_into(self, Known(0))
     return self
