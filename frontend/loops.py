@@ -51,9 +51,9 @@ class Loops(Flow):
         names = assigned([node.target, *node.body]) & self.frame.live.header[node]
         sequence = self.eval(node.iter)
         site = (self.loc, "for")
-        take = self.taken
+        take: Callable[[ast.For, AV, frozenset[str]], bool] = self.taken
         if isinstance(sequence, GeneratorV) and self.is_filtered(sequence):
-            sequence, take = sequence.sequence, self.filter_of(sequence)
+            take, sequence = self.filter_of(sequence), sequence.sequence
         plan = self.iteration(sequence, site)
         if plan.items is not None:
             items = iter(plan.items)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import pytest
 import torch
-from language.rejected import REJECTED, Rejected
+from language.rejected import REJECTED, WITHOUT_PROGRAM, Rejected, modules, page, statements, tensors, values  # noqa: F401
 from three_ways import assert_same, compile_at, compiled, eager
 
 import scriptc
 from scriptc.cli import main
+from scriptc.frontend.rejections import REJECTIONS, STATEMENTS_AND_EXPRESSIONS
+from scriptc.frontend.rejections import __file__ as REJECTIONS_FILE
+
+DOCS = Path(__file__).parent.parent / "docs"
 
 
 def helper(x: torch.Tensor) -> torch.Tensor:
@@ -83,11 +88,20 @@ def test_the_command(name: str, args: str, status: int, capsys: pytest.CaptureFi
     assert ("compiles for" if status == 0 else "hint: define the class") in capsys.readouterr().out
 
 
+def as_pattern(template: str) -> str:
+    return re.sub(r"\\\{\w+\\\}", "(?s:.+)", re.escape(template))
+
+
 @pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])
 def test_what_is_rejected_says_where_and_what_to_write(row: Rejected) -> None:
     found = scriptc.explain(row.refused, *row.calls[0].args)
     marked = [d for d in found.diagnostics if "# refused" in d.loc.text]
-    assert marked and marked[0].hint, str(found)
+    assert marked, str(found)
+    reason, rewrite = REJECTIONS[row.key]
+    assert re.fullmatch(as_pattern(reason), marked[0].message), marked[0].message
+    assert marked[0].hint and re.fullmatch(as_pattern(rewrite), marked[0].hint), marked[0].hint
+    code = marked[0].loc.text.partition("#")[0].rstrip()
+    assert len(code) - len(code.lstrip()) <= marked[0].loc.col < len(code)
     with pytest.raises(scriptc.CompileError):
         for given in row.calls:
             scriptc.compile(row.refused, optimize=0)(*given.args)
@@ -100,6 +114,29 @@ def test_what_is_written_instead_compiles(row: Rejected) -> None:
         assert_same(eager(row.instead, given), compiled(target, given))
 
 
+def test_each_row_has_a_program() -> None:
+    assert set(REJECTIONS) - {r.key for r in REJECTED} == WITHOUT_PROGRAM
+
+
+def test_each_place_that_refuses_has_a_row() -> None:
+    newer = {"except_star", "type_statement"}  # of Python 3.11 and 3.12
+    folder, used = Path(REJECTIONS_FILE).parent, newer | set(STATEMENTS_AND_EXPRESSIONS.values())
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+            if name in ("fail", "refuse", "rejection"):
+                keys = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+                variable = path.name == "context.py" or "STATEMENTS_AND_EXPRESSIONS" in ast.unparse(node)
+                assert keys or variable, f"{path.name}:{node.lineno} names no row"
+                used |= set(keys)
+    assert used == REJECTIONS.keys()
+
+
 def test_docs_name_the_rejected() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "language.md").read_text().partition("## Rejected")[2]
-    assert {r.name for r in REJECTED} == set(re.findall(r"`rejected\.(\w+)`", text))
+    text = (DOCS / "language.md").read_text().partition("## Rejected")[2]
+    assert set(re.findall(r"`rejected\.(\w+)`", text)) <= {r.name for r in REJECTED}
+
+
+def test_the_page_of_rejections_is_the_table() -> None:
+    command = "PYTHONPATH=tests python -m language.rejected > docs/rejections.md"
+    assert (DOCS / "rejections.md").read_text() == page(), f"run {command}"

@@ -128,6 +128,17 @@ def unpacked_dict_of_several_kinds(n, d):
     return found
 
 
+# Rows without elements have no wrong numbers, but a dim without rows has no right ones.
+@found(*(call(torch.ones(s), torch.tensor(i)) for s in ((2, 0), (0, 2), (2, 2)) for i in ([0, 1], [0, -9], [5])))
+def indices_of_nothing(x, i):
+    y = x.clone()
+    try:
+        y[:, i] = 3
+    except IndexError:
+        return y, x[i]
+    return y, x[i, :], x[i % 2, i]
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:

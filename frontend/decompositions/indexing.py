@@ -11,20 +11,22 @@ from scriptc.frontend.library import decomposes
 def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
     wide = torch.broadcast_tensors(*indices)
+    rest = tuple(d for d in range(x.dim()) if d not in dims)
+    inner = 1
+    for d in rest:
+        inner = inner * x.size(d)
     rows = torch.zeros((), dtype=torch.int64)
     for dim, index in zip(dims, wide):  # noqa: B905
         n = x.size(dim)
         place = index.to(torch.int64)
+        if inner == 0 and n > 0:  # rows of nothing: eager does not look at their numbers
+            place = torch.zeros_like(place)
         if bool(torch.any((place < -n) | (place >= n))):
             raise IndexError("index out of bounds for the dimension that it indexes")
         rows = rows * n + torch.where(place < 0, place + n, place)
-    rest = tuple(d for d in range(x.dim()) if d not in dims)
     count = 1
     for d in dims:
         count = count * x.size(d)
-    inner = 1
-    for d in rest:
-        inner = inner * x.size(d)
     matrix = x.permute(*dims, *rest).reshape(count, inner)
     return matrix, rows.reshape(-1), tuple(wide[0].shape)
 

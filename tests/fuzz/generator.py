@@ -182,8 +182,8 @@ class Generator:
         if name is None:
             return self.assignment(env, depth)
         line = self.changed(MUTATIONS[env[name]], name, env)
-        if (augmented := re.match(rf"{name} \S+= ", line)) and name in self.frozen:  # would bind it
-            line = f"{name}.append{line[augmented.end() - 1 :]}" if env[name] in ITEMS else "pass"
+        if name in self.frozen and re.match(rf"{name} \S+= ", line):  # would bind it
+            line = "pass"
         grows = self.loops and env[name] in ITEMS
         self.emit(depth, f"if len({name}) < 20:\n{'    ' * (depth + 1)}{line}" if grows else line)
         return True

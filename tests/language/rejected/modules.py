@@ -1,0 +1,341 @@
+"""Modules, state, calls and recursion that are refused."""
+
+from __future__ import annotations
+
+import operator
+
+import torch
+
+from language.rejected import write
+
+X = torch.arange(3.0)
+
+
+class Plain(torch.nn.Module):
+    """What to write instead, where that is another place for a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.child = torch.nn.Identity()
+        self.weight = torch.nn.Parameter(torch.ones(3))
+        self.register_buffer("seen", torch.zeros(3))
+        self.held = None
+
+
+def listed(key, instead, *calls):
+    """The same for a class of modules: an instance is compiled."""
+
+    def made(cls):
+        write(key, instead, *calls)(cls())
+        return cls
+
+    return made
+
+
+class Chooses(Plain):
+    def forward(self, x):
+        return self.child(x) if len(x) > 2 else x
+
+
+@listed("module_replaced", Chooses(), (X,))
+class ReplacesAModule(Plain):
+    def forward(self, x):
+        self.child = None  # refused
+        return x
+
+
+class Static:
+    count = 0
+
+
+class Holds(Plain):
+    def forward(self, x):
+        self.held = x
+        return x
+
+
+@listed("attribute_of_outside_assigned", Holds(), (X,))
+class AssignsToAClass(Plain):
+    def forward(self, x):
+        Static.count = 1  # refused
+        return x
+
+
+class Careful:
+    def __init__(self):
+        object.__setattr__(self, "n", 0)
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+@listed("own_setattr", Holds(), (X,))
+class AssignsThroughSetattr(Plain):
+    def __init__(self):
+        super().__init__()
+        self.careful = Careful()
+
+    def forward(self, x):
+        self.careful.n = 1  # refused
+        return x
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+class HoldsATuple(Plain):
+    def forward(self, x):
+        self.held = (x, 1)
+        return x
+
+
+@listed("made_is_kept", HoldsATuple(), (X,))
+class KeepsAnObject(Plain):
+    def forward(self, x):
+        self.held = Point(x)  # refused
+        return x
+
+
+@listed("kept_structure", HoldsATuple(), (X,))
+class KeepsAFunction(Plain):
+    def forward(self, x):
+        self.held = lambda: x  # refused
+        return x
+
+
+class KeepsOnce(Plain):
+    def forward(self, x):
+        self.held = {"x": x}
+        return x
+
+
+@listed("object_kept_twice", KeepsOnce(), (X,))
+class KeepsTwice(Plain):
+    def __init__(self):
+        super().__init__()
+        self.again = None
+
+    def forward(self, x):
+        d = {"x": x}
+        self.held = d
+        self.again = d  # refused
+        return x
+
+
+@listed("kept_and_returned", KeepsOnce(), (X,))
+class KeepsAndReturns(Plain):
+    def forward(self, x):  # refused
+        d = {"x": x}
+        self.held = d
+        return d
+
+
+class Buffered(Plain):
+    def __init__(self):
+        super().__init__()
+        self.shared = torch.nn.Buffer(torch.ones(3))
+
+    def forward(self, x):
+        return x + self.shared
+
+
+@listed("tensor_of_class", Buffered(), (X,))
+class TensorOfTheClass(Plain):
+    shared = torch.ones(3)
+
+    def forward(self, x):
+        return x + self.shared  # refused
+
+
+class Named(Plain):
+    def forward(self, x):
+        return self.child(x)
+
+
+class Dynamic(Plain):
+    def __getattr__(self, name):
+        return super().__getattr__("child" if name == "other" else name)
+
+    def forward(self, x):
+        return self.other(x)  # refused
+
+
+write("own_getattr", Named(), (X,))(Dynamic())
+
+
+@listed("subscript_of_module", Named(), (X,))
+class Subscripts(Plain):
+    def __init__(self):
+        super().__init__()
+        self.many = torch.nn.ModuleDict({"a": torch.nn.Identity()})
+
+    def forward(self, x):
+        return self.child[0](x)  # refused
+
+
+class Follows(Plain):
+    """A container with a hook: it is walked, not called."""
+
+    def __init__(self):
+        super().__init__()
+        self.child.register_full_backward_hook(lambda module, given, made: None)
+
+    def forward(self, x):
+        return self.child(x)  # refused
+
+
+write("hooks_on_container", Named(), (X,))(Follows())
+
+
+class Passes(Plain):
+    def __init__(self):
+        super().__init__()
+        self.child.register_forward_pre_hook(lambda module, given: None)
+
+    def forward(self, x):
+        return self.child(x)
+
+
+class PassesByName(Passes):
+    def forward(self, x):
+        return self.child(input=x)  # refused
+
+
+write("hook_and_keywords", Passes(), (X,))(PassesByName())
+
+
+def generator(x):
+    yield x
+
+
+def in_a_list(x):
+    return [x]
+
+
+@write("call_of_generator", lambda x: in_a_list(x)[0], (X,))
+def calls_a_generator(x):
+    return next(generator(x))  # refused
+
+
+made = {}
+exec("def without_source(x):\n    return x + 1", made)
+without_source = made["without_source"]
+
+
+@write("source_not_found", lambda x: x + 1, (X,))
+def calls_without_source(x):
+    return without_source(x)  # refused
+
+
+@write("object_of_other_class", lambda x: x + 1, (X,))
+def makes_an_object(x):
+    return x + len(torch.Generator().get_state())  # refused
+
+
+def tree(x, depth):
+    if depth <= 0:
+        return x
+    return tree(x, depth - 1) + tree(x + 1, depth - 1)
+
+
+@write("recursion_returns", tree, (X, 2))
+def returns_itself(x, depth):  # refused
+    if depth <= 0:
+        return lambda: x
+    return returns_itself(x, depth - 1)
+
+
+def attribute_in_a_global(x):
+    return x + 1
+
+
+@write("attribute_of_function", attribute_in_a_global, (X,))
+def attribute_of_a_lambda(x):
+    step = lambda: x + 1  # noqa: E731
+    return step.size  # refused
+
+
+class Getter:
+    n = property(operator.attrgetter("m"))
+
+    def __init__(self):
+        self.m = 1
+
+
+class Gets(Plain):
+    def forward(self, x):
+        return x + 1
+
+
+@listed("property_of_other", Gets(), (X,))
+class GetsThroughC(Plain):
+    def __init__(self):
+        super().__init__()
+        self.getter = Getter()
+
+    def forward(self, x):
+        return x + self.getter.n  # refused
+
+
+class ReturnsAlways(Plain):
+    def __init__(self):
+        super().__init__()
+        self.child.register_forward_pre_hook(lambda module, given: (given[0] + 1,) if given[0].sum() > 0 else (given[0],))
+
+    def forward(self, x):
+        return self.child(x)
+
+
+@listed("hook_returns_sometimes", ReturnsAlways(), (X,))
+class ReturnsSometimes(Plain):
+    def __init__(self):
+        super().__init__()
+        self.child.register_forward_pre_hook(lambda module, given: (given[0] + 1,) if given[0].sum() > 0 else None)
+
+    def forward(self, x):
+        return self.child(x)  # refused
+
+
+class BufferOfTensors(Plain):
+    def forward(self, x):
+        self.seen = x if len(x) > 2 else x * 0
+        return x
+
+
+@listed("buffer_of_other", BufferOfTensors(), (X,))
+class BufferOfNumbers(Plain):
+    def forward(self, x):
+        self.seen = x if len(x) > 2 else 0.5  # refused
+        return x
+
+
+def passes_numbers(d, n):
+    return d["a"] if n <= 0 else d["a"] + n
+
+
+@write("recursion_with_structure", passes_numbers, ({"a": 1}, 3))
+def passes_a_dict(d, n):
+    if n <= 0:
+        return d["a"]
+    return passes_a_dict(d, n - 1) + 1  # refused
+
+
+@write("recursion_with_object_twice", tree, (X, 2))
+def passes_twice(x, depth):
+    p = Point(x)
+    return both_points(p, p, depth)
+
+
+def both_points(p, q, depth):
+    if depth <= 0:
+        return p.x + q.x
+    return both_points(p, q, depth - 1)  # refused
+
+
+@write("too_long_to_unroll", lambda x: x.sum(0), (X,))
+def long_loop(x):
+    for i in range(5000):  # refused
+        x = x.unsqueeze(0).sum(i * 0)
+    return x

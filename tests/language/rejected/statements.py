@@ -1,0 +1,342 @@
+"""Statements and names that are refused."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+
+import torch
+
+from language.rejected import write
+
+X = torch.arange(3.0)
+counter = 0
+
+
+def plain(x):
+    return x * 2
+
+
+@write("async_function", lambda x: plain(x), (X,))
+def awaits(x):
+    async def inner():  # refused
+        return x * 2
+
+    return inner
+
+
+def squares_in_a_list(n):
+    found = []
+    for i in range(n):
+        found.append(i * i)
+    return found
+
+
+@write("yield", squares_in_a_list, (4,), (0,))
+def yields(n):
+    def squares():  # noqa: ANN202
+        for i in range(n):
+            yield i * i  # refused
+
+    return list(squares())
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+
+def class_outside(x):
+    return Point(x).x + 1
+
+
+@write("class_inside", class_outside, (X,))
+def class_inside(x):
+    class Inner:  # refused
+        pass
+
+    return x + 1
+
+
+def returns_the_count(x, count):
+    return x, count + 1
+
+
+@write("global_assigned", returns_the_count, (X, 3))
+def global_assigned(x, count):
+    global counter
+    counter = count + 1  # refused
+    return x, counter
+
+
+def names_of_functions(n):
+    found = []
+    for i in range(n):
+        found.append("sin" if i % 2 else "cos")
+    return [math.sin(1.0) if name == "sin" else math.cos(1.0) for name in found]
+
+
+@write("list_of_other_length", names_of_functions, (3,), (0,))
+def functions_in_a_list_that_grows(n):
+    found = []
+    for i in range(n):
+        found.append(math.sin if i % 2 else math.cos)  # refused
+    return [f(1.0) for f in found]
+
+
+def tuple_of_pairs(n):
+    found = ()
+    for i in range(n):
+        found = found + ((i, str(i)),)
+    return [i for i, _ in found]
+
+
+@write("paths_differ", tuple_of_pairs, (3,), (0,))
+def tuple_of_kinds_that_grows(n):
+    found = ()
+    for i in range(n):  # refused
+        found = found + (i, str(i))
+    return [i for i in found if isinstance(i, int)]
+
+
+def other_names(x, n):
+    a = x * n
+    b = n + 1
+    return a, b
+
+
+@write("decorator_inside", other_names, (X, 2))
+def decorated_inside(x, n):
+    @torch.no_grad()
+    def inner():  # refused
+        return x * n
+
+    return inner(), n + 1
+
+
+def import_at_the_top(x):
+    return torch.tanh(x)
+
+
+@write("import_of_new", import_at_the_top, (X,))
+def imports_what_is_not_imported(x):
+    import not_a_module_that_exists  # refused
+
+    return not_a_module_that_exists.tanh(x)
+
+
+def views_by_name(x):
+    return x.mT
+
+
+@write("transpose_of_many_dims", views_by_name, (torch.ones(2, 3, 4),))
+def transposed_whole(x):
+    return x.T  # refused
+
+
+def compared_by_value(a, b):
+    return a + b == b + a
+
+
+@write("identity_of_strings", compared_by_value, ("ab", "c"), ("cd", "e"), ("f", "g"), ("h", "i"), ("j", "k"))
+def identity_of_strings(a, b):
+    return a + b is b + a  # refused
+
+
+def extended(n):
+    found = []
+    found.extend(range(n))
+    return found
+
+
+@write("yield_from", extended, (3,), (0,))
+def yields_from(n):
+    def all_of_them():
+        yield from range(n)  # refused
+
+    return list(all_of_them())
+
+
+def holder():
+    count = 0
+
+    def bump(x):
+        nonlocal count
+        count += 1  # refused
+        return x + count
+
+    return bump
+
+
+@write("outer_variable_assigned", lambda x: x + 1, (X,))
+def outer_variable(x):
+    return _BUMP(x)
+
+
+_BUMP = holder()
+
+
+def attribute_is_none(x):
+    p = Point(x)
+    p.x = None
+    return p.x
+
+
+@write("attribute_deleted", attribute_is_none, (X,))
+def deletes_an_attribute(x):
+    p = Point(x)
+    del p.x  # refused
+    return None
+
+
+@write("delattr_of_object", attribute_is_none, (X,))
+def deletes_an_attribute_by_name(x):
+    p = Point(x)
+    delattr(p, "x")  # refused
+    return None
+
+
+def if_and_else(n, x):
+    d = {"a": n, "b": x}
+    if "a" in d:
+        return d["a"], d["b"]
+    return n, x
+
+
+@write("pattern", if_and_else, (1, X))
+def matches_the_rest(n, x):
+    d = {"a": n, "b": x}
+    match d:  # refused
+        case {"a": a, **rest}:
+            return a, rest["b"]
+    return n, x
+
+
+class Switch:
+    def __init__(self):
+        self.on = 0
+
+    def __enter__(self):
+        self.on += 1
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.on -= 1
+
+
+def with_a_class(n):
+    switch = Switch()
+    with switch:
+        n += switch.on
+    return n
+
+
+@contextlib.contextmanager
+def sometimes(n):
+    if n > 0:
+        yield n
+    else:
+        yield 0
+
+
+@write("manager_with_other_yields", with_a_class, (1,))
+def manager_of_two_yields(n):
+    with sometimes(n) as k:  # refused
+        return n + k
+
+
+@contextlib.contextmanager
+def noted(log):
+    log.append(1)
+    yield
+    log.append(2)
+
+
+def leaves_a_class(n):
+    switch = Switch()
+    for i in range(n):
+        with switch:
+            if i == 2:
+                break
+    return switch.on
+
+
+@write("manager_left_early", leaves_a_class, (1,), (4,))
+def leaves_a_generator(n):
+    log = [0]
+    for i in range(n):
+        with noted(log):  # refused
+            if i == 2:
+                break
+    return 0
+
+
+@write("with_of_other", lambda x: x + 1, (X,))
+def with_of_a_profiler(x):
+    with torch.enable_grad():  # refused
+        return x + 1
+
+
+class Plain(Exception):
+    pass
+
+
+def raises_a_message(n):
+    if n > 0:
+        raise Plain("no")
+    return n
+
+
+class Stop(BaseException):
+    pass
+
+
+@write("raise_of_other", raises_a_message, (1,), (0,))
+def raises_a_base_exception(n):
+    if n > 0:
+        raise Stop  # refused
+    return n
+
+
+def text_of_exception(n):
+    try:
+        return n // n
+    except ZeroDivisionError as e:
+        return len(str(e)) > 0
+
+
+@write("repr_of_exception", lambda n: len(str(Plain("no"))) > n, (1,), (0,))
+def repr_of_an_exception(n):
+    return len(repr(Plain("no"))) > n  # refused
+
+
+@write("attribute_of_exception", text_of_exception, (1,), (0,))
+def arguments_of_an_exception(n):
+    try:
+        return n // n
+    except ZeroDivisionError as e:
+        return len(e.args) > 0  # refused
+
+
+def imported_at_the_top(x):
+    return x * math.pi
+
+
+@write("import_unfollowed", imported_at_the_top, (X,))
+def imports_all(x):
+    from . import other  # refused
+
+    return x * other.pi
+
+
+def viewed_anew(x):
+    y = x * 2
+    y = y.unsqueeze(0)
+    return y + 1
+
+
+@write("reshape_in_place", viewed_anew, (X,))
+def reshaped_in_place(x):
+    y = x * 2
+    y.unsqueeze_(0)  # refused
+    return y + 1

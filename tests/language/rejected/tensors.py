@@ -1,0 +1,128 @@
+"""Tensors, operators and library functions that are refused."""
+
+from __future__ import annotations
+
+import torch
+
+from language.rejected import write
+
+X = torch.arange(3.0)
+M = torch.ones(2, 3)
+
+
+@write("out_of_other_rank", lambda x: x + 1, (X,))
+def out_of_another_rank(x):
+    out = torch.zeros(1, 1)
+    return torch.add(x, 1, out=out)  # refused
+
+
+@write("round_of_tensor", lambda x: torch.round(x), (X,))
+def rounds(x):
+    return round(x)  # refused
+
+
+@write("tensor_of_tensor", lambda x: x.clone(), (X,))
+def tensor_again(x):
+    return torch.tensor(x)  # refused
+
+
+@write("random_without_bounds", lambda x: x.random_(0, 1), (X,))
+def draws_without_bounds(x):
+    return x.random_()  # refused
+
+
+@write("random_of_dtype", lambda x: torch.empty(3).uniform_().long(), (X,))
+def draws_integers(x):
+    return x.long().uniform_()  # refused
+
+
+@write("storage_offset", lambda x, n: n, (X, 0))
+def offset(x, n):
+    return x.storage_offset()  # refused
+
+
+@write("nextafter_of_half", lambda x: torch.nextafter(x.float(), x.float() + 1), (X.to(torch.bfloat16),))
+def next_in_half(x):
+    return torch.nextafter(x, x + 1)  # refused
+
+
+@write("argument_of_creation", lambda n: torch.ones(n), (3,))
+def on_another_device(n):
+    return torch.ones(n, device="meta")  # refused
+
+
+@write("autocast", lambda x: x.to(torch.bfloat16), (X,))
+def casts_by_itself(x):
+    with torch.autocast("cpu"):  # refused
+        return x.to(torch.bfloat16)
+
+
+@write("gradients_on", lambda x: x + 1, (X,))
+def gradients(x):
+    with torch.set_grad_enabled(True):  # refused
+        return x + 1
+
+
+@write("attribute_of_autograd", lambda x: x + 1, (X,))
+def asks_for_gradients(x):
+    return x + 1 if x.requires_grad else x + 1  # refused
+
+
+@write("is_parameter", lambda x, flag: x + 1 if flag else x, (X, False))
+def asks_for_a_parameter(x, flag):
+    return x + 1 if isinstance(x, torch.nn.Parameter) else x  # refused
+
+
+@write("index_of_other", lambda x: x[1], (X,))
+def indexes_by_a_string(x):
+    return x[{}]  # refused
+
+
+def chosen(x):
+    return torch.where(x[0] > 1, x, torch.zeros_like(x)).sum()
+
+
+@write("mask_without_dims", chosen, (X,))
+def masks_without_dims(x):
+    return x[x[0] > 1].sum()  # refused
+
+
+@write("method_of_tensor", lambda x: torch.empty(3).normal_().abs() * 0 + x, (X,))
+def unknown_in_place(x):
+    return x.geometric_(0.5)  # refused
+
+
+@write("function_without_source", lambda x: x + 1, (X,))
+def calls_numpy(x):
+    return torch.from_file("a") + 1  # refused
+
+
+@write("form_of_call", lambda x: x.sum(0), (X,))
+def sums_by_an_unknown_name(x):
+    return torch.relu(x, bogus=True)  # refused
+
+
+@write("not_known", lambda x: x.sum(0), (X,))
+def dim_of_a_tensor(x):
+    return x.sum(x[0])  # refused
+
+
+@write("computed_at_run_time", lambda x, n: x.sum(0), (M, 2))
+def dim_that_is_computed(x, n):
+    d = 0
+    for _ in range(n):
+        d = int(x.sum()) - 6
+    return x.sum(d)  # refused
+
+
+@write("tensor_outside", lambda x: x + 1, (X,))
+def uses_a_sparse_tensor(x):
+    return x + SPARSE  # refused
+
+
+SPARSE = torch.eye(3).to_sparse()
+
+
+@write("function_without_source", lambda x: x.sort().values, (X,))
+def operator_by_name(x):
+    return torch.ops.aten._fft_r2c(x, [0], 0, True)  # refused

@@ -1,0 +1,348 @@
+"""Lists, dicts, sets, strings, objects and numbers that are refused."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import functools
+from typing import Any
+
+import torch
+
+from language.rejected import write
+
+X = torch.arange(3.0)
+SEEN = {1, 2}
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    n: int
+
+
+@dataclasses.dataclass
+class Pair:
+    a: Any
+    b: Any
+
+
+def changed_by_replace(n):
+    return dataclasses.replace(Frozen(n), n=n + 1).n
+
+
+@write("frozen", changed_by_replace, (3,))
+def assigns_to_frozen(n):
+    made = Frozen(n)
+    made.n = n + 1  # refused
+    return made.n
+
+
+PAIR = Pair(1, 2)
+
+
+def made_inside(n):
+    return dataclasses.replace(Pair(1, 2), a=n).a
+
+
+@write("replace_of_outside", made_inside, (3,))
+def replaces_outside(n):
+    return dataclasses.replace(PAIR, a=n).a  # refused
+
+
+@write("int_of_more_than_64_bits", lambda n: n + 2.0**63, (3,))
+def huge(n):
+    return n + 2**63  # refused
+
+
+def list_of_range(n, i):
+    return list(range(n))[i]
+
+
+@write("subscript_of_range", list_of_range, (3, 1))
+def indexes_a_range(n, i):
+    return range(n)[i]  # refused
+
+
+def item_by_item(xs, n):
+    for i in range(0, len(xs), 2):
+        xs[i] = n
+    return xs
+
+
+@write("slice_with_step_assigned", item_by_item, ([1, 2, 3], 7))
+def assigns_every_second(xs, n):
+    xs[::2] = [n] * ((len(xs) + 1) // 2)  # refused
+    return xs
+
+
+@write("double_star_of_other", lambda n: n + 1, (3,))
+def stars_a_table(n):
+    d = {i: i for i in range(n)}
+    return len(dict(**d)) + 1  # refused
+
+
+def copied(xs):
+    ys = [float(x) for x in xs]
+    ys.append(0.5)
+    return ys
+
+
+@write("container_of_kinds", copied, ([1, 2],))
+def appends_another_type(xs):
+    xs.append(0.5)  # refused
+    return xs
+
+
+@write("paths_differ", lambda x, n: (x, True) if n else (x, False), (X, 1), (X, 0))
+def returns_functions(x, n):
+    return (lambda: x) if n else (lambda: x + 1)  # refused
+
+
+@write("length_unknown", lambda xs: max(xs), ([1, 2, 3],))
+def stars_a_list(xs):
+    return max(0, *xs)  # refused
+
+
+@write("reversed_of_other", lambda n: [i for i in range(n, 0, -1)], (3,))
+def reverses_a_range(n):
+    return [i for i in reversed(range(1, n + 1))]  # refused
+
+
+@write("len_of_other", lambda xs: sum(1 for x in xs if x > 1), ([1, 2, 3],))
+def len_of_a_zip(xs, strict=False):
+    return len(zip(xs, xs, strict=False))  # refused
+
+
+@write("class_unknown", lambda n: isinstance(n, int), (3,))
+def type_of_a_zip(n, strict=False):
+    return type(zip(range(n), range(n), strict=False)) is int  # refused
+
+
+@write("builtin_function", lambda n: n + 1, (3,))
+def evaluates(n):
+    return eval("n + 1")  # refused
+
+
+@write("copy_of_other", lambda x: x.clone(), (X,))
+def copies(x):
+    return copy.copy(x)  # refused
+
+
+def own_set(n):
+    s = set(SEEN)
+    s.add(n)
+    return s
+
+
+@write("container_outside_changed", own_set, (3,))
+def changes_a_set_outside(n):
+    SEEN.add(n)  # refused
+    return n
+
+
+def empty_first(keys, n):
+    d = {}
+    d[0] = 1
+    for k in keys:
+        d[k] = n
+    return d
+
+
+@write("dict_gets_run_time_keys", empty_first, ([1, 2], 3))
+def updates_known_keys(keys, n):
+    d = {0: 1, "a": torch.ones(1), "b": None}
+    d.update({k: n for k in keys})  # refused
+    return len(d)
+
+
+def tuples_of_numbers(n):
+    s = set()
+    for i in range(n):
+        s.add((i, i))
+    return len(s)
+
+
+@write("key_of_other", tuples_of_numbers, (3,))
+def functions_in_a_set(n):
+    s = set()
+    for i in range(n):
+        s.add(Frozen(i))  # refused
+    return len(s)
+
+
+def key_by_item(x):
+    d = {1: 2}
+    return d.get(int(x[1].item()))
+
+
+@write("tensor_as_key", key_by_item, (X,))
+def key_by_tensor(x):
+    d = {i: i for i in range(len(x))}
+    return d.get(x[1])  # refused
+
+
+def sorted_set(xs):
+    return "".join(sorted(set(xs)))
+
+
+@write("order_of_set", sorted_set, (["b", "a"],))
+def walks_a_set_of_strings(xs):
+    text = ""
+    for x in set(xs):  # refused
+        text += x
+    return text
+
+
+def initial_value(xs):
+    return functools.reduce(lambda a, b: a + b, xs, 0)
+
+
+@write("reduce_without_start", initial_value, ([1, 2],))
+def reduces(xs):
+    return functools.reduce(lambda a, b: a + b, xs)  # refused
+
+
+class Counter:
+    def __init__(self):
+        self.n = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.n += 1
+        return self.n
+
+
+def next_called(n):
+    return Counter().__next__() if n else 0
+
+
+@write("next_with_default", next_called, (1,))
+def next_or_default(n):
+    return next(Counter(), n)  # refused
+
+
+@write("format_of_other", lambda x: f"{x.sum().item():.2f}", (X,))
+def formats_a_tensor(x):
+    return f"{x:.2f}"  # refused
+
+
+@write("field_of_format", lambda n: f"{n}", (3,))
+def formats_an_item(n):
+    template = "{0[0]}"
+    return template.format((n,))  # refused
+
+
+@write("text_of_other", lambda x: str(x.sum().item()), (X,))
+def text_of_a_tensor(x):
+    return str(x)  # refused
+
+
+@write("method_of_builtin", lambda s: len(s), ("abc",), ("d",), ("e",), ("f",), ("g",))
+def encodes(s):
+    return len((s + "").encode())  # refused
+
+
+@write("identity_unknown", lambda n, m: n == m, (1000, 1000))
+def identity_of_numbers(n, m):
+    return n is m  # refused
+
+
+@write("operator_on_others", lambda n: n + len([1]), (3,))
+def adds_a_function(n):
+    return n + (lambda: 1)  # refused
+
+
+@write("double_star_of_other", lambda n: dict(a=n), (3,))
+def stars_a_number(n):
+    return dict(**n)  # refused
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+
+def same_keys(x, n):
+    d = {"a": {"b": x, "c": x}}
+    if n > 1:
+        d["a"] = {"b": x + 1, "c": x}
+    return d["a"]["b"]
+
+
+@write("iteration_over_one_of_several", lambda xs, n: sum(xs) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
+def walks_one_of_several(xs, n):
+    found = 0
+    for x in xs if n > 1 else (n,):  # refused
+        found += x
+    return found
+
+
+@write("iteration_over_outside", lambda n: [97 + n, 98 + n], (1,))
+def walks_bytes(n):
+    return [b + n for b in b"ab"]  # refused
+
+
+@write("subscript_of_other", lambda x: [x, x][0], (X,))
+def indexes_a_zip(x, strict=False):
+    return zip(x, x, strict=False)[0]  # refused
+
+
+@write("item_assigned", lambda n: [n, n], (1,))
+def assigns_to_a_tuple(n):
+    pair = (0, n)
+    pair[0] = n  # refused
+    return pair
+
+
+@write("item_deleted", lambda n: [n], (1,))
+def deletes_of_a_tuple(n):
+    pair = (0, n)
+    del pair[0]  # refused
+    return pair
+
+
+@write("attribute_assigned", lambda x: Box(x).x, (X,))
+def assigns_to_a_tensor(x):
+    x.tag = 1  # refused
+    return x
+
+
+def numbers_alone(n):
+    found = []
+    for i in range(n):
+        found.append(i + 1)
+    return found
+
+
+@write("list_of_other_length", numbers_alone, (3,))
+def lists_of_functions(n):
+    found = []
+    for i in range(n):
+        found.append(lambda i=i: i + 1)  # refused
+    return [f() for f in found]
+
+
+@write("list_of_kinds_of_caller", lambda xs: [xs[0], xs[1], 2], ([1, X],))
+def appends_to_the_callers(xs):
+    xs.append(2)  # refused
+    return xs
+
+
+@write("returns_differ", lambda n: n + 1, (3,))
+def returns_a_function(n):  # refused
+    return lambda: n + 1
+
+
+@write("call_of_other", lambda xs: len(xs), ([1],))
+def calls_a_list(xs):
+    return xs(1)  # refused
+
+
+@write("no_run_time_value", same_keys, (X, 1), (X, 2))
+def other_content(x, n):
+    d = {"a": {"b": x, "c": x}}
+    if n > 1:
+        d["a"] = lambda: x  # refused
+    return d["a"]
