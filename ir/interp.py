@@ -172,7 +172,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
         "heaviside": heaviside, "power": power,
-        "scatter": scatter, "arg_scan": arg_scan, "argsort": argsort, "as_strided": as_strided,
+        "scatter": scatter, "arg_scan": arg_scan, "extreme_scan": extreme_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,

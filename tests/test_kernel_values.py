@@ -144,6 +144,18 @@ def test_indices(dtype: torch.dtype) -> None:
         agree(placed, x, places.clamp(max=2), y)
 
 
+def taken(x, i):
+    """A scatter may write into what ends with it, not into what is seen elsewhere or also read."""
+    ends, kept, viewed, own = x + 1, x + 2, x + 3, x + 4
+    row = viewed[0]
+    return ends.scatter(1, i, x), kept.scatter(1, i, x), kept, viewed.scatter_add(1, i, x), row, own.scatter_add(1, i, own)
+
+
+def test_scatter_takes_over_only_what_ends() -> None:
+    agree(taken, torch.randn(5, 6), torch.arange(6).flip(0).expand(5, 6))
+    agree(lambda x, i: (x.scatter(1, i, x), x), torch.randn(5, 6), torch.arange(6).flip(0).expand(5, 6))
+
+
 def copies(x):
     turned = x.permute(2, 0, 1)
     return (
