@@ -223,7 +223,9 @@ class FunctionPrinter:
         self.line(f"{cell} = {value};")
 
     def do_c_view(self, op: Op) -> None:
-        self.line(f"sc_tensor {self.variables[op.result]} = {op.attrs['fn']}({self.filled(op, 'args')});")
+        name = self.variables[op.result]
+        self.line(f"sc_tensor {name};")
+        self.line(f"{op.attrs['fn']}(&{name}, {self.filled(op, 'args')});")
 
     def do_c_call(self, op: Op) -> None:
         args = self.filled(op, "args")

@@ -6,6 +6,7 @@ import argparse
 import random
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
                 Candidate("scriptc", lambda f=compiled, a=args: f(*a)),  # type: ignore[misc]
                 Candidate("by hand", by_hand),
             ]
-            rows[name] = medians(candidates, samples=options.samples)
+            rows[name] = medians(candidates, samples=options.samples, timer=time.thread_time)
     print(f"{cpu_model()}, one thread; microseconds per call, medians of interleaved samples\n")
     header = ("program", "CPython", "scriptc", "by hand", "CPython / scriptc", "scriptc / by hand")
     print(table(header, [(name, *_cells(times)) for name, times in rows.items()], right=range(1, 6)))

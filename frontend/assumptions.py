@@ -40,6 +40,7 @@ class Assumptions:
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     records: dict[type, Record] = field(default_factory=dict)  # classes whose instances exist at run time
+    run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that containers hold, or objects
     unions: bool = False  # containers may hold values of several kinds
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time

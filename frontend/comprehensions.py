@@ -10,7 +10,7 @@ from scriptc.frontend.context import Terminated, Walk
 from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, GeneratorV, Known, Native, RangeV, Tup, Unbound
+from scriptc.frontend.values import AV, GeneratorV, Known, Native, OneOf, RangeV, Tup, Unbound, is_plain_tuple
 from scriptc.ir.core import Block
 
 _SHORT = 64  # items of a range that a dict or set comprehension is written out over
@@ -32,7 +32,8 @@ class Comprehensions(Flow, Iteration):
 
     def is_grown(self, parts: Sequence[tuple[bool, AV]]) -> bool:
         """Whether something starred has a length that is known only at run time."""
-        return any(starred and self.is_run_time(av) for starred, av in parts)
+        several = [isinstance(av, OneOf) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
+        return any(starred and (many or self.is_run_time(av)) for (starred, av), many in zip(parts, several, strict=True))
 
     def grown_list(self, parts: Sequence[tuple[bool, AV]], site: Any) -> AV:
         made = self.new_list([], site)

@@ -270,12 +270,16 @@ class Context(Parts):
     # ---- building ----
     def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
         """Builds an op here; a type rule that refuses becomes what eager raises, at run time."""
+        return self.built(name, operands, hint, **attrs).result
+
+    def built(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
+        """The same of an op of any number of results."""
         if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
             self.fail("complex_kernel", name=name)
         if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
             self.fail("complex_number")
         try:
-            return self.builder.build(name, operands, self.loc, hint=hint, **attrs)
+            return self.builder.op(name, operands, self.loc, names=[hint] if hint else [], **attrs)
         except TypeRuleError as e:
             if any(is_union(t) for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))):
                 self.fail("container_of_several_used", why=e)
@@ -376,6 +380,8 @@ class Context(Parts):
         try:
             return self.list_item(item)
         except UserError as e:
+            if self.sites_of(target) & self.assume.run_time_lists:
+                self.promote_objects([item])
             self.keep_length(target, e)
 
     def type_of(self, av: AV) -> Type | None:
@@ -454,13 +460,19 @@ class Context(Parts):
     def keep_length(self, av: ListV, error: UserError) -> NoReturn:
         """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
         cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
-        sites = {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
-        self.keep_sites(sites, cell, error)
+        self.keep_sites(self.sites_of(av), cell, error)
+
+    def sites_of(self, av: ListV) -> set[Any]:
+        """The sites of the program at which a list may have been made."""
+        cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
+        return {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}
 
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
         if site in self.assume.known_length:
-            return KnownLengthListV(dict(enumerate(items)), self)
+            made = KnownLengthListV(dict(enumerate(items)), self)
+            made.site = site
+            return made
         elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:
@@ -523,7 +535,7 @@ class Context(Parts):
         self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, error)
 
     def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
-        sites -= {None, *self.assume.known_length}
+        sites -= {None, *self.assume.known_length, *self.assume.run_time_lists}
         if not sites or (cell is not None and cell.fixed):
             if cell is None or not cell.fixed:
                 self.allow_unions()

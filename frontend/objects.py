@@ -126,6 +126,11 @@ class Objects(Alternatives):
             self.call(self.object_attribute(made, "__post_init__"), [], {})
         return made
 
+    def compared_fields(self, av: ObjectV) -> list[AV]:
+        """What the comparisons that `dataclass` writes compare."""
+        items = self.items_of(av)
+        return [items[f.name] for f in dataclasses.fields(av.cls) if f.compare]
+
     # ---- attributes ----
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         """What the class of an object made here gives for an attribute, bound to the object; None where it has none."""

@@ -349,12 +349,12 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         found = self.special(a, f"__{_METHODS[op]}__", [b]) if not is_generated(a, f"__{_METHODS[op]}__") else None
         if found is not None:
             return found
+        name = f"__{_METHODS['Eq' if op == 'NotEq' else op]}__"
+        same = isinstance(a, ObjectV) and isinstance(b, ObjectV) and a.cls is b.cls
+        if same and is_generated(a, name):  # what `dataclass` writes
+            return self.compare_sequences(op, *(Tup(self.compared_fields(o)) for o in (a, b)))
         if op not in ("Eq", "NotEq"):
             self.bad_operands(op, a, b)
-        same = isinstance(a, ObjectV) and isinstance(b, ObjectV) and a.cls is b.cls
-        if same and is_generated(a, "__eq__"):  # what `dataclass` writes
-            assert isinstance(a, ObjectV) and isinstance(b, ObjectV)
-            return self.compare_sequences(op, *(Tup([*self.items_of(o).values()]) for o in (a, b)))
         if isinstance(a, ObjectV) and isinstance(getattr(a.cls, "__eq__", None), FunctionType):
             equal = (
                 Known(False)

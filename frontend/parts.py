@@ -308,6 +308,9 @@ class Parts:
     def as_type(self, value: Value, wanted: Type) -> Value:
         raise NotImplementedError
 
+    def is_run_time(self, av: AV) -> bool:
+        raise NotImplementedError
+
     def is_kind(self, av: OneOf, number: int) -> AV:
         raise NotImplementedError
 
@@ -324,6 +327,9 @@ class Parts:
         raise NotImplementedError
 
     # ---- objects at run time ----
+    def compared_fields(self, av: Any) -> list[AV]:
+        raise NotImplementedError
+
     def promote_objects(self, avs: Iterable[AV]) -> None:
         raise NotImplementedError
 

@@ -20,6 +20,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     Known,
+    KnownLengthListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -74,6 +75,10 @@ class Records(Context):
         try:
             return self.list_item(av)
         except UserError:
+            if isinstance(av, KnownLengthListV) and av.site in self.assume.known_length:
+                self.assume.run_time_lists.add(av.site)
+                self.assume.known_length.discard(av.site)
+                raise Restart from None
             self.promote_objects([av])
             self.allow_unions()
             raise

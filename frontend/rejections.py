@@ -297,6 +297,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "repr_of_exception": ("the repr of an exception is not supported in compiled code", "use str() of it"),
     "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
+    "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),

@@ -20,9 +20,11 @@ from scriptc.frontend.values import (
     Ident,
     Known,
     ListV,
+    OneOf,
     Poison,
     Tup,
     Unbound,
+    is_plain_tuple,
     is_tensor,
 )
 from scriptc.ir.analysis import is_fresh, shares_memory
@@ -272,18 +274,37 @@ class Statements(Managers, Matching):
 
     def unpack(self, targets: list[ast.expr], value: AV) -> None:
         starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
-        items = self.unpacked(value, None if starred else len(targets))
-        if starred:
-            at, after = starred[0], len(targets) - starred[0] - 1
-            if len(items) < len(targets) - 1:
-                self.raises_at_run_time(
-                    "ValueError",
-                    f"not enough values to unpack (expected at least {len(targets) - 1}, got {len(items)})",
-                )
-            rest = self.new_list(items[at : len(items) - after], (self.loc, "star"))
-            items = [*items[:at], rest, *items[len(items) - after :]]
+        if starred and isinstance(value, OneOf) and is_plain_tuple(value):
+            value = ListV(self.any_length(value))  # of several lengths
+        if starred and isinstance(value, ListV) and self.is_run_time(value):
+            items = self.unpacked_around(value, starred[0], len(targets) - starred[0] - 1)
+        else:
+            items = self.unpacked(value, None if starred else len(targets))
+            items = self.with_rest(items, starred[0], len(targets)) if starred else items
         for t, item in zip(targets, items, strict=True):
             self.assign(t, item)
+
+    def with_rest(self, items: list[AV], at: int, count: int) -> list[AV]:
+        """Known items as `count` targets take them, of which the one at a place is starred."""
+        after = count - at - 1
+        if len(items) < count - 1:
+            self.raises_at_run_time(
+                "ValueError", f"not enough values to unpack (expected at least {count - 1}, got {len(items)})"
+            )
+        rest = self.new_list(items[at : len(items) - after], (self.loc, "star"))
+        return [*items[:at], rest, *items[len(items) - after :]]
+
+    def unpacked_around(self, value: ListV, before: int, after: int) -> list[AV]:
+        """What `*_, rest, *_` takes from a list whose length is known only at run time."""
+        length = self.call(Known(len), [value], {})
+        enough = self.compare("GtE", length, Known(before + after))
+        message = [Known(f"not enough values to unpack (expected at least {before + after}, got "), length, Known(")")]
+        self.branch(enough, lambda: True, lambda: self.raise_with("ValueError", self.joined(message)), frozenset())
+        last = self.binary("Sub", length, Known(after))
+        rest = self.call(Known(list), [self.subscript(value, Tup([Known(before), last, Known(None)], slice))], {})
+        return [
+            *(self.item_at(value, i) for i in range(before)), rest, *(self.item_at(value, i - after) for i in range(after))
+        ]  # fmt: skip
 
     def unpacked(self, value: AV, count: int | None) -> list[AV]:
         """The items of a value that is unpacked into `count` targets, None where any number will do."""

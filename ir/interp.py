@@ -51,7 +51,6 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
 
     def reduce(name: str) -> Callable[..., Any]:
         def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
-            f = getattr(torch, name, None)
             if name == "prod":
                 x = x.to(dtype)
                 for d in sorted(dim, reverse=True):
@@ -60,6 +59,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
             if name == "sum_squares":
                 wide = x.to(dtype) if dtype == torch.float64 else x.to(dtype).to(torch.float32)
                 return torch.sum(wide * wide, dim, keepdim).to(dtype)
+            f: Callable[..., Any] = getattr(torch, name)
             if not dim:  # torch reads an empty tuple as all dims
                 return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
             if name in ("sum", "mean"):

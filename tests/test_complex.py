@@ -185,6 +185,14 @@ def rounds(x):
     return x.floor()
 
 
+def solves(x):
+    return torch.linalg.solve(x @ x.mH, x)
+
+
+def decomposes(x):
+    return torch.linalg.cholesky(x @ x.mH)
+
+
 def half(x):
     return x.real.half() * 1j
 
@@ -201,7 +209,12 @@ def writes_to_a_conjugate(x):
     return x
 
 
-@pytest.mark.parametrize("refused", [sorts, transforms, rounds, half, conjugate_of_what_is_written, writes_to_a_conjugate])
+REFUSED = [
+    sorts, transforms, rounds, solves, decomposes, half, conjugate_of_what_is_written, writes_to_a_conjugate
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("refused", REFUSED)
 def test_refused_where_it_stands(refused: Any) -> None:
     with pytest.raises(scriptc.CompileError, match=r"test_complex\.py:\d+"):
         scriptc.compile(refused)(X.clone())

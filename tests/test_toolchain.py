@@ -94,6 +94,8 @@ def test_flags(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         flags = toolchain.compile_flags(optimize, debug=False)
         assert f"-O{optimize}" in flags and "-g" not in flags
         assert set(native) & set(flags) == (set(native) if optimize == 3 else set())
+        extra = toolchain.find_compiler().program if optimize > 1 else ()
+        assert toolchain.program_flags(optimize, debug=False) == [*flags, *extra]
     assert "-g" in toolchain.compile_flags(0, debug=True)
     monkeypatch.setenv("SCRIPTC_SANITIZE", "1")
     assert "-fsanitize=address,undefined" in toolchain.compile_flags(0, debug=False)

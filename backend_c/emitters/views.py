@@ -1,6 +1,7 @@
 """Views that only elementwise loops and products look at stand on the C stack: no object is made, nothing is counted.
 
-%f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f = sc_slice_here(g, 1, 0, 512, 1);
+%f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f;
+                                                                          sc_slice_here(&f, g, 1, 0, 512, 1);
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 @decomposes("torch.addbmm", "Tensor.addbmm", widens=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return _added(input, torch.sum(torch.matmul(batch1, batch2), 0), beta, alpha)
+    return _added(input, torch.sum(torch.matmul(batch1, batch2), 0, dtype=input.dtype), beta, alpha)
 
 
 @decomposes("torch.addr", "Tensor.addr")

@@ -7,7 +7,14 @@ from typing import NoReturn
 import torch
 from torch import Tensor
 
-from scriptc.frontend.decompositions.linalg import NAMES, are_floating, are_matrices, are_square, computed, failed
+from scriptc.frontend.decompositions.linalg import (
+    NAMES,
+    are_floating,
+    are_matrices,
+    are_square,
+    computed,
+    failed,
+)
 from scriptc.frontend.library import decomposes
 
 _FLOATS = (torch.float32, torch.float64)
@@ -129,7 +136,7 @@ def matrix_rank(
     rtol: float | Tensor | None = None,
 ) -> Tensor:  # fmt: skip
     are_matrices(A, "torch.linalg.matrix_rank", "input")
-    if A.dtype not in _FLOATS:
+    if A.dtype not in _FLOATS and not A.is_complex():
         raise RuntimeError("This function doesn't handle types other than float and double")
     S = torch.abs(torch.linalg.eigvalsh(A)) if hermitian else torch.linalg.svdvals(A)
     least = limit(S, A, atol, rtol) if tol is None else limit(S, A, tol, 0.0)
@@ -141,7 +148,7 @@ def pinv(
     A: Tensor, rcond: float | Tensor | None = None, hermitian: bool = False, *, atol: float | Tensor | None = None,
     rtol: float | Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    if A.dim() < 2 or A.dtype not in _FLOATS:
+    if A.dim() < 2 or (A.dtype not in _FLOATS and not A.is_complex()):
         raise RuntimeError(
             f"linalg.pinv({NAMES[A.dtype]}{{{list(A.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"

@@ -62,7 +62,7 @@ def _check(input: Tensor, b: Tensor, driver: str | None) -> None:
         )
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(f"{_NAME}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
-    if input.dtype not in (torch.float32, torch.float64):
+    if input.dtype not in (torch.float32, torch.float64) and not input.is_complex():
         raise RuntimeError("This function doesn't handle types other than float and double")
 
 

@@ -12,7 +12,7 @@ from scriptc.frontend.library import decomposes
 NAMES = {
     torch.bool: "Bool", torch.uint8: "Byte", torch.int8: "Char", torch.int16: "Short", torch.int32: "Int",
     torch.int64: "Long", torch.float16: "Half", torch.bfloat16: "BFloat16", torch.float32: "Float",
-    torch.float64: "Double",
+    torch.float64: "Double", torch.complex64: "ComplexFloat", torch.complex128: "ComplexDouble",
 }  # fmt: skip
 _COMPUTED = (torch.float32, torch.float64)
 
@@ -45,7 +45,7 @@ def _householder(A: Tensor, tau: Tensor) -> Tensor:
     raise NotImplementedError
 
 
-# ---- what eager asks of its arguments ----
+# ---- what eager asks of its arguments; complex ones pass here, to be refused by the ops ----
 
 
 def are_matrices(A: Tensor, function: str, name: str = "A") -> None:
@@ -62,18 +62,18 @@ def are_square(A: Tensor, function: str) -> None:
 
 
 def are_floating(A: Tensor, function: str) -> None:
-    if not A.is_floating_point():
+    if not A.is_floating_point() and not A.is_complex():
         raise RuntimeError(f"{function}: Expected a floating point or complex tensor as input. Got {NAMES[A.dtype]}")
 
 
 def not_half(A: Tensor, function: str) -> None:
     are_floating(A, function)
-    if A.dtype not in _COMPUTED:
+    if A.dtype not in _COMPUTED and not A.is_complex():
         raise RuntimeError(f"{function}: Low precision dtypes not supported. Got {NAMES[A.dtype]}")
 
 
 def computed(A: Tensor, kernel: str) -> None:
-    if A.dtype not in _COMPUTED:
+    if A.dtype not in _COMPUTED and not A.is_complex():
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[A.dtype]}'")
 
 

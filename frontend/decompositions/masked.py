@@ -186,12 +186,12 @@ def logaddexp(
 
 @decomposes("torch.masked.cumsum")
 def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    return torch.cumsum(kept(input, mask, 0, dtype), dim)
+    return torch.cumsum(kept(input, mask, 0, dtype), dim, dtype=input.dtype if dtype is None else dtype)
 
 
 @decomposes("torch.masked.cumprod")
 def cumprod(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
-    return torch.cumprod(kept(input, mask, 1, dtype), dim)
+    return torch.cumprod(kept(input, mask, 1, dtype), dim, dtype=input.dtype if dtype is None else dtype)
 
 
 @decomposes("torch.masked.softmax")

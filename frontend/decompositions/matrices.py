@@ -55,10 +55,10 @@ def matrix_norm(
     x = A if dtype is None else A.to(dtype)
     if ord == "fro":
         return torch.linalg.vector_norm(x, 2, (rows, columns), keepdim)
-    if ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2):
+    if isinstance(ord, str) or abs(ord) == 2:  # "nuc"
         not_half(x, "linalg.matrix_norm")
         S = torch.linalg.svdvals(torch.movedim(x, (rows, columns), (-2, -1)))
-        norm = torch.sum(S, -1) if ord == "nuc" else _extreme(S, -1, ord > 0)
+        norm = torch.sum(S, -1) if isinstance(ord, str) else _extreme(S, -1, ord > 0)
         return norm.unsqueeze(min(rows, columns)).unsqueeze(max(rows, columns)) if keepdim else norm
     summed, over = (rows, columns) if abs(ord) == 1 else (columns, rows)
     sums = torch.sum(torch.abs(x), summed, keepdim)
@@ -127,7 +127,7 @@ def matrix_exp(A: Tensor) -> Tensor:
     if A.numel() == 0:
         return A.contiguous().clone()
     size = torch.amax(torch.sum(torch.abs(A), -2), -1)
-    most = 1.09 if A.dtype == torch.float64 else 3.01
+    most = 1.09 if A.dtype in (torch.float64, torch.complex128) else 3.01
     halvings = torch.clamp(torch.ceil(torch.log2(size / most)), min=0)
     scale = torch.where(torch.isfinite(size), torch.exp2(-halvings), math.nan)
     x = A * scale.unsqueeze(-1).unsqueeze(-1)

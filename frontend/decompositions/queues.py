@@ -100,6 +100,6 @@ class Deque:
         return self
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, collections.deque) and self.items == other.items
+        return isinstance(other, collections.deque) and self.items == list(other)
 
     __hash__ = None  # type: ignore[assignment]

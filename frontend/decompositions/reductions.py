@@ -106,7 +106,8 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: int | tuple[int, ...] | None = None, keepdim: bool = False, *,
     dtype: torch.dtype | None = None,
 ) -> Tensor:  # fmt: skip
-    are_floating(x, "linalg.vector_norm")
+    if not x.is_complex():
+        are_floating(x, "linalg.vector_norm")
     values = x if dtype is None else x.to(dtype)
     if ord != 2 or values.is_complex():
         values = torch.abs(values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import cmath
 
-from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions import complexes, linalg  # noqa: F401  (an op of it is named below)
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type

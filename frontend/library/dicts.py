@@ -33,7 +33,11 @@ def _key(r: Reader, d: AV, key: AV) -> Any:
 # ---- making ----
 @serves("builtins.dict")
 def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    made = r.new_dict([], (r.loc, "dict()"))
+    site = (r.loc, "dict()")
+    if isinstance(source, DictV) and source.made.cls is dict and site not in r.assume.tables:
+        held = {**r.items_of(source), **items}
+        return r.new_dict([(Known(k), v) for k, v in held.items()], site)
+    made = r.new_dict([], site)
     _update(r, made, source, items)
     return made
 

@@ -108,4 +108,6 @@ def matmul(r: Reader, input: AV, other: AV) -> AV:
 
 @serves("scriptc.frontend.decompositions.resizing.resample")
 def resample(r: Reader, input: AV, dim: AV, index: AV, weight: AV) -> AV:
+    if tensor_type(input).dtype == "u8":
+        r.fail("resized_bytes")
     return r.op("resample", input, index, weight, dim=axis(r, input, dim))

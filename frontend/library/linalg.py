@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from scriptc.frontend.decompositions import eigen, linalg
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Tup
-from scriptc.ir.opdef import TypeRuleError
 
 _HOME = linalg.__name__
 
 
 def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
-    known = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
-    try:
-        return Tup([Dyn(v) for v in r.effect(name, [r.value(A)], **known).results])
-    except TypeRuleError as e:  # of one of several kinds that A may be, kept away by a test at run time
-        r.raises_at_run_time("RuntimeError", str(e))
+    known: dict[str, Any] = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
+    return Tup([Dyn(v) for v in r.built(name, [r.value(A)], **known).results])
 
 
 @serves(f"{eigen.__name__}._eigh")
@@ -44,8 +42,10 @@ def lu_solve(r: Reader, LU: AV, pivots: AV, B: AV, adjoint: AV) -> AV:
 
 @serves(f"{_HOME}._triangle")
 def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
-    flags = {"upper": bool(r.known(upper, "upper")), "unitriangular": bool(r.known(unitriangular, "unitriangular"))}
-    return r.op("linalg.triangle", A, B, **flags)
+    return r.op(
+        "linalg.triangle", A, B, upper=bool(r.known(upper, "upper")),
+        unitriangular=bool(r.known(unitriangular, "unitriangular")),
+    )  # fmt: skip
 
 
 @serves(f"{_HOME}._householder")

@@ -39,13 +39,14 @@ def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
 def unary(
     name: str, c: str | Mapping[str, str], *more: str, low: float = -3.0, high: float = 3.0,
     dtypes: tuple[str, ...] = _FLOATS, infer: Infer = elementwise, ulp: float = 4.0, method: bool = True,
-    floating: bool = False, finite: bool = False,
+    floating: bool = False, finite: bool = False, takes: tuple[str, ...] = (),
 ) -> OpDef:  # fmt: skip
     """A function of one tensor. A mapping in `c` gives expressions for the kinds float, int and bool."""
     samples = Samples(UNARY_SHAPES, low, high, dtypes, finite=finite)
     return OpDef(
         name, "(Tensor self) -> Tensor", infer, _TRAITS | {"FLOATING"} if floating else _TRAITS,
         _names(name, *more, method=method), reads=_TENSOR, c=c, samples=samples, tolerance_ulp=ulp,
+        takes=takes,
     )  # fmt: skip
 
 
@@ -91,7 +92,9 @@ def _where(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 ROWS = [
     *_float("tanh sigmoid exp expm1 exp2 sin cos tan asin acos atan sinh cosh asinh atanh", low=-0.99, high=0.99),
     *_float("erf", _FLOATS, low=-0.99, high=0.99),
-    *_float("log log2 log10 log1p sqrt rsqrt", low=0.01, high=9.0),
+    *_float("log log2 log10 sqrt rsqrt", low=0.01, high=9.0),
+    # Not sampled on complex elements: what eager gives for infinities follows no one formula.
+    unary("log1p", "sc_log1p_{t}({0})", dtypes=_FLOATS, takes=_INEXACT, low=0.01, high=9.0, floating=True),
     *_float("acosh", low=1.0, high=9.0),
     *(unary(n, {"float": f"sc_{n}_{{t}}({{0}})", "int": "{0}"}, dtypes=_NUMBERS, ulp=0.0)
       for n in ("floor", "ceil", "trunc", "round")),

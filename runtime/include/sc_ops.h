@@ -32,11 +32,11 @@ SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /*
 SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* one -1 allowed */
 SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if it must */
 SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);  /* -1 keeps */
-/* Views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
-SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index);
-SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
-SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim);
-SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
+/* In t, which is not x: views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
+SC_KERNEL void sc_select_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t index);
+SC_KERNEL void sc_slice_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
+SC_KERNEL void sc_unsqueeze_here(sc_tensor *t, const sc_tensor *x, int64_t dim);
+SC_KERNEL void sc_transpose_here(sc_tensor *t, const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
 SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
 SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
 SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);

@@ -208,7 +208,8 @@ SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const s
     int64_t longest = n > job.k ? n : job.k;
     job.scratch_size = n + (is_float ? linalg_scratch_for_f32(longest) : linalg_scratch_for_f64(longest));
     /* the transposed of LU is solved as a lower and an upper triangle too */
-    sc_tensor turned = sc_transpose_here(lu, lu->rank - 2, lu->rank - 1);
+    sc_tensor turned;
+    sc_transpose_here(&turned, lu, lu->rank - 2, lu->rank - 1);
     job.a = adjoint ? linalg_columns(cx, &turned, batch, size) : linalg_read(cx, (sc_tensor *)lu, batch, size);
     if (job.a) job.vector = sc_fit(cx, (sc_tensor *)pivots, size, batch + 1);
     if (job.vector) job.b = linalg_columns(cx, b, batch, size);
@@ -364,7 +365,8 @@ SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool f
                             sc_tensor **vh, sc_tensor **info) {
     int batch = x->rank - 2, status = -1;
     bool is_float = x->dtype == SC_F32, is_wide = x->size[batch] < x->size[batch + 1]; /* then the transposed is worked on */
-    sc_tensor tall = is_wide ? sc_transpose_here(x, batch, batch + 1) : *x;
+    sc_tensor tall = *x;
+    if (is_wide) sc_transpose_here(&tall, x, batch, batch + 1);
     int64_t m = tall.size[batch], n = tall.size[batch + 1], wanted = full ? m : n, count = linalg_count(batch, x->size);
     int64_t rows = vectors ? x->size[batch] : 0, columns = vectors ? x->size[batch + 1] : 0, of_u = is_wide ? n : wanted;
     int64_t size[SC_MAX_RANK], room = is_float ? linalg_singular_scratch_f32(m, n) : linalg_singular_scratch_f64(m, n);

@@ -20,6 +20,8 @@ static int64_t pad_place(int mode, int64_t i, int64_t n) {
     }
 }
 
+typedef struct pad_pair { uint64_t half[2]; } pad_pair; /* an element of 16 bytes */
+
 /* `rows` rows, pitches apart. */
 #define T uint8_t
 #define N(name) name##_1
@@ -33,12 +35,16 @@ static int64_t pad_place(int mode, int64_t i, int64_t n) {
 #define T uint64_t
 #define N(name) name##_8
 #include "sc_pad_rows.inc"
+#define T pad_pair
+#define N(name) name##_16
+#include "sc_pad_rows.inc"
 
 static void pad_rows(const pad_shape *s, size_t item, void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t rows) {
     if (item == 1) pad_rows_1(s, to, to_pitch, from, from_pitch, rows);
     else if (item == 2) pad_rows_2(s, to, to_pitch, from, from_pitch, rows);
     else if (item == 4) pad_rows_4(s, to, to_pitch, from, from_pitch, rows);
-    else pad_rows_8(s, to, to_pitch, from, from_pitch, rows);
+    else if (item == 8) pad_rows_8(s, to, to_pitch, from, from_pitch, rows);
+    else pad_rows_16(s, to, to_pitch, from, from_pitch, rows);
 }
 
 /* The dims from d on. */

@@ -49,59 +49,49 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
     return slice_view(cx, x, d, start, stop > start ? (stop - start - 1) / step + 1 : 0, step);
 }
 
-/* All but sizes and strides. t is what its caller returns: a struct that is not copied. */
-static inline __attribute__((always_inline)) void view_here(sc_tensor *t, const sc_tensor *x, int64_t offset, int rank) {
+/* All but sizes and strides. */
+static inline void begin_here(sc_tensor *t, const sc_tensor *x, int64_t offset, int rank, int64_t numel) {
     t->obj.prev = t->obj.next = NULL, t->obj.refs = 1, t->obj.kind = SC_TENSOR;
-    t->dtype = x->dtype, t->rank = (uint8_t)rank, t->storage = x->storage, t->owner = NULL, t->numel = 1;
+    t->dtype = x->dtype, t->rank = (uint8_t)rank, t->storage = x->storage, t->owner = NULL, t->numel = numel;
     t->data = (char *)x->data + offset * (int64_t)sc_dtype_size(x->dtype);
 }
 
-SC_KERNEL sc_tensor sc_select_here(const sc_tensor *x, int64_t dim, int64_t index) {
-    sc_tensor t;
-    view_here(&t, x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1);
-    int64_t numel = 1; /* not in t, which for all the compiler knows is x */
-    for (int i = 0, rank = x->rank - 1; i < rank; i++) {
-        int64_t size = x->size[i + (i >= dim)], stride = x->stride[i + (i >= dim)];
-        t.size[i] = size, t.stride[i] = stride;
-        numel *= size;
+SC_KERNEL void sc_select_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t dim, int64_t index) {
+    int64_t numel = 1;
+    for (int i = 0; i + 1 < x->rank; i++) {
+        numel *= t->size[i] = x->size[i + (i >= dim)];
+        t->stride[i] = x->stride[i + (i >= dim)];
     }
-    t.numel = numel;
-    return t;
+    begin_here(t, x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1, numel);
 }
 
-SC_KERNEL sc_tensor sc_slice_here(const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step) {
+SC_KERNEL void sc_slice_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t dim, int64_t start, int64_t stop,
+                             int64_t step) {
     start = clamp_index(start, 0, x->size[dim]);
     stop = clamp_index(stop, start, x->size[dim]);
-    sc_tensor t;
-    view_here(&t, x, start * x->stride[dim], x->rank);
+    int64_t numel = 1;
     for (int i = 0; i < x->rank; i++) {
-        t.numel *= t.size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
-        t.stride[i] = i == dim ? (int64_t)((uint64_t)x->stride[i] * (uint64_t)step) : x->stride[i];
+        numel *= t->size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
+        t->stride[i] = i == dim ? (int64_t)((uint64_t)x->stride[i] * (uint64_t)step) : x->stride[i];
     }
-    return t;
+    begin_here(t, x, start * x->stride[dim], x->rank, numel);
 }
 
-SC_KERNEL sc_tensor sc_unsqueeze_here(const sc_tensor *x, int64_t dim) {
+SC_KERNEL void sc_unsqueeze_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t dim) {
     if (dim < 0) dim += x->rank + 1;
-    sc_tensor t;
-    view_here(&t, x, 0, x->rank + 1);
-    t.numel = x->numel;
     for (int i = 0; i <= x->rank; i++) {
-        t.size[i] = i == dim ? 1 : x->size[i - (i > dim)];
-        t.stride[i] = i != dim ? x->stride[i - (i > dim)] : i < x->rank ? x->size[i] * x->stride[i] : 1;
+        t->size[i] = i == dim ? 1 : x->size[i - (i > dim)];
+        t->stride[i] = i != dim ? x->stride[i - (i > dim)] : i < x->rank ? x->size[i] * x->stride[i] : 1;
     }
-    return t;
+    begin_here(t, x, 0, x->rank + 1, x->numel);
 }
 
-SC_KERNEL sc_tensor sc_transpose_here(const sc_tensor *x, int64_t d0, int64_t d1) {
-    sc_tensor t;
-    view_here(&t, x, 0, x->rank);
-    t.numel = x->numel;
+SC_KERNEL void sc_transpose_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t d0, int64_t d1) {
     for (int i = 0; i < x->rank; i++) {
         int64_t from = i == d0 ? d1 : i == d1 ? d0 : i;
-        t.size[i] = x->size[from], t.stride[i] = x->stride[from];
+        t->size[i] = x->size[from], t->stride[i] = x->stride[from];
     }
-    return t;
+    begin_here(t, x, 0, x->rank, x->numel);
 }
 
 SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length) {

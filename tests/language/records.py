@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import List, NamedTuple, Optional
 
@@ -253,3 +254,31 @@ def dicts_in_objects(n):
         node.state["step"] += 1
         node.state["path"].append(-1)
     return [(node.state["step"], node.state["path"]) for node in nodes]
+
+
+@dataclass(order=True)
+class Item:
+    score: float
+    tokens: List[int] = field(default_factory=list, compare=False)
+
+
+@cases(0, 1, 7)
+def ordered_dataclasses(n):
+    heap = []
+    for i in range(n):
+        heap.append(Item(-float(i % 3), [i]))
+    heap.sort()
+    first = heap[0] if heap else Item(0.0)
+    return [(h.score, h.tokens) for h in heap], first < Item(-1.0), first >= first, first == Item(-2.0, [9])
+
+
+@cases(["a", "b", "a"], [], ["a"])
+def lists_of_objects_in_dicts(words):
+    index = defaultdict(list)
+    for i, w in enumerate(words):
+        index[w].append(Item(i * 1.0))
+    out = {}
+    for k, v in index.items():
+        v[0].tokens.append(len(v))
+        out[k] = [x.tokens for x in v]
+    return out

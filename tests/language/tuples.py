@@ -202,3 +202,23 @@ def of_bools(xs):
         pattern = (pattern + (x > 1,))[-2:]
         counts[pattern] = counts.get(pattern, 0) + 1
     return counts, (True, True) in counts, (False,) in counts, pattern, pattern == (True, True)
+
+
+@cases(0, 1, 4, 9)
+def put_in_front(n):
+    t = ()
+    while len(t) < n:
+        t = (len(t), *t)
+        if len(t) > 5:
+            break
+    a, *rest = t or (0,)
+    return t, a, rest, tuple(x for x in t if x % 2), tuple(sorted(t))
+
+
+@cases([1, 2, 3], [1, 2], [1], [])
+def unpacked_around_a_star(xs):
+    ys = [x * 2 for x in xs]
+    first, *middle, last = ys
+    middle.append(-1)
+    *most, end = tuple(ys)
+    return first, middle, last, most, end, ys

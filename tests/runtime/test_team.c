@@ -60,7 +60,8 @@ static void linger(void *arg, int64_t begin, int64_t end, int worker) {
 static void require_helpers(sc_team *team) {
     sc_ctx cx = {.team = team, .num_threads = 3};
     int pieces[3] = {0}, tries = 0;
-    for (; tries < 1000 && !(pieces[1] && pieces[2]); tries++) sc_parallel(&cx, 12, 1, 1e9, linger, pieces);
+    for (; tries < 20000 && !(pieces[1] && pieces[2]); tries++) /* seconds, where others have the cores */
+        sc_parallel(&cx, 12, 1, 1e9, linger, pieces);
     require(pieces[1] && pieces[2], "helpers come");
     require(pieces[0] + pieces[1] + pieces[2] == 12 * tries, "all pieces");
 }
