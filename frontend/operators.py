@@ -266,19 +266,23 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
                 "NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'"
             )
         if name in _DIVIDES and common not in INEXACT:
-            self.check_divisor(operands[1])
+            self.check_divisor(*operands)
         if name == "pow" and common not in INEXACT and self.type_of(operands[1]) == INT:
             natural = self.compare("GtE", operands[1], Known(0))
             self.check_that(natural, "RuntimeError", "Integers to negative integer powers are not allowed.")
         return self.op(name, *(self.cast(av, common) for av in operands))
 
-    def check_divisor(self, divisor: AV) -> None:
-        """Integers divided by zero raise, whatever else is in the tensor."""
+    def check_divisor(self, dividend: AV, divisor: AV) -> None:
+        """Integers divided by zero raise, whatever else is in the tensor; where there is none nothing is divided."""
         zero = self.compare("Eq", divisor, Known(0))
         if is_tensor(zero):
             dims = tuple(range(tensor_type(zero).rank))
             zero = self.op("any", zero, dim=dims, keepdim=False, dtype="bool")
-        self.check_that(self.negate(self.truth(zero)), "RuntimeError", "ZeroDivisionError")
+        valid = self.negate(self.truth(zero))
+        if is_tensor(dividend) and not (isinstance(valid, Known) and valid.obj):
+            none = self.compare("Eq", self.call(self.attribute(dividend, "numel"), [], {}), Known(0))
+            valid = Dyn(self.build("bool.or_", [self.value(valid), self.value(none)]))
+        self.check_that(valid, "RuntimeError", "ZeroDivisionError")
 
     def matmul(self, a: AV, b: AV) -> AV:
         for av in (a, b):

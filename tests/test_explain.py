@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import scriptc
 from scriptc.cli import main
 from scriptc.frontend.rejections import REJECTIONS, STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.rejections import __file__ as REJECTIONS_FILE
+from scriptc.ir.loc import Loc
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -92,16 +94,24 @@ def as_pattern(template: str) -> str:
     return re.sub(r"\\\{\w+\\\}", "(?s:.+)", re.escape(template))
 
 
+def places(loc: Loc | None) -> Iterator[Loc]:
+    """A place, and the calls that led there."""
+    while loc is not None:
+        yield loc
+        loc = loc.inlined_at
+
+
 @pytest.mark.parametrize("row", REJECTED, ids=[r.name for r in REJECTED])
 def test_what_is_rejected_says_where_and_what_to_write(row: Rejected) -> None:
     found = scriptc.explain(row.refused, *row.calls[0].args)
-    marked = [d for d in found.diagnostics if "# refused" in d.loc.text]
+    marked = [(d, loc) for d in found.diagnostics for loc in places(d.loc) if "# refused" in loc.text]
     assert marked, str(found)
+    diagnostic, loc = marked[0]
     reason, rewrite = REJECTIONS[row.key]
-    assert re.fullmatch(as_pattern(reason), marked[0].message), marked[0].message
-    assert marked[0].hint and re.fullmatch(as_pattern(rewrite), marked[0].hint), marked[0].hint
-    code = marked[0].loc.text.partition("#")[0].rstrip()
-    assert len(code) - len(code.lstrip()) <= marked[0].loc.col < len(code)
+    assert re.fullmatch(as_pattern(reason), diagnostic.message), diagnostic.message
+    assert diagnostic.hint and re.fullmatch(as_pattern(rewrite), diagnostic.hint), diagnostic.hint
+    code = loc.text.partition("#")[0].rstrip()
+    assert len(code) - len(code.lstrip()) <= loc.col < len(code)
     with pytest.raises(scriptc.CompileError):
         for given in row.calls:
             scriptc.compile(row.refused, optimize=0)(*given.args)

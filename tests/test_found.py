@@ -139,6 +139,13 @@ def indices_of_nothing(x, i):
     return y, x[i, :], x[i % 2, i]
 
 
+# Integers that are not there are not divided by zero.
+@found(*(call(torch.arange(n), z) for n in (0, 2) for z in (0, 3)))
+def nothing_divided(i, z):
+    rows = i.unsqueeze(1) % torch.full((2,), z)
+    return i % z, i // z, rows
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:

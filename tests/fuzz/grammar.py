@@ -143,7 +143,7 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "bool(($matrix == $int).all())",
         "$text.isdigit()", "$text.startswith($text)", "math.isnan($float)", "bool(torch.isnan($vector).any())",
         "($set <= $set)",
-        "($table == $table)", "(0 <= $int < len($ints))", "($ints is $ints)", "bool($int)",
+        "($table == $table)", "(0 <= $int < len($ints))", "bool($int)",
         "isinstance($maybe, torch.Tensor)",
     ],
     "text": [
@@ -174,7 +174,7 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "($vector / ($vector != 0))", "$vector.sort().values", "$vector.masked_fill($vector < $int, $float)",
         "$ids.double()",
         "torch.maximum($vector, $vector)", "$vector.new_zeros($small)", "torch.zeros_like($vector)", "$vector.roll(1)",
-        "$vector.index_select(0, $ids)", "torch.nonzero($vector).flatten().double()", "$vector.unique()",
+        "$vector.index_select(0, $ids)", "torch.nonzero($vector).flatten().double()",
         "$vector.chunk(2)[$bit]",
         "$vector.expand(2, -1)[$bit]", "$vector.unfold(0, 2, 1).sum(-1)", "($vector > $int).double()",
         "torch.stack([q * 2 for q in $vectors])[0]",

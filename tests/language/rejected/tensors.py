@@ -126,3 +126,13 @@ SPARSE = torch.eye(3).to_sparse()
 @write("function_without_source", lambda x: x.sort().values, (X,))
 def operator_by_name(x):
     return torch.ops.aten._fft_r2c(x, [0], 0, True)  # refused
+
+
+def resized_as_floats(x):
+    made = torch.nn.functional.interpolate(x.float(), size=(4, 4), mode="bilinear")
+    return made.round().to(torch.uint8)
+
+
+@write("resized_bytes", resized_as_floats, (torch.arange(9, dtype=torch.uint8).reshape(1, 1, 3, 3),))
+def resizes_bytes(x):
+    return torch.nn.functional.interpolate(x, size=(4, 4), mode="bilinear")  # refused
