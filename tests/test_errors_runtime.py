@@ -69,7 +69,6 @@ REFUSED = {
     "meta": lambda: torch.ones(3, device="meta"),
     "fake": _fake,
     "conj": lambda: torch.ones(3, dtype=torch.complex64).conj(),
-    "complex": lambda: torch.ones(3, dtype=torch.complex64),
     "neg": lambda: torch._neg_view(torch.ones(3)),
     "subclass": lambda: torch.ones(3).as_subclass(Tagged),
     "float8": lambda: torch.ones(3).to(torch.float8_e4m3fn),
@@ -101,7 +100,7 @@ def test_refused_tensors(kind: str, warm: bool) -> None:
     assert torch.equal(made(torch.ones(3)), torch.full((3,), 2.0))
 
 
-@pytest.mark.parametrize("kind", ["quantized", "sparse", "meta", "neg", "subclass", "complex"])
+@pytest.mark.parametrize("kind", ["quantized", "sparse", "meta", "neg", "subclass", "conj"])
 @pytest.mark.filterwarnings("ignore")
 def test_refused_weights(kind: str) -> None:
     class Model(nn.Module):

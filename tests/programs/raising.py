@@ -131,11 +131,11 @@ def through_finally(xs):
 
 
 def size_of_none(x):
-    return x.sum().size(-1)
+    return x.sum().size(-1)  # size without dims
 
 
 def stride_of_none(x):
-    return x.sum().stride(0)
+    return x.sum().stride(0)  # stride without dims
 
 
 FIVE = [torch.ones(2)] * 5
