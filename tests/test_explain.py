@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from language.rejected import REJECTED, WITHOUT_PROGRAM, Rejected, modules, page, statements, tensors, values  # noqa: F401
+from language.rejected import REJECTED, WITHOUT_PROGRAM, Rejected, modules, objects, page, statements, tensors, values  # noqa: F401
 from three_ways import assert_same, compile_at, compiled, eager
 
 import scriptc

@@ -1,0 +1,241 @@
+"""What stands behind other things: objects that go into lists, tuples of any length, complex numbers, itertools, exceptions."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+from language.rejected import write
+
+X = torch.arange(3.0)
+Z = torch.tensor([1 + 2j, 3 - 1j])
+M = torch.ones(2, 3)
+
+
+# ---- complex numbers ----
+@write("complex_in_real", lambda x: x + 1, (X,))
+def complex_into_real(x):
+    x[0] = 1j  # refused
+    return x
+
+
+@write("complex_kernel", lambda z: torch.view_as_real(z).sort().values, (Z,))
+def sorts_complex(z):
+    return z.sort().values  # refused
+
+
+@write("complex_operator", lambda z: z.abs() % 2, (Z,))
+def floor_of_complex(z):
+    return z.floor()  # refused
+
+
+# ---- constructors, generators of numbers, dtypes ----
+@write("constructor_of_tensor", lambda x: x.clone(), (X,))
+def tensor_of_old(x):
+    return torch.Tensor(x)  # refused
+
+
+@write("generator_seeded", lambda x: x + 1, (X,))
+def seeds_itself(x):
+    torch.manual_seed(1)  # refused
+    return x + 1
+
+
+@write("dtype_of_other", lambda n: torch.zeros(n), (3,))
+def of_eight_bits(n):
+    return torch.zeros(n, dtype=torch.float8_e4m3fn)  # refused
+
+
+# ---- itertools and zip ----
+def pairs_by_index(xs):
+    return [(xs[i], xs[j]) for i in range(len(xs)) for j in range(i + 1, len(xs))]
+
+
+@write("itertools_of_unknown", pairs_by_index, ([1, 2, 3],), ([],))
+def pairs_of_unknown(xs):
+    return list(itertools.combinations(xs, 2))  # refused
+
+
+@write("zip_longest_of_many", lambda a, b: a + b, ([1], [2]))
+def longest_of_three(a, b):
+    return list(itertools.zip_longest(a, b, a))  # refused
+
+
+# ---- objects in lists that grow ----
+class Late:
+    def __init__(self, n):
+        self.n = n
+
+
+class Whole:
+    def __init__(self, n):
+        self.n = n
+        self.more = None
+
+
+def whole_ones(n):
+    found = []
+    for i in range(n):
+        one = Whole(i)
+        one.more = i
+        found.append(one)
+    return [one.n for one in found]
+
+
+@write("record_new_attribute", whole_ones, (3,))
+def attribute_behind_init(n):
+    found = []
+    for i in range(n):
+        one = Late(i)
+        found.append(one)
+        one.more = i  # refused
+    return [one.n for one in found]
+
+
+# ---- exceptions ----
+class Spoken(ValueError):
+    def __str__(self):
+        return "spoken"
+
+
+class Plain(ValueError):
+    pass
+
+
+def raises_plainly(n):
+    if n > 3:
+        raise Plain("spoken")
+    return n
+
+
+@write("raise_with_own_str", raises_plainly, (3,))
+def raises_spoken(n):
+    if n > 3:
+        raise Spoken  # refused
+    return n
+
+
+class Marked(ValueError):
+    def __init__(self, mark):
+        super().__init__(str(mark))
+        self.mark = mark
+
+
+MADE = Marked(3)
+
+
+def raises_made_here(n):
+    if n > 3:
+        raise Marked(3)
+    return n
+
+
+@write("raised_from_outside", raises_made_here, (3,))
+def raises_made_outside(n):
+    if n > 3:
+        raise MADE  # refused
+    return n
+
+
+def raises_with_init(n):
+    try:
+        if n > 3:
+            raise Marked(n)
+    except Marked as e:
+        return e.mark
+    return 0
+
+
+@write("raised_attributes_lost", raises_with_init, (3,), (5,))
+def attribute_of_plain(n):
+    try:
+        if n > 3:
+            e = Plain("x")
+            e.mark = n
+            raise e  # refused
+    except Plain:
+        return n
+    return 0
+
+
+def by_dim(x, places):
+    return x[places[0], places[1]]
+
+
+@write("index_of_unknown_length", by_dim, (M, [0, 1]))
+def tuple_as_index(x, places):
+    return x[tuple(places)]  # refused
+
+@write("complex_scatter", lambda z, i: z.index_add(0, i, z), (Z, torch.tensor([0, 1])))
+def multiplies_at_places(z, i):
+    return z.scatter_reduce(0, i, z, "prod")  # refused
+
+
+class Many:
+    def __init__(self, n):
+        self.values = tuple(n + i for i in range(40))
+
+
+def lists_of_values(n):
+    found = []
+    for i in range(n):
+        found.append([i + k for k in range(40)])
+    return found
+
+
+@write("record_of_many", lists_of_values, (2,))
+def wide_objects(n):
+    found = []
+    for i in range(n):
+        found.append(Many(i))  # refused
+    return [m.values[0] for m in found]
+
+
+class Sometimes:
+    def __init__(self, n, more):
+        self.n = n
+        if more:
+            self.more = n
+
+
+@write("record_attributes_differ", lambda n: n, (2,))
+def attributes_differ(n):
+    found = []
+    for i in range(n):
+        found.append(Sometimes(i, True))
+        found.append(Sometimes(i, False))  # refused
+    return len(found)
+
+
+@write("zip_strict", lambda xs, f: [x for x in xs], ([1, 2], [1]))
+def strict_of_strict(xs, f):
+    return [(a, b) for a, b in zip(zip([abs, len], xs, strict=False), xs, strict=True)]  # refused
+
+
+@write("lazy_conjugate_unknown", lambda z, n: (z.conj() if n > 0 else z).resolve_conj() * 1, (Z, 1), (Z, 0))
+def asks_for_a_conjugate(z, n):
+    w = z.conj() if n > 0 else z
+    return w.is_conj()  # refused
+
+
+def doubled(x, n):
+    return x if n == 0 else doubled(x * 2, n - 1)
+
+
+@write("recursion_of_ever_new_kinds", doubled, (X, 2))
+def ever_deeper(x, n):
+    return grows((x,), n)
+
+
+def grows(xs, n):
+    return xs[0] if n == 0 else grows((xs,), n - 1)  # refused
+
+
+@write("container_of_several_used", lambda n: torch.tensor([float(i) for i in range(n)]), (3,))
+def tensor_of_kinds(n):
+    found = []
+    for i in range(n):
+        found.append(i)
+        found.append(str(i))
+    return torch.tensor(found)  # refused
