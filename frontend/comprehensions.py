@@ -184,10 +184,10 @@ class Comprehensions(Flow, Iteration):
 
     def attempt(self) -> Callable[[Block], None]:
         """What forgets all that is built from now on, in a block that is then not used."""
-        heap, noted = dict(self.heap), [(x, len(x)) for x in self.leavings()]
+        before, noted = self.snapshot(), [(x, len(x)) for x in self.leavings()]
 
         def take_back(block: Block) -> None:
-            self.heap = heap
+            self.restore(before)
             block.drop()
             for leaving, n in noted:
                 del leaving[n:]
@@ -198,12 +198,14 @@ class Comprehensions(Flow, Iteration):
         """What `run` gives while the target of a comprehension is bound."""
         saved = dict(self.frame.locals)
         self.assign(target, item)
-        value: AV = run()
-        for n in ast.walk(target):
-            if isinstance(n, ast.Name):
-                self.frame.locals.pop(n.id, None)
-                if n.id in saved:
-                    self.frame.locals[n.id] = saved[n.id]
+        try:
+            value: AV = run()
+        finally:  # also where what is read always raises
+            for n in ast.walk(target):
+                if isinstance(n, ast.Name):
+                    self.frame.locals.pop(n.id, None)
+                    if n.id in saved:
+                        self.frame.locals[n.id] = saved[n.id]
         return value
 
     def is_filtered(self, av: GeneratorV) -> bool:

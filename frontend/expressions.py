@@ -361,6 +361,8 @@ class Expressions(Comprehensions, Operators, Lookup):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
             self.split_all([owner, index], store)
             return
+        if is_tensor(owner) and isinstance(value, Known) and value.obj is None:
+            self.raises_at_run_time("TypeError", "can't assign a NoneType to a tensor")
         if is_tensor(owner) and isinstance(value, OneOf):
             self.split(value, lambda av: store([owner, index, av]))
             return

@@ -316,8 +316,14 @@ def _is_checked(op: Op, at: Op) -> bool:
     )
 
 
+def _may_be_undefined(value: Value) -> bool:
+    return any(v.op is not None and v.op.name == "undef" for v in roots(value))
+
+
 def movable(op: Op, to: Op) -> bool:
     """Whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
     if not op.has("PURE") or op.has("GUARDED") or op.defn.raises or not _is_checked(op, to):
         return False
+    if any(is_reference(v.type) and _may_be_undefined(v) for v in op.operands):
+        return False  # a name that is not bound: the check that it is stands in front of the op
     return all(movable(inner, to) for region in op.regions for inner in region.ops if not inner.has("TERMINATOR"))

@@ -37,6 +37,47 @@ def generator_in_a_body(m, xs, k):
     return m
 
 
+# A view of a name that may not be bound left the loop, in front of the check that it is.
+@found(call(torch.ones(4), 2), call(torch.ones(4), 0))
+def views_of_an_unbound_name(x, n):
+    for _ in range(n):
+        v = x.reshape(2, -1).abs()
+    k = 0
+    while k < 2:
+        k += 1
+        v[0], v[-1] = v[-1].clone(), v[0].clone()
+    return v
+
+
+# An item whose reading always raises left the generator's variable behind.
+@found(call([1, 2], torch.ones(2)), call([], torch.ones(2)))
+def always_raises(xs, m):
+    i = 0
+    while i < 2 and all(q > [(1, 2), (0, 5)][3][0] for q in xs):
+        i += 1
+        m = m + 1
+    return m
+
+
+# None is no value of a tensor's item.
+@found(call(torch.ones(2, 2), 1), call(torch.ones(2, 2), 2), call(torch.ones(2, 2), 3))
+def stores_one_of_several(m, n):
+    m[:, 0] = {1: 2, 3: 4}.get(n) or n
+    m[0] = {1: 2, 2: 3}.get(n)
+    return m
+
+
+# The test of a comprehension was read on trial, and its name then taken to be bound.
+@found(call([3, 1], 1), call([3, 1], 0))
+def unbound_in_a_test(xs, n):
+    for i in range(n):
+        xs.append(i)
+    try:
+        return len([r for r in [3, 1] if r != i])
+    except NameError:
+        return -1
+
+
 # `int(t)` and `float(t)` raise another error than `t.item()`.
 @found(call(V, 0), call(V, 1), call(V, 2), call(V, 3), call(V[:1], 0), call(V[:1], 1), call(V[:1], 3), call(V[:0], 0))
 def numbers_of_tensors(x, n):
