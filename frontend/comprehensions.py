@@ -198,9 +198,11 @@ class Comprehensions(Flow, Iteration):
         """What `run` gives while the target of a comprehension is bound."""
         saved = dict(self.frame.locals)
         self.assign(target, item)
+        self.frame.comprehensions += 1
         try:
             value: AV = run()
         finally:  # also where what is read always raises
+            self.frame.comprehensions -= 1
             for n in ast.walk(target):
                 if isinstance(n, ast.Name):
                     self.frame.locals.pop(n.id, None)
@@ -261,5 +263,10 @@ class Comprehensions(Flow, Iteration):
         for n in nodes:
             live.after.setdefault(n, frozenset())
             live.header.setdefault(n, frozenset())
-        if not self.run([body]):
+        self.frame.comprehensions += 1
+        try:
+            falls = self.run([body])
+        finally:
+            self.frame.comprehensions -= 1
+        if not falls:
             raise Terminated

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -50,6 +51,8 @@ _BEYOND = 2**63 - 1
 
 _SHORT = 64  # items of a range that a generator is unrolled over
 
+_COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
+
 
 class Expressions(Comprehensions, Operators, Lookup):
     """Mixin: evaluates expressions to abstract values."""
@@ -92,7 +95,10 @@ class Expressions(Comprehensions, Operators, Lookup):
             return Known(getattr(builtins, name))
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
-    def unbound(self, name: str) -> NoReturn:
+    def unbound(self, name: str, *, free: bool = False) -> NoReturn:
+        if free:
+            text = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+            self.raises_at_run_time("NameError", text)
         self.raises_at_run_time(
             "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
         )
@@ -100,10 +106,11 @@ class Expressions(Comprehensions, Operators, Lookup):
     def bound(self, frame: Frame, name: str) -> AV:
         cell = frame.cells.get(name)
         av = self.heap[cell] if cell is not None else frame.locals[name]
+        free = frame is not self.frame or (frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS)
         if isinstance(av, Unbound):
-            self.unbound(name)
+            self.unbound(name, free=free)
         if isinstance(av, Maybe):
-            self.effect("check.bound", [self.value(av.flag)], name=name)
+            self.effect("check.free" if free else "check.bound", [self.value(av.flag)], name=name)
             if frame is self.frame and cell is None:
                 frame.locals[name] = av.av  # bound from here on
             return av.av
@@ -379,6 +386,10 @@ class Expressions(Comprehensions, Operators, Lookup):
                 self.copy_into(view, self.put(view, picked, value, accumulate=False))
                 return
             source = self.cast(value, tensor_type(owner).dtype) if is_tensor(value) else value
+            for _ in range(tensor_type(source).rank - tensor_type(view).rank if is_tensor(source) else 0):
+                one = self.compare("Eq", self.size_av(source, 0), Known(1))  # leading dims of size one do not count
+                self.check_that(one, "RuntimeError", "shape mismatch: the value does not fit where it is assigned to")
+                source = self.op("select", source, Known(0), dim=0)
             if is_tensor(source):
                 self.effect("check.store", [self.value(view), self.value(source)])
             self.copy_into(view, source)

@@ -80,6 +80,7 @@ class Frame:
     signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
+    comprehensions: int = 0  # around what is being read
 
     @property
     def live(self) -> Liveness:

@@ -429,6 +429,13 @@ class Interpreter:
             raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
         return ()
 
+    def do_check_free(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        if not operands[0]:
+            name = op.attrs["name"]
+            where = "where it is not associated with a value in enclosing scope"
+            raise NameError(f"cannot access free variable '{name}' {where}")
+        return ()
+
     def do_check_unpack(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         length, count = operands[0], op.attrs["count"]
         if length > count:

@@ -72,10 +72,16 @@ def stores_one_of_several(m, n):
 def unbound_in_a_test(xs, n):
     for i in range(n):
         xs.append(i)
-    try:
-        return len([r for r in [3, 1] if r != i])
-    except NameError:
-        return -1
+    return len([r for r in [3, 1] if r != i])
+
+
+# What is assigned may have leading dims of size one.
+@found(call(torch.ones(1), 0), call(torch.ones(2), 1), call(torch.ones(1, 3), 0), call(torch.ones(2, 3), 0))
+def leading_ones(x, i):
+    y = x * 2
+    y[i] = x
+    y[i] = x.reshape(1, 1, *x.shape)
+    return y
 
 
 # `int(t)` and `float(t)` raise another error than `t.item()`.

@@ -34,7 +34,7 @@ def check(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def check_bound(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_check_bound", Args("cx", low.one(op.operands[0]), c_string(op.attrs["name"])))
+    return low.call(op, f"sc_{op.name.replace('.', '_')}", Args("cx", low.one(op.operands[0]), c_string(op.attrs["name"])))
 
 
 @emitter

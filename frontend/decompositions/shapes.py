@@ -274,6 +274,8 @@ def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor,
 
 @decomposes("torch.tril", "Tensor.tril")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("tril: input tensor must have at least 2 dimensions")
     row = torch.arange(input.size(-2)).unsqueeze(1)
     column = torch.arange(input.size(-1))
     return torch.where(column - row <= diagonal, input, 0).to(input.dtype)
@@ -281,6 +283,8 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
 
 @decomposes("torch.triu", "Tensor.triu")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("triu: input tensor must have at least 2 dimensions")
     row = torch.arange(input.size(-2)).unsqueeze(1)
     column = torch.arange(input.size(-1))
     return torch.where(column - row >= diagonal, input, 0).to(input.dtype)

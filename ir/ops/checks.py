@@ -87,6 +87,8 @@ ROWS = [
     OpDef("check", "(Value[] operands, *, str of) -> ()", fixed(), raises=True, emit="check"),
     # The flag says whether the local variable `name` is bound; UnboundLocalError otherwise.
     OpDef("check.bound", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound"),
+    # The same of a variable of the function around, read in an inner one: NameError.
+    OpDef("check.free", "(Scalar flag, *, str name) -> ()", fixed(), raises=True, emit="check_bound"),
     # A sequence of `length` is unpacked into `count` targets; ValueError with Python's messages.
     OpDef("check.unpack", "(SymInt length, *, int count) -> ()", fixed(), raises=True, emit="check_unpack"),
     # A step of range(): ValueError when it is 0.

@@ -99,7 +99,7 @@ def _cannot_fail(op: Op) -> bool:
             if kind == "select":
                 return in_dim(op.operands[1], op.operands[0], attrs["dim"])
             return kind is not None and is_proved(kind, op.operands, attrs)
-        case "check.bound":
+        case "check.bound" | "check.free":
             return constant(op.operands[0]) is True
         case "check.unpack":
             return known_int(op.operands[0]) == op.attrs["count"]

@@ -343,6 +343,11 @@ SC_SCALAR int sc_check_bound(sc_ctx *cx, bool bound, const char *name) {
     return SC_RAISE(cx, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", name);
 }
 
+SC_SCALAR int sc_check_free(sc_ctx *cx, bool bound, const char *name) {
+    if (bound) return 0;
+    return SC_RAISE(cx, "NameError", "cannot access free variable '%s' where it is not associated with a value in enclosing scope", name);
+}
+
 SC_SCALAR int sc_check_unpack(sc_ctx *cx, int64_t length, int64_t count) {
     if (length > count) return SC_RAISE(cx, "ValueError", "too many values to unpack (expected %lld)", (long long)count);
     if (length == count) return 0;
