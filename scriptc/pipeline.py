@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +44,20 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
     run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
 
 
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Compiling makes many objects that are all in use; a collection in between would walk all that torch holds, for
+    longer than the compiling takes."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@collector_paused()
 def translate(
     target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
     varied: Collection[int] = (), *, ahead: bool = False,
