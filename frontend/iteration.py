@@ -234,9 +234,12 @@ class Iteration(Context):
             made = self.limited_rows(walks)
             if av.offset is None:
                 return Walk(items=(Tup(r) for r in made), limit=length, finish=finish)
-            return Walk(items=(self.enumerated(av.offset, i, r[0]) for i, r in enumerate(made)), limit=length)
+            items = (self.enumerated(av.offset, i, r[0]) for i, r in enumerate(made))
+            return Walk(items=items, limit=length, finish=walks[0].finish)
         changing = [v for w in walks for v in w.lists]
         finish = (lambda: self.check_equal([*map(self.length_of, walks)])) if av.strict else None
+        if av.offset is not None:
+            finish = walks[0].finish  # of what is enumerated
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
 
     def limited_rows(self, walks: list[Walk]) -> Iterator[list[AV]]:

@@ -5,11 +5,10 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from scriptc.collector import collector_paused
 
 if TYPE_CHECKING:
     from scriptc.build import build
@@ -36,20 +35,7 @@ _HOMES = {
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'scriptc' has no attribute '{name}'")
-    with _no_collection():
+    with collector_paused():
         value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value  # over the submodule of the same name, which the import has just put there
     return value
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """Loading our modules makes thousands of objects and no garbage. It would set off a collection of all that torch
-    has made, which takes longer than the rest of a warm start."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
+from scriptc.collector import collector_paused
 from scriptc.frontend.entry import Entry, read
 from scriptc.gradients import Dependencies, dependencies
 from scriptc.ir.core import Module
@@ -42,19 +41,6 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
     """Runs the passes of a level in place; `after` sees the module behind each."""
     store = WEIGHTS.index(options.weights)
     run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Compiling makes many objects that are all in use; a collection in between would walk all that torch holds, for
-    longer than the compiling takes."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @collector_paused()

@@ -84,6 +84,15 @@ def leading_ones(x, i):
     return y
 
 
+# A strict zip inside of enumerate did not ask at its end whether the lengths agree.
+@found(call([1, 2], [3, 4]), call([1, 2], [3]), call([], [1]), call([], []))
+def numbered_strictly(xs, ys):
+    total = 0
+    for i, (a, b) in enumerate(zip(xs, ys, strict=True)):
+        total += i * a + b
+    return total
+
+
 # `int(t)` and `float(t)` raise another error than `t.item()`.
 @found(call(V, 0), call(V, 1), call(V, 2), call(V, 3), call(V[:1], 0), call(V[:1], 1), call(V[:1], 3), call(V[:0], 0))
 def numbers_of_tensors(x, n):
