@@ -66,14 +66,20 @@ class Cache:
         self.private = private
         self._built = 0
 
-    def entry(self, key: str, produce: Callable[[Path], None]) -> Path:
-        """The directory of `key`; `produce` fills it if there is none. An exception of `produce` leaves no trace."""
+    def find(self, key: str) -> Path | None:
+        """The directory of `key`, if there is one."""
         path = self.root / key
-        if self._use(path):
+        return path if self._use(path) else None
+
+    def entry(self, key: str, produce: Callable[[Path], None], *, again: bool = False) -> Path:
+        """The directory of `key`; `produce` fills it if there is none, or again in the place of one. An exception of `produce`
+        leaves no trace."""
+        path = self.root / key
+        if not again and self._use(path):
             return path
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)  # the user may have cleared it while we ran
         with self._locked(key):
-            if self._use(path):  # another process was faster
+            if not again and self._use(path):  # another process was faster
                 return path
             _remove(path)
             temporary = self.root / f"{key}.tmp"
@@ -198,15 +204,15 @@ def current() -> Cache:
         return _caches[str(root)]
 
 
-def cached(key: str, produce: Callable[[Path], None]) -> Path:
-    """`entry` of the current cache; goes on in a private directory when the disk is full or turns read-only."""
+def cached(key: str, produce: Callable[[Path], None], *, again: bool = False) -> Path:
+    """`Cache.entry` of the current cache; goes on in a private directory when the disk is full or turns read-only."""
     cache = current()
     try:
-        return cache.entry(key, produce)
+        return cache.entry(key, produce, again=again)
     except OSError as error:
         if cache.private or error.errno not in STORAGE_ERRORS:
             raise
-        return _fall_back(cache.root, error).entry(key, produce)
+        return _fall_back(cache.root, error).entry(key, produce, again=again)
 
 
 def _fall_back(root: Path, reason: Exception) -> Cache:

@@ -64,5 +64,6 @@ class Outside:
     tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
     objects: list[AV] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
     raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.frame import Frame, Site, Watch
+from scriptc.frontend.met import forget
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.shapes import sequence_items, shape_of
@@ -557,8 +558,18 @@ class Context(Parts):
 
     # ---- the world outside ----
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
+        if id(container) in self.outside.made:
+            return
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
+
+    def made_here(self, obj: Any) -> Known:
+        """A list or module that was made of another's items: no guard need watch it."""
+        self.outside.keep.append(obj)
+        self.outside.made |= {id(obj), *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ())}
+        known = Known(obj)
+        forget(obj)
+        return known
 
 
 Handler = Callable[..., AV]

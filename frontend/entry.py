@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend import library
+from scriptc.frontend import library, met
 from scriptc.frontend.arguments import Arguments
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
@@ -30,14 +30,12 @@ from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
     ArgSpec,
-    Guard,
+    Contract,
     Kept,
     KnownSpec,
-    Live,
     LiveValue,
     ScalarSpec,
     Spec,
-    Store,
 )
 from scriptc.frontend.values import AV, DictV, Dyn, Known, describe
 from scriptc.ir.builder import Builder
@@ -52,19 +50,12 @@ _PYTHON_FRAMES = 20_000  # calls are followed within calls
 
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Contract):
     """An entry that was read: the module holds it as its one entry. `result` is the tree of what it returns."""
 
     module: Module
-    args: list[ArgSpec]
-    result: Spec
-    live: list[Live]
-    guards: list[Guard]
-    values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
-    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
-    stores: list[Store]  # by the number that `state.set` ops name
-    exceptions: dict[str, type[BaseException]]  # the classes that the module declares
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
+    met: Collection[Any]  # objects outside that had a part in it
 
 
 class EntryReader(Arguments, Calls, Recursion, Reader):
@@ -110,7 +101,8 @@ def read(
     sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
     try:
         assume = Assumptions(changing=set(changing), varied=set(varied))
-        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead)
+        with met.noted():
+            return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead)
     finally:
         sys.setrecursionlimit(limit)
 
@@ -199,10 +191,10 @@ def _read_once(
         raise Restart
     outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
     guards, kept = list(outside.guards.values()), reader.kept_places()
-    texts = signature.texts
     return Entry(
-        reader.module, specs, found, outside.live, guards, outside.values, texts, stores, outside.exceptions, kept
-    )
+        specs, found, outside.live, guards, outside.values, signature.texts, stores, outside.exceptions,
+        module=reader.module, kept=kept, met=met.objects(),
+    )  # fmt: skip
 
 
 def _as_given(

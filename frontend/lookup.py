@@ -332,6 +332,8 @@ class Lookup(KeptState):
             return self.slot_value(slot)
         if isinstance(obj, list) and not self.has_item_slots(obj):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            if isinstance(key, slice):
+                return self.made_here(obj[key])
         return self.element(self.evaluate(lambda o, k: o[k], obj, key))
 
     def element(self, av: AV) -> AV:
@@ -344,7 +346,7 @@ class Lookup(KeptState):
             names = list(module._modules)
             self.guard_children(module)
             if isinstance(key, slice):
-                return Known(module[key])
+                return self.made_here(module[key])
             try:
                 name = names[key]
             except IndexError:

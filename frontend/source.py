@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
 
+from scriptc.frontend.met import meet
 from scriptc.ir.loc import Loc
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -95,4 +96,5 @@ def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
 
 def source_of(func: FunctionType) -> Source:
     """The parsed source of a function, read once; SourceError where it is not available."""
+    meet(func)
     return _of_code(func.__code__, func.__qualname__)

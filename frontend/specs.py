@@ -263,6 +263,9 @@ class Raised(threading.local):
     def __deepcopy__(self, memo: Any) -> Raised:
         return self
 
+    def __reduce__(self) -> tuple[type, tuple[type]]:
+        return Raised, (self.cls,)
+
 
 @dataclass(frozen=True)
 class Store:
@@ -301,3 +304,17 @@ class Guard:
     container: Any
     key: Any
     expected: Any
+
+
+@dataclass(frozen=True)
+class Contract:
+    """How an entry is called, and what it depends on outside its arguments."""
+
+    args: list[ArgSpec]
+    result: Spec
+    live: list[Live]
+    guards: list[Guard]
+    values: list[LiveValue]  # their leaves are parameters of the entry function behind those of the arguments
+    texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
+    stores: list[Store]  # by the number that `state.set` ops name
+    exceptions: dict[str, type[BaseException]]  # the classes that the module declares

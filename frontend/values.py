@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from scriptc.frontend.met import meet
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -45,6 +46,9 @@ class Known(AV):
     """A Python object known at compile time."""
 
     obj: Any
+
+    def __post_init__(self) -> None:
+        meet(self.obj)
 
 
 @dataclass(eq=False, slots=True)

@@ -387,13 +387,15 @@ class Callable:
     """One function's compiled variants.
 
     `call` is the hot entry, a builtin: it runs the first variant that fits, most recently hit first. When none does,
-    `on_miss(args, kwargs)` must add one that does, or raise. `run_nograd` is the same without asking for autograd.
+    `on_miss(args, kwargs)` must add one that does, or raise. `run_nograd` is the same without asking for autograd, `fits`
+    tells whether a variant takes such a call.
     """
 
     def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:
         self._bridge = _Bridge(tensors.host(exchange), on_miss, _team)
         self.call: Function = self._bridge.call
         self.run_nograd: Function = self._bridge.run_nograd
+        self.fits: Function = self._bridge.fits
         _callables.add(self)
 
     def add_variant(self, spec: VariantSpec) -> None:

@@ -9,12 +9,22 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.entry import Entry
 from scriptc.frontend.objects import is_plain
 from scriptc.frontend.results import Chooser, is_value_of
-from scriptc.frontend.specs import PlaceSpec, Spec, Store, TupleSpec, is_leaf, leaves, parts, placed, values_of
-from scriptc.gradients import Dependencies
+from scriptc.frontend.specs import (
+    Contract,
+    PlaceSpec,
+    Spec,
+    Store,
+    TupleSpec,
+    is_leaf,
+    leaves,
+    parts,
+    placed,
+    values_of,
+)
 from scriptc.target import Target
+from scriptc.variant import Dependencies
 
 
 class _Compiled(torch.autograd.Function):
@@ -83,56 +93,52 @@ def _hold(store: Store, value: Any) -> None:
         _container(store)[store.key] = value
 
 
-class GradCall:
+def call_with_grad(
+    target: Target, contract: Contract, gradients: Dependencies,
+    run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+) -> Any:  # fmt: skip
     """Runs a call that autograd must see: once through the compiled code, inside an autograd.Function."""
+    arguments = target.bind(args, kwargs)
+    inputs: list[Any] = [leaf for a in contract.args for leaf in values_of(a.spec, arguments[a.name])]
+    inputs += [leaf for v in contract.values for leaf in values_of(v.spec, v.container[v.key])]
+    inputs += [live.container[live.key] for live in contract.live]
+    requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
+    differentiable = [bool(g & requires) for g in gradients.results]
+    places = [v for a in contract.args for v in placed(a.spec, arguments[a.name])]
+    stores = [_at(contract.stores[i], places) for i, g in gradients.targets.items() if g & requires]
+    lists = [inputs[i] for i, g in gradients.lists.items() if g & requires]
+    if not any(differentiable) and not stores and not lists:
+        return run(*args, **kwargs)
+    given = {id(t) for value in inputs for t in _tensors(value)}
+    box: list[Any] = []
+    raised: list[BaseException] = []
+    flags = iter(differentiable)
+    marked: list[torch.Tensor] = []
 
-    def __init__(self, target: Target, entry: Entry, gradients: Dependencies):
-        self.target = target
-        self.entry = entry
-        self.gradients = gradients
+    def once() -> list[torch.Tensor]:
+        try:
+            with torch.no_grad():
+                box.append(run(*args, **kwargs))
+            for found in _marked(contract.result, box[0], flags):
+                _mark(found, given, marked)
+        except Exception as e:  # what was set before it was raised requires grad all the same
+            raised.append(e)
+        for value in [*map(_held, stores), *lists]:
+            _mark(value, given, marked)
+        return marked
 
-    def __call__(self, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        arguments = self.target.bind(args, kwargs)
-        inputs: list[Any] = [leaf for a in self.entry.args for leaf in values_of(a.spec, arguments[a.name])]
-        inputs += [leaf for v in self.entry.values for leaf in values_of(v.spec, v.container[v.key])]
-        inputs += [live.container[live.key] for live in self.entry.live]
-        requires = {i for i, value in enumerate(inputs) if any(t.requires_grad for t in _tensors(value))}
-        differentiable = [bool(g & requires) for g in self.gradients.results]
-        places = [v for a in self.entry.args for v in placed(a.spec, arguments[a.name])]
-        stores = [_at(self.entry.stores[i], places) for i, g in self.gradients.targets.items() if g & requires]
-        lists = [inputs[i] for i, g in self.gradients.lists.items() if g & requires]
-        if not any(differentiable) and not stores and not lists:
-            return run(*args, **kwargs)
-        given = {id(t) for value in inputs for t in _tensors(value)}
-        box: list[Any] = []
-        raised: list[BaseException] = []
-        flags = iter(differentiable)
-        marked: list[torch.Tensor] = []
-
-        def once() -> list[torch.Tensor]:
-            try:
-                with torch.no_grad():
-                    box.append(run(*args, **kwargs))
-                for found in _marked(self.entry.result, box[0], flags):
-                    _mark(found, given, marked)
-            except Exception as e:  # what was set before it was raised requires grad all the same
-                raised.append(e)
-            for value in [*map(_held, stores), *lists]:
-                _mark(value, given, marked)
-            return marked
-
-        sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
-        outputs = _Compiled.apply(self.target.name, once, *sources)
-        replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
-        for store in stores:
-            held = _held(store)
-            if any(id(t) in replaced for t in _tensors(held)):
-                _hold(store, _rebuild(held, replaced))
-        for value in lists:
-            _rebuild(value, replaced)
-        if raised:
-            raise raised[0]
-        return _rebuild(box[0], replaced)
+    sources = [t for i in sorted(requires) for t in _tensors(inputs[i])]
+    outputs = _Compiled.apply(target.name, once, *sources)
+    replaced = {id(old): new for old, new in zip(marked, outputs, strict=True)}
+    for store in stores:
+        held = _held(store)
+        if any(id(t) in replaced for t in _tensors(held)):
+            _hold(store, _rebuild(held, replaced))
+    for value in lists:
+        _rebuild(value, replaced)
+    if raised:
+        raise raised[0]
+    return _rebuild(box[0], replaced)
 
 
 def _marked(spec: Spec, value: Any, flags: Iterator[bool]) -> Iterator[Any]:

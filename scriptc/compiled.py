@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import torch
 
-from scriptc.dispatch import Dispatcher, Variant
-from scriptc.ir.parser import parse_module
-from scriptc.ir.printer import print_module
+from scriptc.dispatch import Dispatcher
 from scriptc.options import Options
-from scriptc.pipeline import optimise
 from scriptc.target import original, target_of
+from scriptc.variant import Variant
 
 if TYPE_CHECKING:
     from scriptc.memory import Memory
@@ -33,12 +31,16 @@ class Inspection:
     def ir(self, after: str | None = None, signature: int = -1) -> str:
         """The IR of a specialisation (the latest), behind all passes or behind the last run of one ("read": before all)."""
         variant = self._variant(signature)
+        if after == "read":
+            return variant.source_ir
+        from scriptc.ir.parser import parse_module
+        from scriptc.ir.printer import print_module
+        from scriptc.pipeline import optimise
+
         if after is None:
             return print_module(variant.translated.entry.module)
-        if after == "read":
-            return variant.translated.source_ir
         texts: dict[str, str] = {}
-        module = parse_module(variant.translated.source_ir)
+        module = parse_module(variant.source_ir)
         optimise(module, self._dispatcher.options, lambda name, m: texts.update({name: print_module(m)}))
         if after not in texts:
             raise ValueError(f"no pass {after!r} ran; passes that did: read, {', '.join(texts)}")
@@ -46,7 +48,7 @@ class Inspection:
 
     def c_source(self, signature: int = -1) -> str:
         """The generated C of a specialisation."""
-        return self._variant(signature).translated.program.source
+        return self._variant(signature).c_source
 
     def signatures(self) -> list[str]:
         """The specialisations made so far, in order."""

@@ -5,37 +5,23 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from scriptc.autograd import GradCall
-from scriptc.backend_c.build import build_library
+from scriptc import remembered
 from scriptc.frontend import specs
-from scriptc.frontend.specs import Guard, describe
-from scriptc.ir.analysis import draws_random_numbers
+from scriptc.frontend.specs import Contract, Guard
 from scriptc.options import Options
-from scriptc.pipeline import Translated, translate
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec
 from scriptc.specs import binder, keyword_only_from, parameters, to_bridge
-from scriptc.target import target_of
+from scriptc.target import Target, target_of
+from scriptc.variant import Dependencies, Variant
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
 
 if TYPE_CHECKING:
     from scriptc.memory import Memory
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One specialisation and the library that holds it."""
-
-    translated: Translated
-    library: Path
-
-    def __str__(self) -> str:
-        return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.translated.entry.args)
 
 
 class Dispatcher:
@@ -52,25 +38,34 @@ class Dispatcher:
         self.callable = bridge.Callable(self._miss)
         self.call = self.callable.call
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """A call that no variant fits: compile one that does."""
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A call that no variant fits: find one that does in the cache, or compile it."""
         with self._lock:
             self.target = target_of(self.obj)  # a module may have been given another forward
-            self.add(self.target.bind(args, kwargs))
-        return True
+            arguments = self.target.bind(args, kwargs)
+            memory = remembered.Memory(self.target, arguments, self.options)
+            for variant in memory.recall():
+                probe = bridge.Callable(_refuse)
+                probe.add_variant(self.spec(variant))
+                if probe.fits(*args, **kwargs):
+                    return self.install(variant)
+            memory.remember(self.add(arguments))
 
     def add(self, arguments: dict[str, Any]) -> Variant:
         """Compiles for one call."""
-        translated = translate(self.target, arguments, self.options, self._changing(), self._varied())
-        name, source = translated.entry.module.name, translated.program.source
+        from scriptc.backend_c.build import build_library
+        from scriptc.pipeline import translate
+
+        made = translate(self.target, arguments, self.options, self._changing(), self._varied())
+        name, source = made.entry.module.name, made.program.source
         library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
-        variant = Variant(translated, library)
+        variant = Variant(made.entry, made.gradients, made.random, made.source_ir, library, self.options, made)
         self.install(variant)
         return variant
 
     def _changing(self) -> set[Any]:
         """Numbers outside that were baked in and have changed twice since: from now on they are read at each call."""
-        for guard in [g for v in self.variants[-1:] for g in v.translated.entry.guards if g.kind == "DICT_EQ"]:
+        for guard in [g for v in self.variants[-1:] for g in v.contract.guards if g.kind == "DICT_EQ"]:
             if type(guard.expected) in (int, float) and guard.container.get(guard.key) != guard.expected:
                 self._changes[id(guard.container), guard.key] += 1
         return {place for place, times in self._changes.items() if times >= 2}
@@ -79,7 +74,7 @@ class Dispatcher:
         """Places of string arguments that were baked in with four values: from now on they are run-time values."""
         seen: dict[int, set[str]] = {}
         for variant in self.variants:
-            for place, text in variant.translated.entry.texts.items():
+            for place, text in variant.contract.texts.items():
                 seen.setdefault(place, set()).add(text)
         return {place for place, texts in seen.items() if len(texts) >= MOST_TEXTS}
 
@@ -90,7 +85,7 @@ class Dispatcher:
 
     def spec(self, variant: Variant) -> VariantSpec:
         """How the bridge calls a variant."""
-        entry, gradients = variant.translated.entry, variant.translated.gradients
+        entry = variant.contract
         live: list[specs.Live | specs.LiveValue] = [*entry.values, *entry.live]
         return VariantSpec(
             library=variant.library,
@@ -100,12 +95,27 @@ class Dispatcher:
             live=tuple(bridge.Live(v.container, v.key, to_bridge(v.spec)) for v in live),
             guards=tuple(map(_guard, (*itertools.starmap(Guard, self.target.guards), *entry.guards))),
             stores=tuple(_store(s) for s in entry.stores),
-            random=draws_random_numbers(entry.module),
+            random=variant.random,
             positional=keyword_only_from(self.target),
             bind=binder(self.target),
             exceptions=entry.exceptions | {s.name: s.owner for s in entry.stores if isinstance(s.owner, specs.Raised)},
-            grad_call=GradCall(self.target, entry, gradients) if gradients.any() else None,
+            grad_call=_grad_call(self.target, entry, variant.gradients) if variant.gradients.any() else None,
         )
+
+
+def _refuse(args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    raise AssertionError("nobody calls what only tells whether a variant fits")
+
+
+def _grad_call(target: Target, contract: Contract, gradients: Dependencies) -> Callable[..., Any]:
+    """Runs a call that autograd must see; what that needs is loaded by the first one."""
+
+    def call(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        from scriptc.autograd import call_with_grad
+
+        return call_with_grad(target, contract, gradients, run, args, kwargs)
+
+    return call
 
 
 def _store(store: specs.Store) -> bridge.Store:

@@ -9,27 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
+from scriptc.variant import Dependencies, Inputs
 
-Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 _NONE: Inputs = frozenset()
-
-
-@dataclass(frozen=True)
-class Dependencies:
-    """The inputs from which a gradient would flow to each result of the entry, to what it sets outside of itself (by the
-    number of the target), and to what it puts into lists that it was given (by the number of the leaf)."""
-
-    results: list[Inputs]
-    targets: dict[int, Inputs]
-    lists: dict[int, Inputs]
-
-    def any(self) -> bool:
-        return any((*self.results, *self.targets.values(), *self.lists.values()))
 
 
 def _carries(t: Type) -> bool:

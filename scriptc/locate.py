@@ -17,18 +17,20 @@ import torch
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
 from scriptc.differences import difference
-from scriptc.dispatch import Dispatcher, Variant
+from scriptc.dispatch import Dispatcher
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry, read
-from scriptc.gradients import Dependencies
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.loc import Loc
+from scriptc.ir.printer import print_module
 from scriptc.ir.types import ListType, TensorType, list_of
 from scriptc.options import Options
-from scriptc.pipeline import Translated, optimise
+from scriptc.pipeline import optimise
 from scriptc.target import Target
+from scriptc.variant import Dependencies, Variant
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Optio
     records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
     widened = replace(entry, result=specs.TupleSpec((entry.result, *records)))
     dispatcher = Dispatcher(target, options)
-    dispatcher.install(Variant(Translated(widened, "", Dependencies([], {}, {}), program), library))
+    random = draws_random_numbers(entry.module)
+    dispatcher.install(Variant(widened, Dependencies([], {}, {}), random, print_module(entry.module), library, options))
     return dispatcher.call
 
 

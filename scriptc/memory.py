@@ -114,7 +114,7 @@ class _Finder:
         self.callable = bridge.Callable(_refuse)
         self.callable.add_variant(own.spec(variant))
         self.example = self.target.bind(args, kwargs)
-        self.variations = Variations(variant.translated.entry, self.example, self.works)
+        self.variations = Variations(variant.contract, self.example, self.works)
         self.deadline = time.monotonic() + SECONDS
 
     def run(self) -> Memory:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.collector import collector_paused
 from scriptc.frontend.entry import Entry, read
-from scriptc.gradients import Dependencies, dependencies
+from scriptc.frontend.specs import Contract
+from scriptc.gradients import dependencies
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.errors import InternalError
+from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
 from scriptc.options import WEIGHTS, Options
 from scriptc.target import Target
+from scriptc.variant import Dependencies
 
 # `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
 _FULL = (
@@ -29,11 +33,12 @@ PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 @dataclass(frozen=True)
 class Translated:
     """One specialisation. `source_ir` is the text of the IR before the passes, `entry.module` the IR behind them;
-    `gradients` says from which inputs gradients would flow, and where to."""
+    `gradients` says from which inputs gradients would flow, and where to. random: it draws random numbers."""
 
     entry: Entry
     source_ir: str
     gradients: Dependencies
+    random: bool
     program: CProgram
 
 
@@ -53,6 +58,17 @@ def translate(
     entry = read(
         target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied, ahead=ahead
     )
+    return _translated(entry, options)
+
+
+@collector_paused()
+def translated_again(contract: Contract, source_ir: str, options: Options) -> Translated:
+    """What `translate` made, from the IR that it read."""
+    parts = {f.name: getattr(contract, f.name) for f in fields(Contract)}
+    return _translated(Entry(**parts, module=parse_module(source_ir), kept=[], met=()), options)
+
+
+def _translated(entry: Entry, options: Options) -> Translated:
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:
@@ -67,4 +83,4 @@ def translate(
         raise
     except Exception as e:
         raise InternalError(f"{type(e).__name__}: {e}", next(iter(entry.module.funcs.values())).loc) from e
-    return Translated(entry, source_ir, gradients, program)
+    return Translated(entry, source_ir, gradients, draws_random_numbers(entry.module), program)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 
 from scriptc.frontend import specs
-from scriptc.frontend.entry import Entry
+from scriptc.frontend.specs import Contract
 
 Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
 
@@ -25,7 +25,7 @@ class _Size(NamedTuple):
 class Variations:
     """accepts: whether a call with such arguments works."""
 
-    def __init__(self, entry: Entry, example: dict[str, Any], accepts: Callable[[dict[str, Any]], bool]):
+    def __init__(self, entry: Contract, example: dict[str, Any], accepts: Callable[[dict[str, Any]], bool]):
         self.entry = entry
         self.example = example
         self.accepts = accepts

@@ -120,6 +120,19 @@ static PyObject *bridge_run_nograd(PyObject *self, PyObject *const *args, Py_ssi
     return run((bridge *)self, args, nargs, kwnames, false);
 }
 
+/* Whether a variant takes such a call; nothing is run. */
+static PyObject *bridge_fits(PyObject *self, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    bridge *b = (bridge *)self;
+    variant *v = NULL;
+    frame *f = begin(b);
+    if (!f)
+        return NULL;
+    int r = find(b, f, args, nargs, kwnames, &v);
+    frame_release(f);
+    return r < 0 ? NULL : PyBool_FromLong(r);
+}
+
 static PyObject *bridge_add_variant(PyObject *self, PyObject *source)
 {
     bridge *b = (bridge *)self;
@@ -238,6 +251,7 @@ static void bridge_dealloc(PyObject *self)
 static PyMethodDef methods[] = {
     {"call", (PyCFunction)(void (*)(void))bridge_call, FAST, "Run the compiled function."},
     {"run_nograd", (PyCFunction)(void (*)(void))bridge_run_nograd, FAST, "Run it without asking for autograd."},
+    {"fits", (PyCFunction)(void (*)(void))bridge_fits, FAST, "Whether a variant takes such a call."},
     {"add_variant", bridge_add_variant, METH_O, "Add a lowered variant; it is tried first."},
     {"count_allocations", bridge_count_allocations, METH_O, "Count allocations, and fail the n-th."},
     {"counts", bridge_counts, METH_NOARGS, "What is alive, allocated and handed out."},

@@ -1,0 +1,44 @@
+"""The objects outside that a reading meets: whatever becomes known at compile time, and each function whose source is read.
+
+A build that is remembered for later processes holds as long as these are what they were (`scriptc.remembered`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class _Met(threading.local):
+    objects: dict[int, Any] | None = None  # by id; None while nothing is read
+
+
+_met = _Met()
+
+
+@contextmanager
+def noted() -> Iterator[None]:
+    """Notes what is met meanwhile."""
+    outer, _met.objects = _met.objects, {}
+    try:
+        yield
+    finally:
+        _met.objects = outer
+
+
+def meet(obj: Any) -> None:
+    if _met.objects is not None:
+        _met.objects[id(obj)] = obj
+
+
+def forget(obj: Any) -> None:
+    """It was made on the way, from what was met."""
+    if _met.objects is not None:
+        _met.objects.pop(id(obj), None)
+
+
+def objects() -> Collection[Any]:
+    """What was met so far."""
+    return (_met.objects or {}).values()

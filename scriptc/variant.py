@@ -1,0 +1,60 @@
+"""A specialisation of a compiled callable, as calls need it. Its IR is there for who asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scriptc.frontend.specs import Contract, describe
+from scriptc.options import Options
+
+if TYPE_CHECKING:
+    from scriptc.pipeline import Translated
+
+Inputs = frozenset[int]  # leaves of the arguments and live values, then params
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """The inputs from which a gradient would flow to each result of the entry, to what it sets outside of itself (by the
+    number of the target), and to what it puts into lists that it was given (by the number of the leaf)."""
+
+    results: list[Inputs]
+    targets: dict[int, Inputs]
+    lists: dict[int, Inputs]
+
+    def any(self) -> bool:
+        return any((*self.results, *self.targets.values(), *self.lists.values()))
+
+
+@dataclass
+class Variant:
+    """One specialisation and the library that holds it. random: it draws random numbers."""
+
+    contract: Contract
+    gradients: Dependencies
+    random: bool
+    source_ir: str  # before the passes
+    library: Path
+    options: Options
+    _translated: Translated | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{a.name}: {describe(a.spec)}" for a in self.contract.args)
+
+    @property
+    def translated(self) -> Translated:
+        """The IR and the C. One that an earlier process compiled is made from its IR again, when it is asked for."""
+        if self._translated is None:
+            from scriptc.pipeline import translated_again
+
+            self._translated = translated_again(self.contract, self.source_ir, self.options)
+        return self._translated
+
+    @property
+    def c_source(self) -> str:
+        """The C that the library was built from."""
+        if self._translated is not None:
+            return self._translated.program.source
+        return self.library.with_suffix(".c").read_text()

@@ -1,0 +1,276 @@
+"""Names for the Python objects around a compiled function that hold from one process to the next.
+
+What holds state (modules, their dicts, cells, lists) is named by a path from the function or the object it is called on.
+Everything else is told by a description, which is equal for objects that compiled code cannot tell apart.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import hashlib
+import sys
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
+from typing import Any
+from weakref import ReferenceType
+
+import torch
+
+from scriptc.frontend.outside import is_library
+from scriptc.target import Target
+
+Step = tuple[Any, ...]
+Steps = tuple[Step, ...]
+MOST_OBJECTS = 50_000  # that are looked at for paths
+
+_CONSTANTS = (
+    bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice,
+    torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format,
+)  # fmt: skip
+_OF_C = (BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType)
+
+
+class Nameless(Exception):
+    """There is no name that another process would understand."""
+
+
+# ---- paths ----
+
+
+def resolve(path: Steps, target: Target) -> Any:
+    """What a path leads to; LookupError, AttributeError, TypeError or ValueError where it leads nowhere."""
+    (kind, *rest), *steps = path
+    obj: Any = {"function": target.func, "receiver": target.receiver}[kind] if not rest else vars(sys.modules[rest[0]])
+    for step in steps:
+        obj = _step(obj, step)
+    return obj
+
+
+def _step(obj: Any, step: Step) -> Any:
+    match step:
+        case ("item", key):
+            return obj[key]
+        case ("vars",):
+            return vars(obj)
+        case ("class",):
+            return type(obj)
+        case ("base", i):
+            return obj.__mro__[i]
+        case ("cell", i):
+            return obj.__closure__[i]
+        case ("contents",):
+            return obj.cell_contents
+        case ("attribute", name):
+            return getattr(obj, name)
+    raise ValueError(step)
+
+
+def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
+    """What an object leads to, by the steps to it."""
+    if isinstance(obj, dict):
+        yield from ((("item", k), v) for k, v in obj.items() if isinstance(k, (str, int)))
+    elif isinstance(obj, (list, tuple)):
+        yield from ((("item", i), v) for i, v in enumerate(obj))
+    elif isinstance(obj, FunctionType):
+        yield from ((("cell", i), cell) for i, cell in enumerate(obj.__closure__ or ()))
+        if hasattr(obj, "__wrapped__"):
+            yield ("attribute", "__wrapped__"), obj.__wrapped__
+    elif isinstance(obj, CellType):
+        try:
+            yield ("contents",), obj.cell_contents
+        except ValueError:  # it is empty
+            return
+    elif isinstance(obj, (MethodType, staticmethod, classmethod)):
+        yield ("attribute", "__func__"), obj.__func__
+        if isinstance(obj, MethodType):
+            yield ("attribute", "__self__"), obj.__self__
+    elif isinstance(obj, property):
+        yield ("attribute", "fget"), obj.fget
+    elif isinstance(obj, type):
+        if not is_library(obj.__module__):
+            yield ("vars",), dict(vars(obj))
+            yield from ((("base", i), base) for i, base in enumerate(obj.__mro__) if i)
+    elif has_state(obj):
+        yield ("vars",), vars(obj)
+        yield ("class",), type(obj)
+
+
+def has_state(obj: Any) -> bool:
+    """Whether an object has attributes that code may depend on: modules of torch too, what else libraries make not."""
+    if isinstance(obj, (ModuleType, type, torch.Tensor, *_CONSTANTS)) or not isinstance(getattr(obj, "__dict__", None), dict):
+        return False
+    return isinstance(obj, torch.nn.Module) or not is_library(type(obj).__module__)
+
+
+class Paths:
+    """Paths to objects, by their ids. Objects that guards speak of lead further: `add` takes what they expect where."""
+
+    def __init__(self, target: Target):
+        self._paths: dict[int, Steps] = {}
+        self._keep: list[Any] = []  # while ids are used
+        self.walk(target.func, (("function",),))
+        if target.receiver is not None:
+            self.walk(target.receiver, (("receiver",),))
+        for name, table in vars(torch.nn.modules.module).items():  # hooks on all modules
+            if type(table) is OrderedDict:
+                self.walk(table, (("module", torch.nn.modules.module.__name__), ("item", name)))
+
+    def walk(self, root: Any, path: Steps) -> None:
+        """Names an object, and all that it leads to."""
+        todo: deque[tuple[Any, Steps]] = deque([(root, path)])
+        while todo:
+            obj, path = todo.popleft()
+            if id(obj) in self._paths or type(obj) in _CONSTANTS:
+                continue
+            if len(self._paths) >= MOST_OBJECTS:
+                raise Nameless("too many objects")
+            self._paths[id(obj)] = path
+            self._keep.append(obj)
+            todo.extend((part, (*path, step)) for step, part in _parts(obj))
+
+    def of(self, obj: Any) -> Steps | None:
+        found = self._paths.get(id(obj))
+        if found is None and isinstance(obj, dict) and obj.get("__name__") in sys.modules:
+            name = obj["__name__"]
+            found = (("module", name),) if vars(sys.modules[name]) is obj else None
+        return found
+
+    def follow(self, places: Iterable[tuple[Any, Any, Any]]) -> None:
+        """Names what was found under keys of dicts of modules, or of what such places lead to: (container, key, object)."""
+        pending = list(places)
+        found = True
+        while found:
+            found, left = False, []
+            for container, key, obj in pending:
+                path = self.of(container) if isinstance(container, dict) else None
+                if path is None:
+                    left.append((container, key, obj))
+                else:
+                    found = True
+                    self.walk(obj, (*path, ("item", key)))
+            pending = left
+
+
+# ---- descriptions ----
+
+
+def description(obj: Any) -> Any:
+    """Equal for objects of two processes if compiled code may take them for the same. What has state is told by its class
+    alone: guards watch over what it holds. Nameless where there is no telling."""
+    if type(obj) in _CONSTANTS:
+        return type(obj).__name__, obj.hex() if isinstance(obj, float) else repr(obj)
+    if isinstance(obj, enum.Enum):
+        return "enum", description(type(obj)), obj.name, description(obj.value)
+    if isinstance(obj, (tuple, frozenset)):
+        items = sorted(obj, key=repr) if isinstance(obj, frozenset) else obj
+        return "items", description(type(obj)), *map(description, items)
+    if isinstance(obj, type):
+        return "class", obj.__module__, obj.__qualname__, *_names_of_class(obj)
+    if isinstance(obj, ModuleType):
+        return "module", obj.__name__
+    if isinstance(obj, FunctionType):
+        named = sorted((obj.__kwdefaults__ or {}).items())
+        defaults = [description(obj.__defaults__), *((name, description(value)) for name, value in named)]
+        return "function", obj.__module__, obj.__qualname__, _digest_of_code(obj.__code__), *defaults
+    if isinstance(obj, MethodType):
+        return "method", description(obj.__func__), description(type(obj.__self__))
+    if isinstance(obj, (staticmethod, classmethod)):
+        return type(obj).__name__, description(obj.__func__)
+    if isinstance(obj, property):
+        return "property", *map(description, (obj.fget, obj.fset, obj.fdel))
+    if isinstance(obj, functools.partial):
+        named = [(name, description(value)) for name, value in obj.keywords.items()]
+        return "partial", description(obj.func), *map(description, obj.args), *named
+    if isinstance(obj, ReferenceType):
+        return "weak", description(obj())
+    if isinstance(obj, _OF_C):
+        return "builtin", getattr(obj, "__module__", None), obj.__qualname__
+    if isinstance(obj, (list, dict, set, torch.Tensor)) or has_state(obj):
+        return "object", description(type(obj))
+    raise Nameless(type(obj).__qualname__)
+
+
+def _names_of_class(cls: type) -> Iterator[Any]:
+    """The classes behind a class of the user's, and what each defines."""
+    if is_library(cls.__module__):
+        return
+    for base in cls.__mro__:
+        names = () if is_library(base.__module__) else tuple(vars(base))
+        yield base.__module__, base.__qualname__, names
+
+
+@lru_cache(maxsize=4096)
+def _digest_of_code(code: CodeType) -> str:
+    """Of what the code does, and of the lines it is on."""
+    parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_firstlineno, code.co_linetable)
+    constants = [
+        _digest_of_code(c) if isinstance(c, CodeType) else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
+        for c in code.co_consts
+    ]
+    return hashlib.sha256(repr((parts, constants)).encode()).hexdigest()
+
+
+# ---- source files ----
+
+
+def source_files(objects: Iterable[Any]) -> dict[str, str]:
+    """The user's files that say what functions, classes, and objects of classes do, with hashes of what they hold. Nameless for
+    objects that nothing is known of, and where there is no file."""
+    files: dict[str, str] = {}
+    for obj in objects:
+        for name in _files_of(obj):
+            if name not in files:
+                files[name] = digest_of_file(name)
+    return files
+
+
+def digest_of_file(name: str) -> str:
+    try:
+        return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    except OSError as e:
+        raise Nameless(name) from e
+
+
+def _files_of(obj: Any) -> Iterator[str]:
+    if type(obj) in _CONSTANTS or isinstance(obj, (_OF_C, list, dict, set)):
+        return  # what lists hold is known item by item
+    if isinstance(obj, (tuple, frozenset)):
+        for item in obj:
+            yield from _files_of(item)
+    if isinstance(obj, FunctionType):
+        if not is_library(obj.__module__):
+            yield obj.__code__.co_filename
+    elif isinstance(obj, ModuleType):
+        yield from _file_of_module(obj.__name__)
+    elif isinstance(obj, type):
+        for base in obj.__mro__:
+            yield from _file_of_module(base.__module__)
+    else:
+        description(obj)
+        yield from _files_of(type(obj))
+
+
+def _file_of_module(name: str) -> Iterator[str]:
+    if is_library(name):
+        return
+    found = getattr(sys.modules.get(name), "__file__", None)
+    if found is None:
+        if getattr(sys.modules.get(name), "__spec__", None) is not None:  # built in
+            return
+        raise Nameless(f"a module without a file, {name}")
+    if found.endswith(".py"):
+        yield found
