@@ -24,6 +24,7 @@ import torch
 from scriptc import backend_c, frontend, ir, runtime, world
 from scriptc.backend_c import cache
 from scriptc.backend_c.toolchain import ToolchainError, cpu_identity, find_compiler, sanitizing
+from scriptc.frontend.outside import is_library
 from scriptc.frontend.specs import Contract, Guard, PlaceSpec, Raised
 from scriptc.options import Options
 from scriptc.target import Target
@@ -138,7 +139,7 @@ def _versions() -> list[object]:
     """Of Python, torch, the processor, and each file of scriptc."""
     folders = (os.path.dirname(__file__), *(package.__path__[0] for package in (frontend, ir, backend_c, runtime)))
     stamps = [sorted(_stamps(folder)) for folder in folders]
-    return [sys.version, torch.__version__, cpu_identity(), stamps]
+    return [sys.version, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
 
 
 def _stamps(folder: str) -> Iterator[str]:
@@ -246,13 +247,19 @@ class _Pickler(pickle.Pickler):
         self.paths = paths
         self.met = met
 
-    def persistent_id(self, obj: Any) -> Any:
+    def persistent_id(self, obj: Any) -> tuple[world.Steps, Any] | None:
         if isinstance(obj, (str, int, float, tuple)) or obj is None:
             return None
-        if (path := self.paths.of(obj)) is not None:
-            return path
+        code = isinstance(obj, (type, FunctionType))
+        if code and is_library(obj.__module__):
+            return None
+        path = self.paths.of(obj)
+        if code:
+            return path or world.named(obj), description(obj)
+        if path is not None:
+            return path, None
         ours = type(obj).__module__.startswith("scriptc.") or isinstance(obj, _BY_VALUE) and id(obj) not in self.met
-        if ours or isinstance(obj, (type, FunctionType, BuiltinFunctionType)):
+        if ours or isinstance(obj, BuiltinFunctionType):
             return None
         raise Nameless(type(obj).__qualname__)
 
@@ -261,17 +268,17 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
+    """Classes that it finds by name are ours, torch's and Python's; those of the user have paths."""
+
     def __init__(self, data: io.BytesIO, target: Target):
         super().__init__(data)
         self.target = target
 
-    def persistent_load(self, path: Any) -> Any:
-        return world.resolve(path, self.target)
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module not in sys.modules and not module.startswith("scriptc."):
-            raise Nameless(module)  # importing it is the program's to do
-        return super().find_class(module, name)
+    def persistent_load(self, name: tuple[world.Steps, Any]) -> Any:
+        path, expected = name
+        found = world.resolve(path, self.target)
+        _require(expected is None or description(found) == expected, "code")
+        return found
 
 
 def _variant(record: Record, options: Options) -> Variant:

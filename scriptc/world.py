@@ -12,7 +12,6 @@ import hashlib
 import sys
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 from types import (
     BuiltinFunctionType,
@@ -51,10 +50,10 @@ class Nameless(Exception):
 # ---- paths ----
 
 
-def resolve(path: Steps, target: Target) -> Any:
+def resolve(path: Steps, target: Target | None) -> Any:
     """What a path leads to; LookupError, AttributeError, TypeError or ValueError where it leads nowhere."""
-    (kind, *rest), *steps = path
-    obj: Any = {"function": target.func, "receiver": target.receiver}[kind] if not rest else vars(sys.modules[rest[0]])
+    root, *steps = path
+    obj: Any = vars(sys.modules[root[1]]) if root[0] == "module" else target
     for step in steps:
         obj = _step(obj, step)
     return obj
@@ -116,15 +115,27 @@ def has_state(obj: Any) -> bool:
     return isinstance(obj, torch.nn.Module) or not is_library(type(obj).__module__)
 
 
+def named(obj: Any) -> Steps:
+    """The path of a function or class by its name; Nameless where it is not found under that."""
+    first, *rest = obj.__qualname__.split(".")
+    path = (("module", obj.__module__), ("item", first), *(("attribute", name) for name in rest))
+    try:
+        if resolve(path, None) is obj:
+            return path
+    except (LookupError, AttributeError):
+        pass
+    raise Nameless(obj.__qualname__)
+
+
 class Paths:
     """Paths to objects, by their ids. Objects that guards speak of lead further: `add` takes what they expect where."""
 
     def __init__(self, target: Target):
         self._paths: dict[int, Steps] = {}
         self._keep: list[Any] = []  # while ids are used
-        self.walk(target.func, (("function",),))
+        self.walk(target.func, (("target",), ("attribute", "func")))
         if target.receiver is not None:
-            self.walk(target.receiver, (("receiver",),))
+            self.walk(target.receiver, (("target",), ("attribute", "receiver")))
         for name, table in vars(torch.nn.modules.module).items():  # hooks on all modules
             if type(table) is OrderedDict:
                 self.walk(table, (("module", torch.nn.modules.module.__name__), ("item", name)))
@@ -213,10 +224,10 @@ def _names_of_class(cls: type) -> Iterator[Any]:
         yield base.__module__, base.__qualname__, names
 
 
-@lru_cache(maxsize=4096)
 def _digest_of_code(code: CodeType) -> str:
-    """Of what the code does, and of the lines it is on."""
-    parts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_firstlineno, code.co_linetable)
+    """Of what the code does, and of the lines it is on, which errors name."""
+    names = code.co_names, code.co_varnames, code.co_freevars
+    parts = code.co_code, *names, code.co_filename, code.co_firstlineno, code.co_linetable
     constants = [
         _digest_of_code(c) if isinstance(c, CodeType) else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
         for c in code.co_consts
@@ -246,8 +257,8 @@ def digest_of_file(name: str) -> str:
 
 
 def _files_of(obj: Any) -> Iterator[str]:
-    if type(obj) in _CONSTANTS or isinstance(obj, (_OF_C, list, dict, set)):
-        return  # what lists hold is known item by item
+    if type(obj) in _CONSTANTS or isinstance(obj, (*_OF_C, list, dict, set, super)):
+        return  # what lists hold is met item by item, as are the two that make up a super()
     if isinstance(obj, (tuple, frozenset)):
         for item in obj:
             yield from _files_of(item)

@@ -85,6 +85,21 @@ def make():
     return Net()
 """,
     "layers of torch": "def make():\n    return nn.GRU(3, 4, num_layers=2, bidirectional=True)\n",
+    "base class": """
+class Base(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(3)])
+    def forward(self, x):
+        for layer in self.layers[1:]:
+            x = layer(x)
+        return x
+class Net(Base):
+    def forward(self, x):
+        return super().forward(x) * 2
+def make():
+    return Net()
+""",
     "closure": "def make():\n    w = torch.ones(3)\n    def f(x):\n        return x * w\n    return f\n",
     "classes": """
 class Pair(NamedTuple):
@@ -189,6 +204,10 @@ def double(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
+def _negative(x: torch.Tensor) -> torch.Tensor:
+    return -x
+
+
 def hook(module: Any, args: Any, output: torch.Tensor) -> torch.Tensor:
     return output + 1
 
@@ -234,6 +253,37 @@ def test_a_helper_of_another_file_is_seen(world: World) -> None:
     assert run(scriptc.compile(made(world.load(source))), x).tolist() == [4, 4]
     world.load("def helper(x):\n    y: int = 5\n    return x + 2\n", "users_helper")
     assert run(scriptc.compile(made(world.load(source))), x).tolist() == [6, 6]
+
+
+def test_functions_that_are_arguments(world: World) -> None:
+    source = """
+def one(x):
+    return x + 1
+def f(x, then):
+    return then(x) * 2
+def make():
+    return f
+"""
+    x = torch.ones(2)
+    first = world.load(source)
+    assert run(scriptc.compile(made(first)), x, first.one).tolist() == [4, 4]
+    again = world.load(source)
+    assert world.without_reading(lambda: run(scriptc.compile(made(again)), x, again.one)).tolist() == [4, 4]
+    other = world.load(source)
+    other.one.__code__ = double.__code__  # as where another branch of the program had defined it
+    assert run(scriptc.compile(made(other)), x, other.one).tolist() == [4, 4]
+    other.one.__code__ = _negative.__code__
+    assert run(scriptc.compile(made(other)), x, other.one).tolist() == [-2, -2]
+
+
+def test_errors_name_the_file_that_runs(world: World, tmp_path: Path) -> None:
+    source = "def f(x):\n    return x[5]\ndef make():\n    return f\n"
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        world.folder = folder
+        with pytest.raises(IndexError, match=str(folder)):
+            run(scriptc.compile(made(world.load(source))), torch.ones(2))
 
 
 def test_results_require_grad(world: World) -> None:
