@@ -53,6 +53,11 @@ from scriptc.ir.types import (
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 
 
+def _symbol(name: str) -> str:
+    """A name as the IR's text can hold it."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
 class Arguments(Context):
     """Mixin: the values of arguments."""
 
@@ -73,7 +78,7 @@ class Arguments(Context):
                 value = self.parameter(_SCALARS[kind], name)
                 return Dyn(value if kept or kind == "bool" else self.numbered(value))
             case TensorSpec(dtype, sizes):
-                dims = tuple(f"{name}_{i}" if n is None else n for i, n in enumerate(sizes))
+                dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
                 return Dyn(self.parameter(TensorType(dtype, dims), name))
             case ListSpec() | MapSpec() | SetSpec():
                 value = self.parameter(_type_of(spec), name)
@@ -118,7 +123,7 @@ class Arguments(Context):
         return value
 
     def parameter(self, type: Type, name: str) -> Value:
-        value = Value(type, self.body, re.sub(r"\W", "_", name))
+        value = Value(type, self.body, _symbol(name))
         self.body.args.append(value)
         return value
 

@@ -53,8 +53,10 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
 
 
 def _rounded_weights(compiled: Any) -> Rounded:
-    variants = compiled._dispatcher.variants if hasattr(compiled, "_dispatcher") else []
-    return rounded_weights(variants[-1].translated.entry) if variants else []
+    dispatcher = getattr(compiled, "_dispatcher", None)
+    if dispatcher is None or dispatcher.options.weights == "float32" or not dispatcher.variants:
+        return []
+    return rounded_weights(dispatcher.variants[-1].translated.entry)
 
 
 def _with_errors(judged: list[Row], against_exact: Iterator[Row]) -> Iterator[Row]:

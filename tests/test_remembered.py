@@ -117,9 +117,11 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.config = Config()
+        self.config.total = torch.zeros(2, 3)
         self.count = 0
     def forward(self, x):
         self.count += 1
+        self.config.total = self.config.total + x
         if x.sum() > 1000:
             raise TooLarge("too large")
         return Pair(x.mean() if self.config.mode is Mode.MEAN else x.sum(), self.count)
