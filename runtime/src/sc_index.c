@@ -250,6 +250,13 @@ static int64_t count_runs(const int64_t *index, int64_t n) {
     return runs;
 }
 
+enum { LINE = 64, AHEAD = 4, AHEAD_BYTES = 1024 };
+
+/* Rows anywhere in memory: the processor does not foresee where the next ones are, so they are asked for while others are copied. */
+static void prefetch_row(const char *row, size_t bytes) {
+    for (size_t at = 0; at < bytes && at < AHEAD_BYTES; at += LINE) __builtin_prefetch(row + at);
+}
+
 /* x is contiguous. */
 static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
     size_t item = sc_dtype_size(x->dtype);
@@ -266,8 +273,8 @@ static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tens
         } else
             for (int64_t i = 0, run; i < count; i += run, to += (size_t)run * bytes) {
                 run = run_length(index + i, count - i);
-                __builtin_prefetch(from + (size_t)index[i + 4 < count ? i + 4 : i] * bytes);
-                memcpy(to, from + (size_t)index[i] * bytes, (size_t)run * bytes);
+                if (i + AHEAD < count) prefetch_row(from + (size_t)index[i + AHEAD] * bytes, bytes);
+                sc_move_bytes(to, from + (size_t)index[i] * bytes, (size_t)run * bytes);
             }
     }
 }
