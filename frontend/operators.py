@@ -127,7 +127,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
                 self.fail("operator_on_tensors", operator=_SYMBOLS[op])
             if on_tensors == "matmul":
                 return self.matmul(a, b)
-            if on_tensors == "pow" and is_tensor(a) and tensor_type(a).dtype in COMPLEX_DTYPES:
+            if on_tensors == "pow" and is_tensor(a):
                 return self.call(Known(torch.pow), [a, b], {})  # some exponents have formulas of their own
             if not is_tensor(a) and on_tensors in ("add", "mul"):
                 return self.elementwise(on_tensors, b, a)  # Tensor.__radd__ and __rmul__

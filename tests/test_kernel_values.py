@@ -261,3 +261,21 @@ def test_errors(function, x, w) -> None:
     with pytest.raises(expected.type) as raised:
         scriptc.compile(function, optimize=OPTIMIZE)(x, w)
     assert str(raised.value).split("\n")[0].startswith(str(expected.value).split("\n")[0][:60])
+
+
+def powers(x):
+    return x**3, x**0.5, x**-0.5, x**-1, x**-2, torch.pow(x, -0.5), x.pow(3)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_powers(dtype: torch.dtype) -> None:
+    """Eager has formulas of its own for some exponents, which give other infinities, NaN and signs than pow does."""
+    agree(powers, values(dtype, 7, 40))
+
+
+def digammas(x):
+    return torch.digamma(x), torch.digamma(x.double())
+
+
+def test_digamma_beside_its_poles() -> None:
+    agree(digammas, torch.tensor([-1e-45, -1e-30, -1e-9, -0.0, 0.0, 1e-45, -1.0, -2.5, -1e6 - 0.5]))

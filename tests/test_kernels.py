@@ -1,11 +1,15 @@
 """The C kernels against plain loops, under sanitizers, and the error of the float functions."""
 
 import os
+import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
+from scriptc.backend_c.package.manifest import X86_LEVELS
+from scriptc.backend_c.toolchain import cpu_identity, find_compiler
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = os.environ.get("CC", "gcc")
@@ -46,11 +50,10 @@ def test_float_functions_are_accurate(tmp_path: Path) -> None:
     assert "sigmoid" in run(program, "4999")
 
 
-def test_float_functions_vectorise(tmp_path: Path) -> None:
-    """Loops over them become vector code of the full width; GCC says so."""
+def vectorised(tmp_path: Path, names: list[str], *flags: str) -> list[int]:
+    """The bytes of GCC's vectors in loops over these functions, and in what such loops leave over."""
     if "Free Software Foundation" not in run(COMPILER, "--version") or os.uname().machine != "x86_64":
         pytest.skip("reads GCC's report on x86")
-    names = ["exp", "log", "tanh", "sigmoid", "erf", "log1p", "expm1", "round", "relu"]
     source = tmp_path / "loops.c"
     source.write_text(
         '#include "sc_math.h"\n'
@@ -60,17 +63,25 @@ def test_float_functions_vectorise(tmp_path: Path) -> None:
             for name in names
         )
     )
-    report = run(
-        COMPILER,
-        *FLAGS,
-        "-O3",
-        "-march=x86-64-v4",
-        "-mprefer-vector-width=512",
-        "-fopt-info-vec-optimized",
-        f"-I{ROOT}/runtime/include",
-        "-c",
-        source,
-        "-o",
-        tmp_path / "loops.o",
-    )
-    assert report.count("loop vectorized using 64 byte vectors") == len(names), report
+    include = f"-I{ROOT}/runtime/include"
+    command = [COMPILER, *FLAGS, "-O3", *flags, "-fopt-info-vec-optimized", include, "-c", source]
+    report = run(*command, "-o", tmp_path / "loops.o")
+    return [int(width) for width in re.findall(r"loop vectorized using (\d+) byte vectors", report)]
+
+
+def test_float_functions_vectorise(tmp_path: Path) -> None:
+    """Loops over them become vector code of the full width; GCC says so."""
+    names = ["exp", "log", "tanh", "sigmoid", "erf", "log1p", "expm1", "round", "relu"]
+    flags = ("-march=x86-64-v4", "-mprefer-vector-width=512")
+    assert vectorised(tmp_path, names, *flags).count(64) == len(names)
+
+
+@pytest.mark.parametrize("level", ["avx2", "avx512", "native"])
+def test_functions_that_read_a_table_vectorise(tmp_path: Path, level: str) -> None:
+    """For every level of a package, and for this machine whether the compiler knows its CPU or not."""
+    names = ["sin", "cos", "tan"]
+    flags = X86_LEVELS.get(level, find_compiler().native)
+    if level == "native" and "avx2" not in cpu_identity():
+        pytest.skip("no gathers here")
+    widths = vectorised(tmp_path, names, *flags)
+    assert widths.count(64 if level == "avx512" else max(widths, default=0)) == len(names)

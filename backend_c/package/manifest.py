@@ -13,7 +13,7 @@ from scriptc.backend_c.package.weights import checksum
 from scriptc.backend_c.toolchain import BASE_FLAGS
 
 GENERATOR = "scriptc"
-_AVX2 = ["-mavx2", "-mfma", "-mf16c"]
+_AVX2 = ["-mavx2", "-mfma", "-mf16c", "-mtune=haswell"]  # tuned for gathers: see toolchain.GATHER_FLAGS
 _AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mprefer-vector-width=512"]
 X86_LEVELS = {"baseline": [], "avx2": _AVX2, "avx512": [*_AVX2, *_AVX512]}
 

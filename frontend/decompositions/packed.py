@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from scriptc.frontend.decompositions import recurrent
-from scriptc.frontend.decompositions.recurrent import Pair, check_layers, gru_step, join_directions, lstm_step
+from scriptc.frontend.decompositions.recurrent import Pair, State, check_layers, project, step, walk
 from scriptc.frontend.library import decomposes
 
 
@@ -59,119 +59,67 @@ def pad_sequence(
     return padded if batch_first else padded.transpose(0, 1)
 
 
-def lstm_direction(
-    data: Tensor, sizes: list[int], h0: Tensor, c0: Tensor, weights: list[Tensor], has_biases: bool, projected: bool,
-    backwards: bool,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
+def run(
+    kind: str, data: Tensor, batch_sizes: Tensor, hx: State, params: list[Tensor], has_biases: bool, num_layers: int,
+    dropout: float, train: bool, bidirectional: bool,
+) -> tuple[Tensor, ...]:  # fmt: skip
+    def one_direction(x: Tensor, state: State, weights: list[Tensor], backwards: bool) -> tuple[Tensor, State]:
+        return along_packed(kind, x, sizes, state, weights, has_biases, backwards)
+
+    check_layers(num_layers, dropout, train)
+    sizes = batch_sizes.tolist()
+    y, last = walk(one_direction, data, hx, params, num_layers, 2 if bidirectional else 1)
+    return (y, *last)
+
+
+def along_packed(
+    kind: str, data: Tensor, sizes: list[int], first: State, weights: list[Tensor], has_biases: bool, backwards: bool
+) -> tuple[Tensor, State]:
+    """One layer in one direction: outputs [N, H], and for each sample the state at its last step."""
     bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
-    from_input = F.linear(data, weights[0], bias_x)
-    h, c = h0.clone(), c0.clone()
-    outputs = data.new_empty((data.size(0), h.size(1)))
+    inputs = F.linear(data, weights[0], bias_x)
+    state = tuple(part.clone() for part in first)
+    outputs = data.new_empty((data.size(0), state[0].size(1)))
     start = data.size(0) if backwards else 0
     for t in range(len(sizes)):
         n = sizes[len(sizes) - 1 - t] if backwards else sizes[t]
         if backwards:
             start -= n
-        gates = from_input[start : start + n] + F.linear(h[:n], weights[1], bias_h)
-        h_next, c_next = lstm_step(gates, c[:n])
-        if projected:
-            h_next = F.linear(h_next, weights[-1])
-        h[:n] = h_next
-        c[:n] = c_next
-        outputs[start : start + n] = h_next
+        alive = tuple(part[:n] for part in state)
+        after = step(kind, inputs[start : start + n], F.linear(alive[0], weights[1], bias_h), alive)
+        after = project(after, weights, has_biases)
+        for i in range(len(after)):
+            state[i][:n] = after[i]
+        outputs[start : start + n] = after[0]
         if not backwards:
             start += n
-    return outputs, h, c
-
-
-def direction(
-    kind: str, data: Tensor, sizes: list[int], h0: Tensor, weights: list[Tensor], has_biases: bool, backwards: bool
-) -> Pair:
-    """GRU and the plain RNNs."""
-    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
-    from_input = F.linear(data, weights[0], bias_x)
-    h = h0.clone()
-    outputs = data.new_empty((data.size(0), h.size(1)))
-    start = data.size(0) if backwards else 0
-    for t in range(len(sizes)):
-        n = sizes[len(sizes) - 1 - t] if backwards else sizes[t]
-        if backwards:
-            start -= n
-        x, hidden = from_input[start : start + n], F.linear(h[:n], weights[1], bias_h)
-        if kind == "gru":
-            h_next = gru_step(x, hidden, h[:n])
-        else:
-            h_next = torch.relu(x + hidden) if kind == "relu" else torch.tanh(x + hidden)
-        h[:n] = h_next
-        outputs[start : start + n] = h_next
-        if not backwards:
-            start += n
-    return outputs, h
-
-
-def lstm(
-    data: Tensor, batch_sizes: Tensor, hx: Pair, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    check_layers(num_layers, dropout, train)
-    directions = 2 if bidirectional else 1
-    each = len(params) // (num_layers * directions)
-    sizes = batch_sizes.tolist()
-    last_h, last_c = [], []
-    for layer in range(num_layers):
-        outputs = []
-        for d in range(directions):
-            k = layer * directions + d
-            weights = params[k * each : (k + 1) * each]
-            y, h, c = lstm_direction(data, sizes, hx[0][k], hx[1][k], weights, has_biases, each in (3, 5), d == 1)
-            outputs.append(y)
-            last_h.append(h)
-            last_c.append(c)
-        data = join_directions(outputs)
-    return data, torch.stack(last_h), torch.stack(last_c)
-
-
-def layers(
-    kind: str, data: Tensor, batch_sizes: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int,
-    dropout: float, train: bool, bidirectional: bool,
-) -> Pair:  # fmt: skip
-    check_layers(num_layers, dropout, train)
-    directions = 2 if bidirectional else 1
-    each = len(params) // (num_layers * directions)
-    sizes = batch_sizes.tolist()
-    last = []
-    for layer in range(num_layers):
-        outputs = []
-        for d in range(directions):
-            k = layer * directions + d
-            weights = params[k * each : (k + 1) * each]
-            y, h = direction(kind, data, sizes, hx[k], weights, has_biases, d == 1)
-            outputs.append(y)
-            last.append(h)
-        data = join_directions(outputs)
-    return data, torch.stack(last)
+    return outputs, state
 
 
 # torch.nn calls these with all arguments by position: with batch sizes in the second place for packed data.
 @decomposes("torch.lstm")
-def any_lstm(input: Tensor, *args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    return lstm(input, *args) if isinstance(args[0], torch.Tensor) else recurrent.lstm(input, *args)
+def lstm(input: Tensor, *args: Any) -> tuple[Tensor, ...]:
+    if isinstance(args[0], torch.Tensor):
+        return run("lstm", input, args[0], tuple(args[1]), *args[2:])
+    return recurrent.run("lstm", input, tuple(args[0]), *args[1:])
 
 
-def any_layers(kind: str, input: Tensor, *args: Any) -> Pair:
-    return layers(kind, input, *args) if isinstance(args[1], torch.Tensor) else recurrent.layers(kind, input, *args)
+def one_state(kind: str, input: Tensor, *args: Any) -> tuple[Tensor, ...]:
+    if isinstance(args[1], torch.Tensor):
+        return run(kind, input, args[0], (args[1],), *args[2:])
+    return recurrent.run(kind, input, (args[0],), *args[1:])
 
 
 @decomposes("torch.gru")
-def gru(*args: Any) -> Pair:
-    return any_layers("gru", *args)
+def gru(*args: Any) -> tuple[Tensor, ...]:
+    return one_state("gru", *args)
 
 
 @decomposes("torch.rnn_tanh")
-def rnn_tanh(*args: Any) -> Pair:
-    return any_layers("tanh", *args)
+def rnn_tanh(*args: Any) -> tuple[Tensor, ...]:
+    return one_state("tanh", *args)
 
 
 @decomposes("torch.rnn_relu")
-def rnn_relu(*args: Any) -> Pair:
-    return any_layers("relu", *args)
+def rnn_relu(*args: Any) -> tuple[Tensor, ...]:
+    return one_state("relu", *args)

@@ -7,6 +7,8 @@ weight_hh, then bias_ih, bias_hh if there are biases, then weight_hr if the hidd
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -14,6 +16,8 @@ from torch.nn import functional as F
 from scriptc.frontend.library import decomposes
 
 Pair = tuple[Tensor, Tensor]
+State = tuple[Tensor, ...]
+OneDirection = Callable[[Tensor, State, list[Tensor], bool], tuple[Tensor, State]]  # the bool: backwards
 
 
 def lstm_step(gates: Tensor, c: Tensor) -> Pair:
@@ -60,37 +64,31 @@ def rnn_relu_cell(
     return torch.relu(F.linear(input, w_ih, b_ih) + F.linear(hx, w_hh, b_hh))
 
 
-def lstm_direction(
-    x: Tensor, h: Tensor, c: Tensor, weights: list[Tensor], has_biases: bool, projected: bool
-) -> tuple[Tensor, Tensor, Tensor]:
-    """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last h and c."""
+def step(kind: str, from_input: Tensor, from_hidden: Tensor, state: State) -> State:
+    """One step of any kind: the state is (h, c) for LSTM, (h,) for the others."""
+    if kind == "lstm":
+        return lstm_step(from_input + from_hidden, state[1])
+    if kind == "gru":
+        return (gru_step(from_input, from_hidden, state[0]),)
+    summed = from_input + from_hidden
+    return (torch.relu(summed) if kind == "relu" else torch.tanh(summed),)
+
+
+def project(state: State, weights: list[Tensor], has_biases: bool) -> State:
+    """The hidden state times weight_hr, where there is one."""
+    projected = len(weights) == (5 if has_biases else 3)
+    return (F.linear(state[0], weights[-1]), *state[1:]) if projected else state
+
+
+def along_time(kind: str, x: Tensor, state: State, weights: list[Tensor], has_biases: bool) -> tuple[Tensor, State]:
+    """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last state."""
     bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
     outputs = []
     for t in range(x.size(0)):
-        h, c = lstm_step(F.linear(x[t], weights[0], bias_x) + F.linear(h, weights[1], bias_h), c)
-        if projected:
-            h = F.linear(h, weights[-1])
-        outputs.append(h)
-    return torch.stack(outputs), h, c
-
-
-def gru_direction(x: Tensor, h: Tensor, weights: list[Tensor], has_biases: bool) -> Pair:
-    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
-    outputs = []
-    for t in range(x.size(0)):
-        h = gru_step(F.linear(x[t], weights[0], bias_x), F.linear(h, weights[1], bias_h), h)
-        outputs.append(h)
-    return torch.stack(outputs), h
-
-
-def rnn_direction(x: Tensor, h: Tensor, weights: list[Tensor], has_biases: bool, relu: bool) -> Pair:
-    bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
-    outputs = []
-    for t in range(x.size(0)):
-        summed = F.linear(x[t], weights[0], bias_x) + F.linear(h, weights[1], bias_h)
-        h = torch.relu(summed) if relu else torch.tanh(summed)
-        outputs.append(h)
-    return torch.stack(outputs), h
+        from_input, from_hidden = F.linear(x[t], weights[0], bias_x), F.linear(state[0], weights[1], bias_h)
+        state = project(step(kind, from_input, from_hidden, state), weights, has_biases)
+        outputs.append(state[0])
+    return torch.stack(outputs), state
 
 
 def check_layers(num_layers: int, dropout: float, train: bool) -> None:
@@ -98,54 +96,35 @@ def check_layers(num_layers: int, dropout: float, train: bool) -> None:
         torch.dropout(torch.zeros(0), dropout, train)
 
 
-def join_directions(outputs: list[Tensor]) -> Tensor:
-    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)
-
-
-def lstm(
-    input: Tensor, hx: Pair, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
-    bidirectional: bool, batch_first: bool,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    check_layers(num_layers, dropout, train)
-    x = input.transpose(0, 1) if batch_first else input
-    directions = 2 if bidirectional else 1
+def walk(
+    one_direction: OneDirection, x: Tensor, hx: State, params: list[Tensor], num_layers: int, directions: int
+) -> tuple[Tensor, State]:
+    """All layers and directions: the last layer's outputs, and the last states of all, stacked."""
     each = len(params) // (num_layers * directions)
-    last_h, last_c = [], []
+    last: tuple[list[Tensor], ...] = tuple([] for _ in hx)
     for layer in range(num_layers):
         outputs = []
         for direction in range(directions):
             k = layer * directions + direction
-            weights = params[k * each : (k + 1) * each]
-            along = x if direction == 0 else x.flip(0)
-            y, h, c = lstm_direction(along, hx[0][k], hx[1][k], weights, has_biases, each in (3, 5))
-            outputs.append(y if direction == 0 else y.flip(0))
-            last_h.append(h)
-            last_c.append(c)
-        x = join_directions(outputs)
-    return x.transpose(0, 1) if batch_first else x, torch.stack(last_h), torch.stack(last_c)
+            y, state = one_direction(x, tuple(part[k] for part in hx), params[k * each : (k + 1) * each], direction == 1)
+            outputs.append(y)
+            for parts, part in zip(last, state, strict=True):
+                parts.append(part)
+        x = outputs[0] if directions == 1 else torch.cat(outputs, -1)
+    return x, tuple(torch.stack(parts) for parts in last)
 
 
-def layers(
-    kind: str, input: Tensor, hx: Tensor, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
+def run(
+    kind: str, input: Tensor, hx: State, params: list[Tensor], has_biases: bool, num_layers: int, dropout: float, train: bool,
     bidirectional: bool, batch_first: bool,
-) -> Pair:  # fmt: skip
-    """GRU and the plain RNNs, which carry one tensor."""
+) -> tuple[Tensor, ...]:  # fmt: skip
+    """Over input [T, B, I], or [B, T, I] if `batch_first`."""
+
+    def one_direction(x: Tensor, state: State, weights: list[Tensor], backwards: bool) -> tuple[Tensor, State]:
+        y, state = along_time(kind, x.flip(0) if backwards else x, state, weights, has_biases)
+        return y.flip(0) if backwards else y, state
+
     check_layers(num_layers, dropout, train)
     x = input.transpose(0, 1) if batch_first else input
-    directions = 2 if bidirectional else 1
-    each = len(params) // (num_layers * directions)
-    last = []
-    for layer in range(num_layers):
-        outputs = []
-        for direction in range(directions):
-            k = layer * directions + direction
-            weights = params[k * each : (k + 1) * each]
-            along = x if direction == 0 else x.flip(0)
-            if kind == "gru":
-                y, h = gru_direction(along, hx[k], weights, has_biases)
-            else:
-                y, h = rnn_direction(along, hx[k], weights, has_biases, kind == "relu")
-            outputs.append(y if direction == 0 else y.flip(0))
-            last.append(h)
-        x = join_directions(outputs)
-    return x.transpose(0, 1) if batch_first else x, torch.stack(last)
+    y, last = walk(one_direction, x, hx, params, num_layers, 2 if bidirectional else 1)
+    return (y.transpose(0, 1) if batch_first else y, *last)

@@ -10,7 +10,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, TORCH_NAMES
+from scriptc.ir.dtypes import FLOATING, INEXACT, TORCH_NAMES
 
 _ONE = Known(1)
 _NONE = Known(None)
@@ -132,8 +132,9 @@ def _cubed(r: Reader, input: AV) -> AV:
     return r.elementwise("mul", r.elementwise("mul", input, input), input)
 
 
-_COMPLEX_POWERS: dict[float, Callable[[Reader, AV], AV]] = {
+_POWERS: dict[float, Callable[[Reader, AV], AV]] = {
     3: _cubed,
+    0.5: lambda r, x: r.elementwise("sqrt", x),
     -0.5: lambda r, x: r.elementwise("rsqrt", x),
     -1: lambda r, x: r.elementwise("reciprocal", x),
     -2: lambda r, x: r.elementwise("reciprocal", r.elementwise("mul", x, x)),
@@ -142,14 +143,12 @@ _COMPLEX_POWERS: dict[float, Callable[[Reader, AV], AV]] = {
 
 @serves("torch.pow", "Tensor.pow")
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
-    """Small whole exponents are products, as in eager."""
+    """Small whole exponents are products, and halves roots, as in eager: which differs at infinities and -0."""
     if isinstance(exponent, Known) and is_tensor(input):
         if exponent.obj == 2 and tensor_type(input).dtype != "bool":
             return r.elementwise("mul", input, input)
-        if exponent.obj in _COMPLEX_POWERS and tensor_type(input).dtype in COMPLEX:
-            return _COMPLEX_POWERS[exponent.obj](r, input)
-        if exponent.obj == 0.5 and tensor_type(input).dtype in INEXACT:
-            return r.elementwise("sqrt", input)
+        if exponent.obj in _POWERS and tensor_type(input).dtype in INEXACT:
+            return _POWERS[exponent.obj](r, input)
     return r.elementwise("pow", input, exponent)
 
 

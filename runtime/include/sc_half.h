@@ -31,14 +31,16 @@ static inline uint16_t sc_f32_to_bf16(float x) {
 
 #if defined(__FLT16_MAX__) && (defined(__AVX512FP16__) || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC))
 
+__extension__ typedef _Float16 sc_float16; /* ISO C has none */
+
 static inline float sc_f16_to_f32(uint16_t h) {
-    _Float16 x;
+    sc_float16 x;
     memcpy(&x, &h, sizeof x);
     return (float)x;
 }
 
 static inline uint16_t sc_f32_to_f16(float f) {
-    _Float16 x = (_Float16)f;
+    sc_float16 x = (sc_float16)f;
     uint16_t h;
     memcpy(&h, &x, sizeof h);
     return h;

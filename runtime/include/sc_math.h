@@ -40,10 +40,11 @@ SC_MATH float sc_exp_poly(float r) {
     float q = (0.00138182985f * r + 0.00836853217f) * (r * r) + (0.0416682921f * r + 0.166665226f);
     return q * r + 0.49999994f;
 }
-/* p * 2^n in two exact steps, so that a denormal result is rounded once; -252 <= n <= 254 */
-SC_MATH float sc_scale2(float p, int32_t n) {
-    int32_t half = n >> 1;
-    return p * sc_bits_float((uint32_t)(half + 127) << 23) * sc_bits_float((uint32_t)(n - half + 127) << 23);
+/* p * 2^n in two exact steps, so that a denormal result is rounded once: for the n that adding SC_ROUND_MAGIC + 254 has left in
+ * the low bits of t, -254 <= n <= 254. 2^floor(n / 2) is made from n's bits, and 2^(n - floor(n / 2)) by difference. */
+SC_MATH float sc_scale2(float p, float t) {
+    uint32_t twice = sc_float_bits(t), half = (twice << 22) & 0xff800000u;
+    return p * sc_bits_float(half) * sc_bits_float((twice << 23) - half);
 }
 /* n = round(x log2(e)), *r + *low = x - n log(2); garbage, but no trap, for NaN */
 SC_MATH int32_t sc_exp_reduce(float x, float *r, float *low) {
@@ -53,34 +54,25 @@ SC_MATH int32_t sc_exp_reduce(float x, float *r, float *low) {
     *low = (high - *r) - n * 1.42860677e-6f;
     return (int32_t)(sc_float_bits(t) - sc_float_bits(SC_ROUND_MAGIC));
 }
-/* e^x, and in *low what its last rounding lost (where that matters: not near the ends of the range) */
-SC_MATH float sc_exp_pair(float x, float *low) {
-    float r, rest, c = x > 89.0f ? 89.0f : x;
-    c = c < -104.0f ? -104.0f : c;
-    int32_t n = sc_exp_reduce(c, &r, &rest);
-    n = c == c ? n : 0;
-    float t = r + (rest + r * r * sc_exp_poly(r)), y = 1.0f + t;
-    *low = sc_scale2(t - (y - 1.0f), n);
-    return sc_scale2(y, n);
-}
 SC_MATH float sc_exp_f32(float x) {
-    float low;
-    return sc_exp_pair(x, &low);
+    float c = x > 89.0f ? 89.0f : x;
+    c = c < -104.0f ? -104.0f : c;
+    float magic = SC_ROUND_MAGIC + 254.0f, t = c * 1.44269502f + magic, n = t - magic;
+    float high = c - n * 0.693145752f, r = high - n * 1.42860677e-6f, low = (high - r) - n * 1.42860677e-6f;
+    return sc_scale2(1.0f + (r + (low + r * r * sc_exp_poly(r))), t);
 }
 SC_MATH float sc_exp2_f32(float x) {
     float c = x > 129.0f ? 129.0f : x;
     c = c < -151.0f ? -151.0f : c;
-    float t = c + SC_ROUND_MAGIC, f = c - (t - SC_ROUND_MAGIC), r = f * 0.693147182f;
-    int32_t n = c == c ? (int32_t)(sc_float_bits(t) - sc_float_bits(SC_ROUND_MAGIC)) : 0;
+    float magic = SC_ROUND_MAGIC + 254.0f, t = c + magic, f = c - (t - magic), r = f * 0.693147182f;
     float low = f * 0.693147182f - r - f * 1.90465421e-9f; /* what rounding f log(2) lost */
-    return sc_scale2(1.0f + (r + (low + r * r * sc_exp_poly(r))), n);
+    return sc_scale2(1.0f + (r + (low + r * r * sc_exp_poly(r))), t);
 }
 SC_MATH float sc_expm1_f32(float x) {
     float r, low, c = x > 89.0f ? 89.0f : x;
     c = c < -18.0f ? -18.0f : c;
-    int32_t n = sc_exp_reduce(c, &r, &low);
-    n = c == c ? n : 1;
-    float p = r + (low + r * r * sc_exp_poly(r)), s = sc_bits_float((uint32_t)(n + 126) << 23); /* half of 2^n: n can be 128 */
+    int32_t n = sc_exp_reduce(c, &r, &low); /* for NaN anything but 0 */
+    float p = r + (low + r * r * sc_exp_poly(r)), s = sc_bits_float(((uint32_t)n + 126) << 23); /* half of 2^n: n can be 128 */
     float y = 2.0f * (s * p + (s - 0.5f));
     return copysignf(n == 0 ? p : y, x);
 }
@@ -172,7 +164,7 @@ SC_MATH float sc_erf_f32(float x) { /* 1 - e^-q, q = -log(1 - erf(a)) */
     float high = -9.38805988e-06f * w + ((0.00011886187f * b + -0.00063736469f) * z + (0.00167567772f * b + -0.000169504725f));
     float p = high * w + ((-0.0191478226f * b + 0.102776304f) * z + (0.636619568f * b + 0.128379166f)); /* q / b - 1 */
     int32_t n = sc_exp_reduce(-(b + b * p), &r, &low);
-    float t = r + r * r * sc_exp_poly(r), s = sc_bits_float((uint32_t)(n + 127) << 23);
+    float t = r + r * r * sc_exp_poly(r), s = sc_bits_float(((uint32_t)n + 127) << 23);
     return copysignf((1.0f - s) - s * t, x);
 }
 

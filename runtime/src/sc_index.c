@@ -250,6 +250,13 @@ static int64_t count_runs(const int64_t *index, int64_t n) {
     return runs;
 }
 
+enum { LINE = 64, AHEAD = 4, AHEAD_BYTES = 1024 };
+
+/* Rows anywhere in memory: the processor does not foresee where the next ones are, so they are asked for while others are copied. */
+static void prefetch_row(const char *row, size_t bytes) {
+    for (size_t at = 0; at < bytes && at < AHEAD_BYTES; at += LINE) __builtin_prefetch(row + at);
+}
+
 /* x is contiguous. */
 static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
     size_t item = sc_dtype_size(x->dtype);
@@ -266,8 +273,8 @@ static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tens
         } else
             for (int64_t i = 0, run; i < count; i += run, to += (size_t)run * bytes) {
                 run = run_length(index + i, count - i);
-                __builtin_prefetch(from + (size_t)index[i + 4 < count ? i + 4 : i] * bytes);
-                memcpy(to, from + (size_t)index[i] * bytes, (size_t)run * bytes);
+                if (i + AHEAD < count) prefetch_row(from + (size_t)index[i + AHEAD] * bytes, bytes);
+                sc_move_bytes(to, from + (size_t)index[i] * bytes, (size_t)run * bytes);
             }
     }
 }
@@ -444,6 +451,30 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
 
 /* ---- nonzero ---- */
 
+/* The places, at most `count` of them, that are on in a row of n; returns how many. No branch waits for what is on: each place is
+ * written, and the next one over it if it was off. */
+static int64_t places_on(const bool *on, int64_t n, int64_t count, int64_t *to) {
+    int64_t found = 0;
+    for (int64_t i = 0; i < n && found < count; i++) {
+        to[found] = i;
+        found += on[i];
+    }
+    return found;
+}
+
+/* A column of `count` coordinates for each dim of x, whose elements are on or off: row by row along the last dim. */
+static void nonzero_columns(const sc_tensor *x, const bool *on, int64_t count, int64_t *to) {
+    int last = x->rank - 1;
+    int64_t n = x->size[last], position[SC_MAX_RANK] = {0};
+    for (int64_t at = 0; at < count; on += n) {
+        int64_t found = places_on(on, n, count - at, to + last * count + at);
+        for (int k = 0; k < last; k++)
+            for (int64_t i = 0; i < found; i++) to[k * count + at + i] = position[k];
+        at += found;
+        for (int k = last; k-- > 0 && ++position[k] == x->size[k];) position[k] = 0;
+    }
+}
+
 SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x) {
     sc_tensor *truth = sc_to_dtype(cx, (sc_tensor *)x, SC_BOOL), *flat = truth ? sc_contiguous(cx, truth) : NULL;
     sc_tensor *out = NULL;
@@ -453,13 +484,7 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x) {
         for (int64_t i = 0; i < flat->numel; i++) size[0] += on[i];
         const int64_t stride[2] = {1, size[0]}; /* a column per dim, as in eager */
         out = sc_empty_strided(cx, SC_I64, 2, size, stride);
-        int64_t *to = out ? out->data : NULL;
-        for (int64_t i = 0; to && i < flat->numel; i++) {
-            if (!on[i]) continue;
-            int64_t rest = i;
-            for (int k = x->rank; k-- > 0; rest /= x->size[k]) to[k * size[0]] = rest % x->size[k];
-            to++;
-        }
+        if (out && x->rank) nonzero_columns(x, on, size[0], out->data);
     }
     sc_release(cx, flat);
     sc_release(cx, truth);

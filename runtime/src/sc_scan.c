@@ -2,6 +2,7 @@
  * lines of other types are brought to double or int64, worked on in one piece, and written back. */
 #include <math.h>
 
+#include "../include/sc_vector.h"
 #include "sc_internal.h"
 
 /* The lines of a contiguous tensor along a dim: line l begins at lines_begin and steps by `inner`. */
@@ -27,9 +28,44 @@ static sc_tensor *plain(sc_ctx *cx, const sc_tensor *x, int dtype) {
 
 enum { SCAN_LINES = 8, SCAN_COLUMNS = 128, SCAN_BLOCK = 16 };
 
+/* Vectors of running sums in double: no order of adding floats overflows those, so whole vectors may be added. Not so for sums that
+ * are no wider than what they add, nor for products. */
+enum { SUM_LANES = SC_VL / sizeof(double) };
+typedef double sum_vec __attribute__((vector_size(SC_VL)));
+typedef float sum_floats __attribute__((vector_size(SC_VL / 2), aligned(sizeof(float)), may_alias));
+
+/* Lane l plus lane l - d, where there is one. */
+SC_INLINE sum_vec add_lane_below(sum_vec v, const int d) {
+    if (d >= SUM_LANES) return v;
+#ifdef __clang__
+    sum_vec below = {0};
+    for (int l = d; l < SUM_LANES; l++) below[l] = v[l - d];
+    return v + below;
+#else
+    typedef int64_t lanes __attribute__((vector_size(SC_VL)));
+    lanes pick;
+    for (int l = 0; l < SUM_LANES; l++) pick[l] = l < d ? l : SUM_LANES + l - d;
+    return v + __builtin_shuffle((sum_vec){0}, v, pick);
+#endif
+}
+
+/* One row: sums within each vector, plus those of all vectors before it. */
+static void sum_row(int64_t n, const float *x, float *out) {
+    sum_vec before = {0};
+    int64_t i = 0;
+    for (; i + SUM_LANES <= n; i += SUM_LANES) {
+        sum_vec v = __builtin_convertvector(*(const sum_floats *)(x + i), sum_vec);
+        v = add_lane_below(add_lane_below(add_lane_below(v, 1), 2), 4);
+        *(sum_floats *)(out + i) = __builtin_convertvector(before + v, sum_floats);
+        before += v[SUM_LANES - 1] - (sum_vec){0};
+    }
+    for (double sum = before[0]; i < n; i++) out[i] = (float)(sum += (double)x[i]);
+}
+
 #define T float
 #define W double
 #define IS_NAN isnan
+#define SUM_ROW sum_row
 #define N(name) scan_##name##_f32
 #include "sc_scan_tile.inc"
 #define T double

@@ -23,7 +23,7 @@ SC_KERNEL double sc_digamma(double x) {
     if (x == 0) return copysign(INFINITY, -x);
     if (x < 0) {
         if (x == floor(x)) return NAN;
-        double part = x - floor(x); /* tan's argument stays exact for large x */
+        double part = x - trunc(x); /* tan's argument stays exact, for large x and for small */
         return sc_digamma(1 - x) - PI / tan(PI * part);
     }
     double sum = 0;
