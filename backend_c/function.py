@@ -85,7 +85,8 @@ class FunctionPrinter:
     def unused_parameters(self) -> list[str]:
         words = _words(self.writer.lines)
         fixed = [name for name in ("cx", *(["w"] if self.program.weights else [])) if name not in words]
-        return [*fixed, *(self.variables[a] for a in self.func.body.args if a not in self.read)]
+        results = [name for name in map("result{}".format, range(len(self.func.results))) if name not in words]
+        return [*fixed, *(self.variables[a] for a in self.func.body.args if a not in self.read), *results]
 
     def excuse_unread(self) -> None:
         """Puts `(void)x;` behind the declarations of variables that are only assigned."""
@@ -105,17 +106,18 @@ class FunctionPrinter:
             is_view = op is not None and op.name == "c.view"
             return f"&{self.variables[value]}" if is_view else self.variables[value]
         match op.name:
-            case "const" if value.type == STR:
-                return f"(sc_str *)&{self.program.text(op.attrs['value'])}"
-            case "const":
-                return c_const(op.attrs["value"])
-            case "undef":
-                return zero(value.type)
+            case "const" | "undef":
+                return self.constant(op)
             case "c.weight":
                 return f"w->{self.program.members[op.attrs['name']]}"
             case "c.load":
                 return self.loaded(op)
         return self.filled(op, "text")
+
+    def constant(self, op: Op) -> str:
+        if op.name == "undef":
+            return zero(op.result.type)
+        return f"(sc_str *)&{self.program.text(op.attrs['value'])}" if op.result.type == STR else c_const(op.attrs["value"])
 
     def filled(self, op: Op, attr: str) -> str:
         template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
@@ -188,6 +190,11 @@ class FunctionPrinter:
             self.line(f"{self.variables[value]} = {unwrapped(text)};")
         else:
             self.declare(value, f" = {unwrapped(text)}")
+
+    def do_const(self, op: Op) -> None:
+        self.set(op.result, self.constant(op))
+
+    do_undef = do_const
 
     def do_c_expr(self, op: Op) -> None:
         self.set(op.result, self.filled(op, "text"))

@@ -1,7 +1,8 @@
 """Which expressions are written where they are used instead of in a variable. A matter of spelling only.
 
 An expression with one use stands in that use if both are in one block and nothing that runs lies between them, or if it
-reads no object, so that it means the same later. Constants always stand in their uses.
+reads no object, so that it means the same later. Constants always stand in their uses, but for a NULL that is followed: it
+can only be in code that is never reached, and compiles as the variable that it would be there.
 """
 
 from __future__ import annotations
@@ -87,7 +88,15 @@ def _may_move(op: Op, user: Op) -> bool:
 
 
 def is_literal(op: Op) -> bool:
+    is_null = op.name == "undef" or (op.name == "const" and op.attrs["value"] is None)
+    if is_null and any(_follows(user, op.result) for user in op.result.users()):
+        return False  # C knows of no members of NULL
     return op.name in _LITERALS or (op.name == "c.expr" and not op.operands)
+
+
+def _follows(user: Op, value: Value) -> bool:
+    """Whether the C of `user` has a member of what the value points to."""
+    return f"{{{user.operands.index(value)}}}->" in str(user.attrs.get("text") or user.attrs.get("args"))
 
 
 def inlined(block: Block) -> set[Op]:

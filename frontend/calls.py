@@ -41,7 +41,6 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.ops import OPS
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
 _CHANGES: dict[type, tuple[str, ...]] = {
@@ -49,12 +48,6 @@ _CHANGES: dict[type, tuple[str, ...]] = {
     dict: ("update", "setdefault", "pop", "popitem", "clear"),
     set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
 }
-# In place, these refuse to read what they write.
-_SCATTERING = {"index_add", "index_copy", "scatter", "scatter_add", "scatter_reduce", "masked_scatter"}
-_OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
 _MAX_DEPTH = 200  # inlined calls
 
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
@@ -193,11 +186,7 @@ class Calls(Objects, Records, Lookup):
             self.fail("reshape_in_place", name=plain.name)
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail("method_of_tensor", name=func.name)
-        if plain.name in OPS and "ELEMENTWISE" in OPS[plain.name].traits:
-            self.check_overlap(func.owner, *args)
-        read = [self.value(a) for a in (*args, *kwargs.values()) if is_tensor(a)]
-        if plain.name in _SCATTERING and self.value(func.owner) in read:
-            self.raises_at_run_time("RuntimeError", _OVERLAP)
+        self.check_operands(plain.name, func.owner, (*args, *kwargs.values()))
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -211,6 +200,8 @@ class Calls(Objects, Records, Lookup):
             return self.call(self.base_init(args[0]), args[1:], kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
+            if is_tensor(kwargs["out"]):
+                self.check_operands(getattr(obj, "__name__", ""), kwargs["out"], (*args, *rest.values()))
             return self.into(kwargs["out"], self.call_known(obj, args, rest))
         if handler is not None:
             return self.handle(handler, library_name(obj), args, kwargs)

@@ -383,16 +383,10 @@ class Expressions(Comprehensions, Operators, Lookup):
         if is_tensor(owner):
             view, picked = self.indexed(owner, index)
             if picked:
+                self.check_placed(view, index, value)
                 self.copy_into(view, self.put(view, picked, value, accumulate=False))
                 return
-            source = self.cast(value, tensor_type(owner).dtype) if is_tensor(value) else value
-            for _ in range(tensor_type(source).rank - tensor_type(view).rank if is_tensor(source) else 0):
-                one = self.compare("Eq", self.size_av(source, 0), Known(1))  # leading dims of size one do not count
-                self.check_that(one, "RuntimeError", "shape mismatch: the value does not fit where it is assigned to")
-                source = self.op("select", source, Known(0), dim=0)
-            if is_tensor(source):
-                self.effect("check.store", [self.value(view), self.value(source)])
-            self.copy_into(view, source)
+            self.spread_into(view, value)
         elif isinstance(owner, KnownLengthListV):
             place = self.known_index(index)
             if isinstance(place, slice):

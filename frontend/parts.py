@@ -131,7 +131,16 @@ class Parts:
     def is_plain_attribute(self, owner: AV, name: str) -> bool:
         raise NotImplementedError
 
-    def check_overlap(self, dst: AV, *operands: AV) -> None:
+    def check_operands(self, name: str, dst: AV, operands: Sequence[AV]) -> None:
+        raise NotImplementedError
+
+    def check_placed(self, view: AV, index: AV, value: AV) -> None:
+        raise NotImplementedError
+
+    def spread_into(self, view: AV, value: AV) -> None:
+        raise NotImplementedError
+
+    def check_overlap(self, dst: AV, *operands: AV, apart: bool = False) -> None:
         raise NotImplementedError
 
     def cast(self, av: AV, dtype: str) -> AV:

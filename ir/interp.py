@@ -234,6 +234,20 @@ def _is_dense(t: Any) -> bool:
     return True
 
 
+def _overlap(a: Any, b: Any) -> str:
+    """Whether tensors share memory: none, partial, full or unknown, as eager finds it before it writes."""
+    if a is b:
+        return "full"
+    if not a.numel() or not b.numel():
+        return "none"
+    if not (_is_dense(a) and _is_dense(b)):
+        return "unknown"
+    (a_begin, a_end), (b_begin, b_end) = ((t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (a, b))
+    if a_begin >= b_end or b_begin >= a_end:
+        return "none"
+    return "full" if (a_begin, a_end, a.stride()) == (b_begin, b_end, b.stride()) else "partial"
+
+
 class Interpreter:
     """Runs functions of a module on torch tensors, Python numbers, lists and tuples.
 
@@ -456,14 +470,9 @@ class Interpreter:
         return ()
 
     def do_check_overlap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
-        dst, src = operands
-        if dst is src or not dst.numel() or not src.numel() or not (_is_dense(dst) and _is_dense(src)):
-            return ()
-        spans = [(t.data_ptr(), t.data_ptr() + t.numel() * t.element_size()) for t in (dst, src)]
-        if spans[0][0] < spans[1][1] and spans[1][0] < spans[0][1]:
-            if spans[0] != spans[1] or dst.stride() != src.stride():
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
-                                   "to a single memory location. Please clone() the tensor before performing the operation.")
+        if (found := _overlap(*operands)) == "partial" or (found == "full" and op.attrs["apart"]):
+            raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                               "to a single memory location. Please clone() the tensor before performing the operation.")
         return ()
 
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:

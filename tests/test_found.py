@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from compiled_program import assert_no_warnings
 from three_ways import Args, assert_same, call, compile_at, compiled, eager, interpreted
 
 import scriptc
+from scriptc.frontend.entry import read
+from scriptc.options import Options
+from scriptc.pipeline import optimise
+from scriptc.target import target_of
 
 FOUND: list[tuple[Callable[..., Any], list[Args]]] = []
 
@@ -202,6 +208,30 @@ def nothing_divided(i, z):
     return i % z, i // z, rows
 
 
+# Of nothing there are as many chunks as one asks for.
+@found(call(V), call(V[:0]))
+def chunks_of_nothing(x):
+    return torch.ones(0).chunk(2), x.chunk(3), torch.ones(2, 0).chunk(2, 1)
+
+
+# C compilers warned of truth values that were compared with other numbers, of a length of NULL where a loop never runs, and of
+# results that a function which always raises does not set.
+@found(call(3, V), call(9, V))
+def clean_in_c(n, x):
+    def deeper(k):
+        if k > 0:
+            return deeper(k - 1)
+        raise ValueError("too deep")
+        return x
+
+    found = 5 > int(n >= 4), 7 < (n > 3), bool(n) == 3, -1 < (n > 2)
+    if n > 5:
+        for _ in range(0, 0):
+            _, *b = [1, 2]
+        return found, len(b)
+    return found, deeper(n)
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:
@@ -210,6 +240,14 @@ def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> No
         target = compile_at(function, optimize)
         for given in calls:
             assert_same(eager(function, given), compiled(target, given))
+
+
+@pytest.mark.parametrize("optimize", [0, 3])
+def test_c_has_no_warnings(optimize: int, tmp_path: Path) -> None:
+    target = target_of(clean_in_c)
+    module = read(target.func, target.receiver, target.bind((3, V), {})).module
+    optimise(module, Options(optimize=optimize))
+    assert_no_warnings(module, tmp_path)
 
 
 def test_known_ints_beyond_64_bits_are_refused() -> None:

@@ -51,10 +51,3 @@ def check_step(low: Lowerer, op: Op) -> Sequence[Shape]:
 def check_store(low: Lowerer, op: Op) -> Sequence[Shape]:
     dst, src = low.operands(op)
     return low.call(op, "sc_check_broadcast_to", Args("cx", src, dst))
-
-
-@emitter
-def check_overlap(low: Lowerer, op: Op) -> Sequence[Shape]:
-    dst, src = low.operands(op)
-    args = Args("cx", dst)
-    return low.call(op, "sc_check_writable", args.add(f"(const sc_tensor *[]){{{{{args.slot(src)}}}}}").add("1"))

@@ -97,45 +97,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
-def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """An index into one dim, the same for all places in the others."""
-    d = dim % max(input.dim(), 1)
-    if input.dim() == 0:
-        return index.reshape(())
-    column = index.reshape(tuple(-1 if i == d else 1 for i in range(input.dim()))).to(torch.int64)
-    return column.expand(tuple(index.numel() if i == d else n for i, n in enumerate(input.shape)))
-
-
-@decomposes("torch.index_add", "Tensor.index_add")
-def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: float = 1) -> Tensor:
-    scaled = source if alpha == 1 else source * alpha
-    places = _along(input, dim, index)
-    return torch.scatter_add(input, dim, places, scaled.reshape(places.shape))
-
-
-@decomposes("torch.index_copy", "Tensor.index_copy")
-def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    places = _along(input, dim, index)
-    return torch.scatter(input, dim, places, source.reshape(places.shape))
-
-
-@decomposes("torch.index_fill", "Tensor.index_fill")
-def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) -> Tensor:
-    n = input.size(dim) if input.dim() > 0 else 1
-    places = _along(input, dim, torch.where(index < 0, index + n, index))
-    if isinstance(value, Tensor):
-        return torch.scatter(input, dim, places, value.to(input.dtype).expand(places.shape))
-    return torch.scatter(input, dim, places, value)
-
-
-@decomposes("torch.index_reduce", "Tensor.index_reduce")
-def index_reduce(
-    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
-) -> Tensor:
-    places = _along(input, dim, index)
-    return torch.scatter_reduce(input, dim, places, source.reshape(places.shape), reduce, include_self=include_self)
-
-
 @decomposes("torch.masked_fill", "Tensor.masked_fill")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return torch.where(mask, value, input).to(input.dtype)

@@ -173,7 +173,10 @@ def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV: 
 
 @serves("Tensor.fill_")
 def fill_(r: Reader, self: AV, value: AV) -> AV:
-    r.copy_into(self, value)
+    if is_tensor(value) and (rank := tensor_type(value).rank):
+        message = f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions."
+        r.raises_at_run_time("RuntimeError", message)
+    r.spread_into(self, value)
     return self
 
 

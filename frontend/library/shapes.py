@@ -142,8 +142,9 @@ def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
     size = r.size_av(input, d)
     if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
-        step = max(-(-size.obj // chunks.obj), 1)
-        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
+        step = -(-size.obj // chunks.obj)
+        starts = range(0, size.obj, step) if step else [0] * chunks.obj  # of nothing there are as many as one asks for
+        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in starts])
     return r.wrap(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
 
 

@@ -95,6 +95,7 @@ ROWS = [
     OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step"),
     # In-place writes: src broadcasts to dst; RuntimeError.
     OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store"),
-    # In-place writes: where both are dense, src is dst element by element or shares no memory with it; RuntimeError.
-    OpDef("check.overlap", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_overlap"),
+    # In-place writes: where both are dense, src shares no memory with dst or, unless they must be apart, is dst element by
+    # element; RuntimeError.
+    OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap"),
 ]

@@ -63,7 +63,8 @@ ROWS = [
     _row("bool.not", 1, BOOL, "operator.not_", c="!{0}"),
     *_binary(_COMPARE, BOOL, "mixed", "((long double){0} @ (long double){1})"),  # an int and a float, without rounding
     *_binary("and_=& or_=| xor=!= eq=== ne=!=", BOOL, "bool", "({0} @ {1})"),
-    _row("bool.to_int", 1, INT, "builtins.int", c="(int64_t){0}"),
+    # C compilers warn of comparisons of a truth value, converted or not, with a number that it never is.
+    _row("bool.to_int", 1, INT, "builtins.int", c="(int64_t)({0} ? 1 : 0)"),
     _row("bool.to_float", 1, FLOAT, "builtins.float", c="(double){0}"),
     *(_row(f"math.{n}", 1, FLOAT, f"math.{n}", kernel=f"sc_math_{n}") for n in _MATH.split()),
     *(_row(f"math.{n}", 1, INT, f"math.{n}", kernel=f"sc_math_{n}") for n in ("floor", "ceil", "trunc")),

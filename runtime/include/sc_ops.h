@@ -7,7 +7,9 @@
 /* ---- checks (sc_check.c): raise what the op of the same name would raise; 0 or -1 ---- */
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
-/* Of what in-place ops write: raises where elements of dst share memory, or dst overlaps with one of src partly. */
+/* Of in-place ops: raises where dst overlaps with src in part, or, if the two must be apart, in whole. Tensors with gaps pass. */
+SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart);
+/* The same of several sources, and raises where elements of dst share memory. */
 SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
 SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias /* or NULL */);

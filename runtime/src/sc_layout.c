@@ -145,26 +145,37 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
     return 0;
 }
 
+typedef enum sc_overlap { OVERLAP_NONE, OVERLAP_PARTIAL, OVERLAP_FULL, OVERLAP_UNKNOWN } sc_overlap;
+
+/* Whether elements of a are elements of b; not known of tensors with gaps, as in eager. */
+static sc_overlap overlap_of(const sc_tensor *a, const sc_tensor *b) {
+    if (a == b) return OVERLAP_FULL;
+    if (a->numel == 0 || b->numel == 0) return OVERLAP_NONE;
+    if (!sc_is_dense(a) || !sc_is_dense(b)) return OVERLAP_UNKNOWN;
+    uintptr_t a_begin = (uintptr_t)a->data, a_end = a_begin + (size_t)a->numel * sc_dtype_size(a->dtype);
+    uintptr_t b_begin = (uintptr_t)b->data, b_end = b_begin + (size_t)b->numel * sc_dtype_size(b->dtype);
+    if (a_begin >= b_end || b_begin >= a_end) return OVERLAP_NONE;
+    bool same = a_begin == b_begin && a_end == b_end && a->rank == b->rank && sc_same_sizes(a->stride, b->stride, a->rank);
+    return same ? OVERLAP_FULL : OVERLAP_PARTIAL;
+}
+
+SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart) {
+    sc_overlap found = overlap_of(dst, src);
+    if (found != OVERLAP_PARTIAL && !(apart && found == OVERLAP_FULL)) return 0;
+    return sc_raise(cx, "RuntimeError",
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation.");
+}
+
 SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n) {
     if (dst->storage->flags & SC_READONLY) return sc_raise(cx, "RuntimeError", "cannot write to a read-only tensor");
-    if (!sc_is_dense(dst)) {
+    if (!sc_is_dense(dst))
         for (int d = 0; d < dst->rank; d++)
             if (dst->stride[d] == 0 && dst->size[d] > 1)
                 return sc_raise(cx, "RuntimeError",
                                 "unsupported operation: more than one element of the written-to tensor refers to a single "
                                 "memory location. Please clone() the tensor before performing the operation.");
-        return 0;
-    }
-    uintptr_t begin = (uintptr_t)dst->data, end = begin + (size_t)dst->numel * sc_dtype_size(dst->dtype);
-    for (int i = 0; i < n; i++) {
-        const sc_tensor *s = src[i];
-        if (!s || s == dst || s->numel == 0 || !sc_is_dense(s)) continue;
-        uintptr_t from = (uintptr_t)s->data, to = from + (size_t)s->numel * sc_dtype_size(s->dtype);
-        bool identical = from == begin && to == end && s->rank == dst->rank && sc_same_sizes(s->stride, dst->stride, s->rank);
-        if (from < end && begin < to && !identical)
-            return sc_raise(cx, "RuntimeError",
-                            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                            "single memory location. Please clone() the tensor before performing the operation.");
-    }
+    for (int i = 0; i < n; i++)
+        if (src[i] && sc_check_overlap(cx, dst, src[i], false)) return -1;
     return 0;
 }
