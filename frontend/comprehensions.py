@@ -218,11 +218,13 @@ class Comprehensions(Flow, Iteration):
     def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
         """run() where the generator stands."""
         self.frames.append(av.frame)
+        self.generators.append(len(self.watches))
         saved, self.node = self.node, av.node
         try:
             return run()
         finally:
             self.node = saved
+            self.generators.pop()
             self.frames.pop()
 
     def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:

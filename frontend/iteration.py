@@ -70,7 +70,8 @@ class Iteration(Context):
             case Dyn():
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True
-                return is_tensor(av) and not isinstance(self.size_av(av, 0), Known)
+                has_items = is_tensor(av) and tensor_type(av).rank > 0
+                return has_items and not isinstance(self.size_av(av, 0), Known)
         return False
 
     def unrolled_ranges(self, av: AV) -> AV:

@@ -258,11 +258,12 @@ class OneOf(AV):
 
 
 class Kinds:
-    """Numbers the kinds of values that `OneOf` tells apart."""
+    """Numbers the kinds of values that `OneOf` tells apart. `in_containers`: containers may hold values of several kinds."""
 
     NONE = 0
 
-    def __init__(self) -> None:
+    def __init__(self, in_containers: bool = False) -> None:
+        self.in_containers = in_containers
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:
