@@ -143,6 +143,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "'{name}' is to keep {what}, which cannot live on after the call ({why})",
         "keep tensors, numbers, strings, None, and lists, tuples and dicts of these",
     ),
+    "iterator_walked_again": (
+        "an iterator is asked again behind what walks it, or by each turn of a loop: what is left in it is not known",
+        "make a list of it first: list(...)",
+    ),
     "key_of_other": (
         "a {container} that changes at run time cannot have {what} as a key",
         "use numbers, or tuples of numbers",

@@ -284,11 +284,21 @@ class ZipV(AV):
     parts: Sequence[AV]
     offset: AV | None = None
     strict: bool = False  # ValueError where one is shorter than another
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
 class ReversedV(AV):
     part: AV
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class IteratorV(AV):
+    """An iterator over what has been worked out: of itertools."""
+
+    part: AV
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
@@ -324,6 +334,7 @@ class GeneratorV(AV):
     node: ast.GeneratorExp
     frame: Frame
     sequence: AV
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
