@@ -71,6 +71,13 @@ _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 _RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
 
+@functools.cache
+def _tensor_parameters(function: FunctionType) -> frozenset[str]:
+    """The parameters of a decomposition that are annotated as tensors."""
+    parameters = inspect.signature(function).parameters.values()
+    return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
+
+
 class Calls(Objects, Records, Lookup):
     """Mixin: calls."""
 
@@ -274,6 +281,7 @@ class Calls(Objects, Records, Lookup):
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        args, kwargs = self.with_tensors(function, args, kwargs)
         given = [*args, *kwargs.values()]
         halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
         asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)
@@ -286,6 +294,31 @@ class Calls(Objects, Records, Lookup):
 
         named = {name: widened(av) for name, av in kwargs.items()}
         return self.rounded(self.call_function(function, [widened(av) for av in args], named), half)
+
+    def with_tensors(
+        self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]
+    ) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+        """Arguments of a decomposition: what it takes as a Tensor must be one, else eager raises TypeError."""
+        names, name = _tensor_parameters(function), function.__name__
+
+        def checked(name_of: str, av: AV) -> AV:
+            return self.sure_tensor(av, f"{name}(): argument '{name_of}' must be Tensor") if name_of in names else av
+
+        params = list(inspect.signature(function).parameters)
+        found = [checked(p, av) for p, av in zip(params, args, strict=False)]
+        return [*found, *args[len(found) :]], {p: checked(p, av) for p, av in kwargs.items()}
+
+    def sure_tensor(self, av: AV, message: str) -> AV:
+        """The value where it is a tensor; where it is of another kind, TypeError."""
+        held = av.alternatives if isinstance(av, OneOf) else {0: av}
+        others = [tag for tag, a in held.items() if not is_tensor(a)]
+        if others:
+            fails = lambda: self.raises_at_run_time("TypeError", message)  # noqa: E731
+            wrong = self.is_one_of(av, others) if isinstance(av, OneOf) else Known(True)
+            self.choose(wrong, fails, lambda: Known(None))
+            found = {tag: a for tag, a in held.items() if tag not in others}
+            return next(iter(found.values())) if len(found) == 1 else OneOf(av.tag, found)  # type: ignore[attr-defined]
+        return av
 
     def rounded(self, av: AV, dtype: str) -> AV:
         """What is float32 in a result, in a half type."""

@@ -90,6 +90,11 @@ def _alternatives(t: Type) -> list[Type]:
     return [NONE, t.item] if isinstance(t, OptionalType) else [t]
 
 
+def in_words(t: Type) -> str:
+    """A type in messages."""
+    return " or ".join(map(str, _alternatives(t)))
+
+
 def _union(a: Type, b: Type) -> Type:
     """The union of two types, which may be unions; JoinError where it would have too many alternatives."""
     kinds: dict[str, Type] = {}
@@ -139,8 +144,8 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
             held = a if isinstance(a, OptionalType) else b
             assert isinstance(held, OptionalType)
             return OptionalType(_united(held.item, other, False))
-    if isinstance(a, TensorType) and isinstance(b, TensorType) and unions and type_kind(a) != type_kind(b):
-        raise JoinError(f"{a} and {b}")
+    if isinstance(a, TensorType) and isinstance(b, TensorType) and type_kind(a) != type_kind(b):
+        raise JoinError(f"{a} and {b}")  # nothing reads tensors of unknown rank out of a container
     return join(a, b)
 
 

@@ -218,11 +218,13 @@ class Comprehensions(Flow, Iteration):
     def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
         """run() where the generator stands."""
         self.frames.append(av.frame)
+        self.generators.append(len(self.watches))
         saved, self.node = self.node, av.node
         try:
             return run()
         finally:
             self.node = saved
+            self.generators.pop()
             self.frames.pop()
 
     def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
@@ -260,9 +262,10 @@ class Comprehensions(Flow, Iteration):
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live
         nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
+        bound = frozenset(n.target.id for n in ast.walk(body) if isinstance(n, ast.NamedExpr))
         for n in nodes:
-            live.after.setdefault(n, frozenset())
-            live.header.setdefault(n, frozenset())
+            live.after.setdefault(n, bound)
+            live.header.setdefault(n, bound)
         self.frame.comprehensions += 1
         try:
             falls = self.run([body])

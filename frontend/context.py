@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, unite
+from scriptc.frontend.cells import fresh, in_words, is_laid_out_anew, is_storable, is_union, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.met import forget
 from scriptc.frontend.parts import Parts
@@ -144,7 +144,7 @@ class Context(Parts):
         self.names_of_params: dict[str, int] = {}
         self.graded: set[Value] | None = None  # within torch.no_grad(): what names held in front of it
         self.heap: dict[Ident, AV] = {}  # what objects, dicts and shared variables hold, where that has changed
-        self.kinds = Kinds()
+        self.kinds = Kinds(assumptions.unions)
         self.poisoned = False  # some statement is in error, so `errors` says why
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
@@ -160,6 +160,7 @@ class Context(Parts):
         self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
         self.in_message = False  # what is read goes into an exception
+        self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
 
     @property
     def default_dtype(self) -> str:
@@ -225,9 +226,12 @@ class Context(Parts):
     def note_change(self, key: str | Ident) -> None:
         """A name of the function being read, or an object, has changed: a `try` around must know."""
         for watch in self.watches:
-            if isinstance(key, Ident) or (watch.frame is self.frame and key in watch.names):
+            moved = {name: cell for name, cell in watch.frame.cells.items() if cell.serial > watch.mark}
+            changed = next((name for name, cell in moved.items() if cell is key), key)
+            if isinstance(changed, Ident) or (watch.frame is self.frame and changed in watch.names):
                 place = self.effect("cell.set", ())  # what it writes is known when the body has been read
-                watch.sites.append(Site(place, key, {**watch.frame.locals, **self.heap}))
+                held = {name: self.heap[cell] for name, cell in moved.items() if cell in self.heap}
+                watch.sites.append(Site(place, changed, {**watch.frame.locals, **held, **self.heap}))
 
     def leavings(self) -> list[list[Any]]:
         """The lists in which statements around note who leaves them and what changes in them."""
@@ -292,8 +296,15 @@ class Context(Parts):
 
     def raises_at_run_time(self, type: str, message: str) -> NoReturn:
         """The statement cannot succeed, and eager would say so only when it gets here."""
+        if type == "StopIteration" and self.leaves_generator:
+            type, message = "RuntimeError", "generator raised StopIteration"
         self.effect("raise", (), type=type, message=message)
         raise Terminated
+
+    @property
+    def leaves_generator(self) -> bool:
+        """Whether an exception leaves a generator expression before a `try` can catch it."""
+        return bool(self.generators) and self.generators[-1] == len(self.watches)
 
     def const(self, value: Attr) -> Value:
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -508,14 +519,13 @@ class Context(Parts):
             return
         sites = [site for site, made in self.cells if made.find() is cell]
         laid_out_anew = is_laid_out_anew(cell.type, joined)
-        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type) or laid_out_anew
+        fits = cell.type in (NEVER, NONE, tuple_of(NEVER)) or joined == OptionalType(cell.type)
+        fits = not is_union(joined) and (fits or laid_out_anew)
         if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
-            self.fail("argument_list_of_other", name=name, type=cell.type, item=item)
-        if isinstance(joined, TensorType) and joined.dims is None:
-            self.refuse(cell, "container_of_ranks", container=name)
+            self.fail("argument_list_of_other", name=name, type=cell.type, item=in_words(item))
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined

@@ -20,7 +20,7 @@ from scriptc.frontend.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
-from scriptc.frontend.joins import Conflict, unify
+from scriptc.frontend.joins import Conflict, ItemConflict, unify
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
@@ -262,6 +262,8 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             found = spec
             site.op.set_operands(values)
     except Conflict as e:
+        if isinstance(e, ItemConflict):
+            reader.allow_unions()
         raise UserError(reader.loc, *rejection("returns_differ", why=e)) from e
     assert found is not None
     return found, types

@@ -192,7 +192,7 @@ class Exceptions(Loops, RaisedObjects):
         """run(), or as far as it gets and then handle(exception), which finds the names `live` as they were left.
         `names` are joined behind both."""
         mark, before = Ident().serial, self.snapshot()
-        watch = Watch(self.frame, live)
+        watch = Watch(self.frame, live, mark)
         self.watches.append(watch)
         try:
             with self.builder.at(Block()) as body:

@@ -45,7 +45,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import INT, NEVER, NONE, ListType, OptionalType, TupleType
+from scriptc.ir.types import INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 
@@ -350,13 +350,19 @@ class Expressions(Comprehensions, Operators, Lookup):
         """The item at an index known to be in range."""
         return self.subscript(owner, Known(index))
 
+    def dim_of(self, tensor: AV, dim: int) -> Dim:
+        dims = tensor_type(tensor).dims
+        if not dims:
+            self.raises_at_run_time("IndexError", f"Dimension specified as {dim} but tensor has no dimensions")
+        return dims[dim]
+
     def size(self, tensor: AV, dim: int) -> Any:
         """The SSA value of a size; a constant where the type knows it."""
-        size = (tensor_type(tensor).dims or ())[dim]
+        size = self.dim_of(tensor, dim)
         return self.const(size) if isinstance(size, int) else self.build("size", [self.value(tensor)], dim=dim)
 
     def size_av(self, tensor: AV, dim: int) -> AV:
-        size = (tensor_type(tensor).dims or ())[dim]
+        size = self.dim_of(tensor, dim)
         return Known(size) if isinstance(size, int) else Dyn(self.build("size", [self.value(tensor)], dim=dim))
 
     def store_item(self, owner: AV, index: AV, value: AV) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.context import Context, Terminated, UserError
-from scriptc.frontend.joins import Conflict, Plan, unify
+from scriptc.frontend.joins import Conflict, ItemConflict, Plan, unify
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
@@ -190,6 +190,8 @@ class Flow(Context):
                 plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
             except Conflict as e:
                 self.promote_objects(avs)
+                if isinstance(e, ItemConflict):
+                    self.allow_unions()
                 self.report(self.conflict(key, str(e)))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)

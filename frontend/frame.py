@@ -56,10 +56,12 @@ class Site:
 
 @dataclass(eq=False)
 class Watch:
-    """The body of a `try` while it is read: the changes in it that an exception may leave behind."""
+    """The body of a `try` while it is read: the changes in it that an exception may leave behind. Variables of the frame
+    with serials above `mark` live in the heap within a `with` in the body alone."""
 
     frame: Frame
     names: frozenset[str]
+    mark: int
     sites: list[Site] = field(default_factory=list)
 
 

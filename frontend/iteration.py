@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.context import Context, Walk
@@ -13,9 +14,11 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     GeneratorV,
+    IteratorV,
     Known,
     KnownLengthListV,
     ListV,
+    Moved,
     ObjectV,
     OneOf,
     RangeV,
@@ -60,7 +63,7 @@ class Iteration(Context):
                 return not all(isinstance(b, Known) for b in (start, stop, step))
             case ZipV(parts):
                 return any(map(self.is_run_time, parts))
-            case ReversedV(part):
+            case ReversedV(part) | IteratorV(part):
                 return self.is_run_time(part)
             case ViewV():
                 return True
@@ -70,7 +73,8 @@ class Iteration(Context):
             case Dyn():
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True
-                return is_tensor(av) and not isinstance(self.size_av(av, 0), Known)
+                has_items = is_tensor(av) and tensor_type(av).rank > 0
+                return has_items and not isinstance(self.size_av(av, 0), Known)
         return False
 
     def unrolled_ranges(self, av: AV) -> AV:
@@ -78,20 +82,32 @@ class Iteration(Context):
         match av:
             case RangeV(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
                 return Tup(self.known_range(av))
-            case ZipV(parts, offset, strict):
-                return ZipV([self.unrolled_ranges(p) for p in parts], offset, strict)
-            case ReversedV(part):
-                return ReversedV(self.unrolled_ranges(part))
-            case GeneratorV(node, frame, sequence):
-                return GeneratorV(node, frame, self.unrolled_ranges(sequence))
+            case ZipV(parts):
+                return replace(av, parts=[self.unrolled_ranges(p) for p in parts])
+            case ReversedV(part) | IteratorV(part):
+                return replace(av, part=self.unrolled_ranges(part))
+            case GeneratorV(sequence=sequence):
+                return replace(av, sequence=self.unrolled_ranges(sequence))
         return av
 
+    def spend(self, av: GeneratorV | ZipV | ReversedV | IteratorV) -> None:
+        """Notes that an iterator is walked: it has no items behind that, or only some."""
+        if av.ident in self.heap:
+            self.fail("iterator_walked_again")
+        self.heap[av.ident] = Known(True)
+        if any(av.ident.serial < watch.mark for watch in self.watches):
+            self.note_change(av.ident)
+
     def iteration(self, av: AV, site: Any) -> Walk:
+        if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):
+            self.spend(av)
         match av:
             case Tup(items):
                 return Walk(items=list(items))
             case GeneratorV():
                 return self.walk_generator(av, site)
+            case ObjectV(cls) if cls is SequenceIterator and not self.is_run_time(self.items_of(av)["sequence"]):
+                return Walk(items=self.asked_items(av))
             case ObjectV():
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
@@ -133,6 +149,8 @@ class Iteration(Context):
             case Dyn(value) if is_run_time_text(av):
                 length = Dyn(self.build("str.len", [value]))
                 return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.character(value, i.value))
+            case IteratorV(part):
+                return self.iteration(part, site)
             case ZipV():
                 return self.walk_zip(av, site)
             case ReversedV(part):
@@ -170,11 +188,21 @@ class Iteration(Context):
         return found
 
     def rest_of(self, av: ObjectV) -> AV:
-        """What an iterator has not given yet; nothing is left of it behind this."""
+        """What an iterator has not given yet. Who walks it may stop early, so that it is not asked again."""
         items = self.items_of(av)
+        if isinstance(items["at"], Moved):
+            self.fail("iterator_walked_again")
         rest = self.subscript(items["sequence"], Tup([items["at"], Known(None), Known(None)], slice))
-        self.set_items(av, {**items, "at": self.call(Known(len), [items["sequence"]], {})})
+        self.set_items(av, {**items, "at": Moved()})
         return rest
+
+    def asked_items(self, av: ObjectV) -> Iterator[AV]:
+        """The items that an iterator over a sequence of known length still has, each taken when it is asked for."""
+        sequence = self.items_of(av)["sequence"]
+        known = self.iterate(sequence)
+        while (at := self.known(self.items_of(av)["at"], "how far an iterator has come")) < len(known):
+            self.set_items(av, {"sequence": sequence, "at": Known(at + 1)})
+            yield known[at]
 
     def walk_list(self, av: ListV) -> Walk:
         value = av.value

@@ -41,6 +41,7 @@ from scriptc.ir.types import (
     NEVER,
     NONE,
     STR,
+    Container,
     DictType,
     JoinError,
     ListType,
@@ -59,6 +60,10 @@ _TUPLE = "tuple"  # the kind of tuples of any length
 
 class Conflict(Exception):
     """The values have nothing in common; the message says what they are."""
+
+
+class ItemConflict(Conflict):
+    """Containers whose items have nothing in common, unless containers hold values of several kinds."""
 
 
 @dataclass(frozen=True)
@@ -267,7 +272,7 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
         return Leaf(STR)
     if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
-        return Leaf(_join_types(avs))
+        return Leaf(_join_types(avs, kinds))
     return _alternatives(avs, kinds, force=force, mark=mark)
 
 
@@ -365,12 +370,16 @@ def _type_of(av: AV) -> Type:
     raise Conflict(describe(av))
 
 
-def _join_types(avs: Sequence[AV]) -> Type:
+def _join_types(avs: Sequence[AV], kinds: Kinds) -> Type:
     try:
         result = _type_of(avs[0])
         for av in avs[1:]:
             t = _type_of(av)
-            result = unite(result, t)
+            result = unite(result, t, unions=kinds.in_containers)
     except (Conflict, JoinError) as e:
-        raise Conflict(" and ".join(dict.fromkeys(map(describe, avs)))) from e
+        error = ItemConflict if isinstance(e, JoinError) and isinstance(result, Container) else Conflict
+        words = dict.fromkeys(map(describe, avs))
+        if len(words) == 1 and isinstance(e, JoinError):
+            words = dict.fromkeys(str(_type_of(av)) for av in avs)
+        raise error(" and ".join(words)) from e
     return result

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Callable, Hashable, Sequence
 
 from scriptc.frontend.context import Restart, Walk
+from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
 from scriptc.frontend.iteration import UNROLL_LIMIT
 from scriptc.frontend.scope import assigned, has_leave
-from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved
+from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved, ObjectV
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
@@ -53,7 +54,11 @@ class Loops(Flow):
         site = (self.loc, "for")
         take: Callable[[ast.For, AV, frozenset[str]], bool] = self.taken
         if isinstance(sequence, GeneratorV) and self.is_filtered(sequence):
+            self.spend(sequence)
             take, sequence = self.filter_of(sequence), sequence.sequence
+        if self.is_asked(sequence):
+            ask = lambda breaks: self.asking_loop(node, names, sequence, breaks)  # noqa: E731
+            return self.with_else(node, names, ask)
         plan = self.iteration(sequence, site)
         if plan.items is not None:
             items = iter(plan.items)
@@ -103,6 +108,19 @@ class Loops(Flow):
             return self.branch(truth, run, lambda: True, names)
 
         return take
+
+    def is_asked(self, av: AV) -> bool:
+        """Whether a sequence is an iterator over what has a length known only at run time."""
+        return isinstance(av, ObjectV) and av.cls is SequenceIterator and self.is_run_time(self.items_of(av)["sequence"])
+
+    def asking_loop(self, node: ast.For, names: frozenset[str], iterator: AV, breaks: LoopTarget | None) -> bool:
+        """A loop over an iterator, which its body may ask as well, and which has more items behind a `break`."""
+
+        def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+            self.branch(self.call(Known(has_next), [iterator], {}), lambda: True, leave, frozenset())
+            return self.taken(node, self.call(self.attribute(iterator, "__next__"), [], {}), names)
+
+        return self.dynamic_loop(node, names, None, body, breaks)
 
     def growing_loop(
         self, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,

@@ -247,6 +247,9 @@ class Parts:
     def leave_loop(self, way: str) -> None:
         raise NotImplementedError
 
+    def spend(self, av: GeneratorV) -> None:
+        raise NotImplementedError
+
     def is_filtered(self, av: GeneratorV) -> bool:
         raise NotImplementedError
 

@@ -38,7 +38,6 @@ from scriptc.ir.types import (
     ObjectType,
     OptionalType,
     Record,
-    TensorType,
     TupleType,
     Type,
 )
@@ -148,8 +147,6 @@ class Records(Context):
         except JoinError:
             self.allow_unions()
             self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
-        if isinstance(joined, TensorType) and joined.dims is None:
-            self.fail("record_field_of_ranks", name=name, owner=owner)
         if joined != cell.type:
             anew = cell.observed or is_laid_out_anew(cell.type, joined)
             cell.type = self.assume.elements["field", record.name, name] = joined

@@ -93,6 +93,10 @@ class Recursion(Statements, State):
         elif isinstance(av, Known):
             by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
             yield "known", type(av.obj), av.obj if by_value else id(av.obj)
+        elif isinstance(av, ListV) and av.value is None:
+            yield "list of kinds"
+            for item in av.items or ():
+                yield from self.leaf_kinds(item)
         elif isinstance(av, (Dyn, ListV, *RECORDS)):
             yield kind_of(av)
         elif isinstance(av, Closure):
@@ -154,14 +158,14 @@ class Recursion(Statements, State):
         shared: Sequence[Ident],
     ) -> None:  # fmt: skip
         """Reads the body until what it returns is what its own calls were taken to return."""
-        state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node
+        state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators
         outer = [(frame, name, frame.locals[name]) for frame, name in places]
         errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
         self.nested += 1
         try:
             for _ in range(_MAX_READINGS):
                 block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
-                self.watches, self.handling, self.heap = [], [], {}
+                self.watches, self.handling, self.heap, self.generators = [], [], {}, []
                 results, objects = self.read_body(function, outline, body, places, shared, block)
                 settled = _keys(results, objects) == _keys(function.results, function.objects)
                 function.results, function.objects = results, objects
@@ -177,7 +181,7 @@ class Recursion(Statements, State):
                 self.fail("recursion_returns", name=outline.source.name)
         finally:
             self.nested -= 1
-            self.builder, self.frames, self.heap, self.watches, self.handling, self.node = state
+            self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators = state
             for frame, name, av in outer:
                 frame.locals[name] = av
         if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 REJECTIONS: dict[str, tuple[str, str]] = {
-    "argument_list_of_other": ("an argument {name} of {type} cannot hold {item}", "make a list of your own: list(xs)"),
+    "argument_list_of_other": ("an argument {name} of {type} cannot hold {item}", "fill a copy of it: {name}(xs)"),
     "argument_of_creation": ("the argument {name}={value} is not supported in compiled code", "leave the argument out"),
     "async_function": ("async functions aren't supported in compiled code", "compile a plain function"),
     "aten_operator": ("torch.ops.{name} is not supported yet", "use the function of torch that does the same"),
@@ -65,7 +65,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "container_of_kinds": ("{what} cannot hold {item} as well", "use one type of items in a {container}"),
     "container_of_lengths": ("{what} cannot hold {item} as well", "use tuples of one length"),
-    "container_of_ranks": ("a {container} cannot hold tensors of different ranks yet", "use one {container} per rank"),
     "container_of_several_used": (
         "a container of values of several kinds cannot be used here: {why}",
         "make them one type first",
@@ -143,6 +142,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "kept_structure": (
         "'{name}' is to keep {what}, which cannot live on after the call ({why})",
         "keep tensors, numbers, strings, None, and lists, tuples and dicts of these",
+    ),
+    "iterator_walked_again": (
+        "an iterator is asked again behind what walks it, or by each turn of a loop: what is left in it is not known",
+        "make a list of it first: list(...)",
     ),
     "key_of_other": (
         "a {container} that changes at run time cannot have {what} as a key",
@@ -259,7 +262,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "'{name}' of a {owner} that goes into a list of unknown length is {held} and {item}",
         "give it one type",
     ),
-    "record_field_of_ranks": ("'{name}' of a {owner} is a tensor of different ranks", "give it one rank"),
     "record_loses_key": ("{what} that goes into a list of unknown length loses a key", "set its value to None"),
     "record_new_attribute": (
         "{what} that goes into a list of unknown length gets a new attribute or key '{name}'",

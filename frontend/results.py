@@ -209,8 +209,6 @@ def spec_of_type(t: Type) -> Spec:
             return MapSpec(key, item, make)
         case SetType():
             return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
-        case TensorType(dims=None):
-            raise Conflict("a container of tensors of several ranks, which cannot be returned from compiled code")
         case TensorType():
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):

@@ -186,14 +186,24 @@ def local_names(node: ast.FunctionDef | ast.Lambda) -> Names:
 
 @lru_cache(maxsize=4096)
 def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
-    """Variables of a function that functions inside it assign."""
+    """Variables of a function that functions inside it assign, or generator expressions: others run these."""
     if isinstance(node, ast.Lambda):
         return _NONE
     inner = [n for n in ast.walk(node) if isinstance(n, ast.FunctionDef) and n is not node]
     wanted = {name for n in inner for name, kind in declared(n).items() if kind is ast.Nonlocal}
+    wanted |= {name for stmt in node.body for name in _bound_by_generators(stmt)}
     arguments = {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)}
     own = assigned(node.body) | arguments
     return frozenset((wanted & own) - set(declared(node)))
+
+
+def _bound_by_generators(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, _FUNCTIONS):
+        return
+    if isinstance(node, ast.GeneratorExp):
+        yield from assigned([node])
+    for child in ast.iter_child_nodes(node):
+        yield from _bound_by_generators(child)
 
 
 def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue]) -> bool:

@@ -16,6 +16,7 @@ from scriptc.frontend.values import (
     DictV,
     Home,
     Ident,
+    IteratorV,
     Known,
     KnownLengthListV,
     Maybe,
@@ -80,12 +81,14 @@ def shape_of(av: AV) -> Shape | None:
         case RangeV(start, stop, step):
             return Shape("range", [start, stop, step], lambda parts: RangeV(*parts))
         case ReversedV(part):
-            return Shape("reversed", [part], lambda parts: ReversedV(parts[0]))
-        case ZipV(parts, offset, strict):
+            return Shape("reversed", [part], lambda parts: ReversedV(parts[0], av.ident))
+        case IteratorV(part):
+            return Shape("iterator", [part], lambda parts: IteratorV(parts[0], av.ident))
+        case ZipV(parts, offset, strict, ident):
             held = [*parts, *([] if offset is None else [offset])]
             return Shape(
                 ("zip", len(held), offset is None, strict), held,
-                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1], strict),
+                lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1], strict, ident),
             )  # fmt: skip
     return None
 

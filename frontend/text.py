@@ -286,6 +286,8 @@ class Texts(Context):
         text = self.text_of(message)
         if isinstance(text, Known):
             self.raises_at_run_time(type, text.obj)
+        if type == "StopIteration" and self.leaves_generator:
+            self.raises_at_run_time(type, "")
         format, values = self.format_of(text)
         self.effect("raise", values, type=type, message=format)
         raise Terminated

@@ -262,11 +262,12 @@ class OneOf(AV):
 
 
 class Kinds:
-    """Numbers the kinds of values that `OneOf` tells apart."""
+    """Numbers the kinds of values that `OneOf` tells apart. `in_containers`: containers may hold values of several kinds."""
 
     NONE = 0
 
-    def __init__(self) -> None:
+    def __init__(self, in_containers: bool = False) -> None:
+        self.in_containers = in_containers
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:
@@ -287,11 +288,21 @@ class ZipV(AV):
     parts: Sequence[AV]
     offset: AV | None = None
     strict: bool = False  # ValueError where one is shorter than another
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
 class ReversedV(AV):
     part: AV
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class IteratorV(AV):
+    """An iterator over what has been worked out: of itertools."""
+
+    part: AV
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
@@ -327,6 +338,7 @@ class GeneratorV(AV):
     node: ast.GeneratorExp
     frame: Frame
     sequence: AV
+    ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -41,6 +42,115 @@ def generator_in_a_body(m, xs, k):
         except ValueError:
             xs.pop()
     return m
+
+
+# A list of tensors of one rank on one path, of another on the other, was one of tensors of no rank.
+@found(*(call(V, torch.ones(2, 3), n) for n in (0, 1)))
+def lists_of_several_ranks_meet(x, m, n):
+    ys = [x] if n > 0 else [m, m]
+    zs = list(x.unbind()) if n > 0 else list(m.unbind())
+    for y in zs:
+        x = x + y.sum()
+    return x, ys[0] + 1, len(ys), zs
+
+
+@found(call(V, torch.ones(2, 3), 1), call(V, torch.ones(2, 3), 0))
+def returns_of_several_ranks(x, m, n):
+    if n > 0:
+        return [x, x + 1]
+    return [m]
+
+
+@found(call(torch.ones(2, 2)))
+def items_of_several_ranks(x):
+    return [x.sum(0) if name == "a" else x for name in ("a", "b", "c")]
+
+
+@contextlib.contextmanager
+def noted(log, k):
+    log.append(k)
+    try:
+        yield k + 1
+    finally:
+        log.append(-k)
+
+
+# What a `with` over a generator assigned was not seen by the handlers of a `try` around it.
+@found(call(1, [1], 1), call(1, [1], 0), call(9, [1], 2))
+def assigned_within_a_manager(n, xs, k):
+    try:
+        if k > 0:
+            with noted(xs, 2) as i:
+                n -= 7
+                xs.append(xs[k - 1])
+                n *= i
+        xs.insert(0, n)
+        xs[10] += 1
+    except IndexError:
+        xs.append(n)
+        n = 0.5
+    finally:
+        xs.append(int(n))
+    return n
+
+
+@found(call([3, 1], 2), call([3, 1], 3), call([], 2))
+def ends_inside_a_generator(xs, n):
+    try:
+        return sum(next(q for q in xs if q > r) for r in range(n))
+    except RuntimeError as e:
+        return str(e)
+    except StopIteration:
+        return "ended"
+
+
+@found(call([3, 1], 2), call([1], 2))
+def ends_inside_a_list(xs, n):
+    try:
+        return [next(q for q in xs if q > r) for r in range(n)]
+    except StopIteration:
+        return "ended"
+
+
+@found(call([3, 1], 2), call([1], 2))
+def end_caught_inside_a_generator(xs, n):
+    def larger(r):
+        try:
+            return next(q for q in xs if q > r)
+        except StopIteration:
+            return -1
+
+    return sum(larger(r) for r in range(n))
+
+
+@found(*(call(torch.ones(s), way) for s in ((), (2,)) for way in range(6)))
+def parts_of_what_has_no_dims(x, way):
+    match way:
+        case 0:
+            return len(x.split(1))
+        case 1:
+            return len(x.chunk(2, -1))
+        case 2:
+            return len(list(x))
+        case 3:
+            return len(x.unbind())
+        case 4:
+            return x.select(0, 0).dim()
+        case _:
+            return x.narrow(0, 0, 1).dim()
+
+
+@found(call(torch.ones(0, 2)), call(torch.ones(3, 2)))
+def chunks_of_nothing(x):
+    return torch.ones(0).chunk(2)[1], x.chunk(2), torch.ones(0, 3).chunk(3)
+
+
+# What torch takes as a tensor has to be one.
+@found(call(V, 0), call(V, 2), call(V + 1, 2))
+def equal_of_its_own_result(x, n):
+    for _ in range(n):
+        x = torch.equal(x, torch.arange(4.0))
+    return x
 
 
 # A view of a name that may not be bound left the loop, in front of the check that it is.
@@ -248,6 +358,22 @@ def test_c_has_no_warnings(optimize: int, tmp_path: Path) -> None:
     module = read(target.func, target.receiver, target.bind((3, V), {})).module
     optimise(module, Options(optimize=optimize))
     assert_no_warnings(module, tmp_path)
+
+
+def test_lists_of_kinds_beside_others_are_refused() -> None:
+    def compares(xs, v):
+        return xs >= [xs[0] + 1, v]
+
+    with pytest.raises(scriptc.CompileError, match="an index into values of different types"):
+        scriptc.compile(compares)([1, 2], V)
+
+
+def test_an_argument_takes_no_values_of_several_kinds() -> None:
+    def stores(d, n):
+        d[0] = 2**n
+
+    with pytest.raises(scriptc.CompileError, match="an argument dict of i64 cannot hold f64 or i64"):
+        scriptc.compile(stores)({1: 2}, 3)
 
 
 def test_known_ints_beyond_64_bits_are_refused() -> None:

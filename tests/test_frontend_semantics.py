@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import pytest
-import torch
 from programs import calling, control, dtypes, numbers, sequences, tensors  # noqa: F401  (they list their programs)
 from programs.cases import PROGRAMS
 from three_ways import Program, assert_same, compile_at, compiled, eager, interpreted
-
-import scriptc
 
 FEW = 5  # calls at -O3: there are a hundred pairs of dtypes
 IDS = [f"{p.target.__module__.rpartition('.')[2]}-{p.name}" for p in PROGRAMS]
@@ -27,12 +24,3 @@ def test_compiled_equals_eager(program: Program, optimize: int) -> None:
     for given in program.calls if optimize == 0 else program.calls[:FEW]:
         assert_same(eager(program.target, given), compiled(target, given))
         assert_same(eager(program.target, given), compiled(target, given))  # and again, without compiling
-
-
-def of_several_ranks(x):
-    return [x.sum(0) if name == "a" else x for name in ("a", "b", "c")]
-
-
-def test_a_list_of_several_ranks_is_refused_where_it_is_returned() -> None:
-    with pytest.raises(scriptc.CompileError, match="returns a container of tensors of several ranks"):
-        scriptc.compile(of_several_ranks)(torch.ones(2, 2))

@@ -13,6 +13,7 @@ from language import (  # noqa: F401  (they list their programs)
     dicts,
     exceptions,
     expressions,
+    iterators,
     known_lengths,
     libraries,
     lists,

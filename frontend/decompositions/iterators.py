@@ -1,8 +1,10 @@
-"""`iter()` and `next()`: an iterator is an object that knows its sequence and how far it has come."""
+"""`iter()` and `next()`: an iterator is an object that knows its sequence and how far it has come. `map()` and `filter()`."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from scriptc.frontend.library import decomposes
 
 
 class SequenceIterator:
@@ -21,10 +23,24 @@ class SequenceIterator:
         return self.sequence[self.at - 1]
 
 
+def has_next(iterator: SequenceIterator) -> bool:
+    return iterator.at < len(iterator.sequence)
+
+
 def next_or(iterator: SequenceIterator, default: Any) -> Any:
-    if iterator.at >= len(iterator.sequence):
-        return default
-    return iterator.__next__()
+    return iterator.__next__() if has_next(iterator) else default
+
+
+def taken(iterator: SequenceIterator, start: int, stop: int) -> list[Any]:
+    """itertools.islice of an iterator, which goes on behind it."""
+    found = []
+    for i in range(stop):
+        if not has_next(iterator):
+            break
+        item = iterator.__next__()
+        if i >= start:
+            found.append(item)
+    return found
 
 
 def first(items: Any) -> Any:
@@ -37,3 +53,17 @@ def first_or(items: Any, default: Any) -> Any:
     for item in items:
         return item
     return default
+
+
+@decomposes("builtins.map")
+def mapped(function: Any, sequence: Any, *others: Any) -> Any:
+    if not others:
+        return (function(x) for x in sequence)
+    return (function(*row) for row in zip(sequence, *others))  # noqa: B905
+
+
+@decomposes("builtins.filter")
+def kept(function: Any, sequence: Any) -> Any:
+    if function is None:
+        return (x for x in sequence if x)
+    return (x for x in sequence if function(x))

@@ -9,7 +9,20 @@ import torch
 from scriptc.frontend.decompositions import iterators
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, GeneratorV, Known, ListV, ObjectV, RangeV, Tup, is_tensor
+from scriptc.frontend.values import (
+    AV,
+    GeneratorV,
+    IteratorV,
+    Known,
+    ListV,
+    Moved,
+    ObjectV,
+    RangeV,
+    ReversedV,
+    Tup,
+    ZipV,
+    is_tensor,
+)
 
 
 @serves("builtins.iter")
@@ -18,6 +31,8 @@ def iter_(r: Reader, source: AV) -> AV:
         return source
     if isinstance(source, ObjectV):
         return source if source.cls is iterators.SequenceIterator else r.iterated_object(source)
+    if isinstance(source, (ZipV, ReversedV, IteratorV)) and r.is_run_time(source):
+        return source
     if not isinstance(source, (ListV, RangeV, Tup)) and not is_tensor(source):
         source = Tup(r.iterate(source))
     return _over(source)
@@ -25,10 +40,12 @@ def iter_(r: Reader, source: AV) -> AV:
 
 @serves("builtins.next")
 def next_(r: Reader, iterator: AV, *default: AV) -> AV:
-    if isinstance(iterator, GeneratorV):  # written in the call, so that nobody asks it again
+    if isinstance(iterator, (GeneratorV, ZipV, ReversedV, IteratorV)):  # nobody asks it again
         return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
     if not isinstance(iterator, ObjectV):
         r.raises_at_run_time("TypeError", f"'{r.type_name(iterator)}' object is not an iterator")
+    if iterator.cls is iterators.SequenceIterator and isinstance(r.items_of(iterator)["at"], Moved):
+        r.fail("iterator_walked_again")
     if default and iterator.cls is iterators.SequenceIterator:
         return r.call(Known(iterators.next_or), [iterator, *default], {})
     if default:

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 
 from scriptc.frontend.decompositions import itertools as lists
+from scriptc.frontend.decompositions.iterators import SequenceIterator, taken
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, Tup
+from scriptc.frontend.values import AV, IteratorV, Known, ObjectV, Tup
 
 _NONE = Known(None)
+
+
+def gives(*names: str) -> Callable[[Callable[..., AV]], Callable[..., AV]]:
+    """Registers a handler that works out what an iterator gives."""
+
+    def register(handler: Callable[..., AV]) -> Callable[..., AV]:
+        @functools.wraps(handler)
+        def iterator(r: Reader, *args: AV, **kwargs: AV) -> AV:
+            return IteratorV(handler(r, *args, **kwargs))
+
+        serves(*names)(iterator)
+        return handler
+
+    return register
 
 
 def _any_run_time(r: Reader, sequences: tuple[AV, ...]) -> bool:
     return any(r.is_run_time(s) for s in sequences)
 
 
-@serves("itertools.chain")
+@gives("itertools.chain")
 def chain(r: Reader, *sequences: AV) -> AV:
     if _any_run_time(r, sequences):
         return r.call(Known(lists.chained), [Tup(list(sequences))], {})
     return Tup([item for s in sequences for item in r.iterate(s)])
 
 
-@serves("itertools.chain.from_iterable")
+@gives("itertools.chain.from_iterable")
 def chain_from_iterable(r: Reader, sequences: AV) -> AV:
     if r.is_run_time(sequences):
         return r.call(Known(lists.chained), [sequences], {})
     return chain(r, *r.iterate(sequences))
 
 
-@serves("itertools.product")
+@gives("itertools.product")
 def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B008
     times = r.known(repeat, "repeat")
     if _any_run_time(r, sequences):
@@ -56,10 +72,10 @@ def _rows(name: str) -> Callable[..., AV]:
 
 
 for _name in ("combinations", "combinations_with_replacement", "permutations"):
-    serves(f"itertools.{_name}")(_rows(_name))
+    gives(f"itertools.{_name}")(_rows(_name))
 
 
-@serves("itertools.accumulate")
+@gives("itertools.accumulate")
 def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE) -> AV:
     from_start = not (isinstance(initial, Known) and initial.obj is None)
     if r.is_run_time(iterable):
@@ -75,15 +91,19 @@ def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE
     return Tup(found)
 
 
-@serves("itertools.islice")
+@gives("itertools.islice")
 def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
+    if isinstance(sequence, ObjectV) and sequence.cls is SequenceIterator:
+        if len(bounds) > 2:
+            r.fail("itertools_of_unknown", name="islice")
+        return r.call(Known(taken), [sequence, *[Known(0), *bounds][-2:]], {})
     if r.is_run_time(sequence) or not all(isinstance(b, Known) for b in bounds):
         parts = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
         return r.subscript(as_list(r, sequence), Tup(parts, slice))
     return Tup(r.iterate(sequence)[slice(*(b.obj for b in bounds if isinstance(b, Known)))])
 
 
-@serves("itertools.zip_longest")
+@gives("itertools.zip_longest")
 def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = _NONE) -> AV:
     if _any_run_time(r, sequences):
         if len(sequences) != 2:
@@ -93,14 +113,14 @@ def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = _NONE) -> AV:
     return Tup([r.tuple_of(list(row)) for row in rows])
 
 
-@serves("itertools.repeat")
+@gives("itertools.repeat")
 def repeat(r: Reader, item: AV, times: AV) -> AV:
     if isinstance(times, Known):
         return Tup([item] * times.obj)
     return r.call(Known(lists.repeated), [item, times], {})
 
 
-@serves("itertools.pairwise")
+@gives("itertools.pairwise")
 def pairwise(r: Reader, sequence: AV) -> AV:
     if r.is_run_time(sequence):
         return r.call(Known(lists.pairs), [as_list(r, sequence)], {})
@@ -108,7 +128,7 @@ def pairwise(r: Reader, sequence: AV) -> AV:
     return Tup([r.tuple_of(list(pair)) for pair in zip(items, items[1:], strict=False)])
 
 
-@serves("itertools.starmap")
+@gives("itertools.starmap")
 def starmap(r: Reader, function: AV, sequence: AV) -> AV:
     if r.is_run_time(sequence):
         r.fail("itertools_of_unknown", name="starmap")

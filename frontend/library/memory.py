@@ -25,6 +25,12 @@ def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
         r.raises_at_run_time("IndexError", str(e))
 
 
+def needs_dims(r: Reader, tensor: AV, type: str, message: str) -> None:
+    """Raises what eager raises for a tensor without dims, where it does not count that as one dim."""
+    if tensor_type(tensor).rank == 0:
+        r.raises_at_run_time(type, message)
+
+
 def own_axis(r: Reader, tensor: AV, dim: AV) -> int:
     """The same of a tensor that must have dims."""
     try:

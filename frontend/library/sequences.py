@@ -132,22 +132,6 @@ def same(r: Reader, a: AV, b: AV) -> AV:
     return r.same(a, b)
 
 
-@serves("builtins.map")
-def map_(r: Reader, function: AV, *sequences: AV) -> AV:
-    rows = [Tup(row) for row in zip(*map(r.iterate, sequences), strict=False)]
-    return Tup([r.call(function, list(row.items), {}) for row in rows])
-
-
-@serves("builtins.filter")
-def filter_(r: Reader, function: AV, sequence: AV) -> AV:
-    kept = []
-    for item in r.iterate(sequence):
-        passes = item if isinstance(function, Known) and function.obj is None else r.call(function, [item], {})
-        if r.known(r.truth(passes), "what filter() keeps"):
-            kept.append(item)
-    return Tup(kept)
-
-
 @serves("functools.reduce")
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     if r.is_run_time(sequence):

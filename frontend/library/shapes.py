@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import size_items
-from scriptc.frontend.library.memory import axis
+from scriptc.frontend.library.memory import axis, needs_dims
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
 
@@ -83,12 +83,14 @@ def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
 
 @serves("torch.select", "Tensor.select")
 def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
+    needs_dims(r, input, "IndexError", "select() cannot be applied to a 0-dim tensor.")
     return Dyn(r.build("select", [r.value(input), r.integer(index)], dim=axis(r, input, dim)))
 
 
 @serves("torch.narrow", "Tensor.narrow")
 def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     d = axis(r, input, dim)
+    needs_dims(r, input, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.")
     size = r.size_av(input, d)
     r.check_that(r.compare("GtE", length, _ZERO), "RuntimeError", "narrow(): length must be non-negative.")
     for inside in (r.compare("LtE", start, size), r.compare("GtE", r.binary("Add", start, size), _ZERO)):
@@ -102,6 +104,7 @@ def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
 @serves("torch.split")
 def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, tensor, dim)
+    needs_dims(r, tensor, "RuntimeError", "split expects at least a 1-dimensional tensor")
     if isinstance(split_size_or_sections, ListV) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
@@ -140,17 +143,20 @@ def split_method(r: Reader, self: AV, split_size: AV, dim: AV = _ZERO) -> AV:
 @serves("torch.chunk", "Tensor.chunk")
 def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
+    needs_dims(r, input, "RuntimeError", "chunk expects at least a 1-dimensional tensor")
     size = r.size_av(input, d)
     if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
+        if size.obj == 0:  # as many as were asked for
+            return r.tuple_of([_piece(r, input, d, 0, 0) for _ in range(chunks.obj)])
         step = -(-size.obj // chunks.obj)
-        starts = range(0, size.obj, step) if step else [0] * chunks.obj  # of nothing there are as many as one asks for
-        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in starts])
+        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step)])
     return r.wrap(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
 
 
 @serves("torch.unbind", "Tensor.unbind")
 def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
+    needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
     size = r.size_av(input, d)
     if isinstance(size, Known):
         return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])

@@ -118,6 +118,7 @@ class _Watching(ast.NodeTransformer):
         return [node, look]  # type: ignore[return-value]
 
     def visit_withitem(self, node: ast.withitem) -> ast.AST:
+        self.generic_visit(node.context_expr)
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:

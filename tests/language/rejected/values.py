@@ -87,6 +87,12 @@ def copied(xs):
     return ys
 
 
+@write("iterator_walked_again", lambda xs: (sum(q * q for q in xs), [q * q for q in xs][-1]), ([1, 2],))
+def walks_a_generator_twice(xs):
+    squares = (q * q for q in xs)
+    return sum(squares), max(squares)  # refused
+
+
 @write("container_of_kinds", copied, ([1, 2],))
 def appends_another_type(xs):
     xs.append(0.5)  # refused

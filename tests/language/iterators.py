@@ -1,0 +1,118 @@
+"""Iterators: what has been taken from one is gone."""
+
+from __future__ import annotations
+
+import itertools
+
+import torch
+from torch import Tensor
+
+from language.cases import cases
+
+_LISTS = ((2, [1, 3, 4]), (0, [1]), (5, [2, 1]), (1, []))
+
+
+@cases(*_LISTS)
+def goes_on_behind_break(n: int, xs: list[int]) -> object:
+    numbers = iter(xs)
+    for q in numbers:
+        if q > n:
+            break
+    return list(numbers)
+
+
+@cases(*_LISTS)
+def asked_inside_its_loop(n: int, xs: list[int]) -> object:
+    numbers = iter(xs)
+    pairs = []
+    for q in numbers:
+        pairs.append((q, next(numbers, n)))
+    known = iter((1, n, 5))
+    for q in known:
+        if q == 5:
+            break
+        n += q + next(known, 10)
+    return pairs, n, list(known)
+
+
+@cases(*_LISTS)
+def walked_with_else(n: int, xs: list[int]) -> object:
+    numbers = iter(xs)
+    total = next(numbers, 0)
+    for q in numbers:
+        if q == n:
+            break
+        total += q
+    else:
+        total = -total
+    return total
+
+
+@cases((torch.ones(3, 2), 1), (torch.ones(0, 2), 4), (torch.ones(2, 2), 4))
+def rows(m: Tensor, n: int) -> object:
+    it = iter(m)
+    total = next(it, None)
+    for row in it:
+        total = total + row
+        if n > 3:
+            break
+    return total, list(it)
+
+
+@cases(*_LISTS)
+def first_of_others(n: int, xs: list[int]) -> object:
+    chained, sizes = next(itertools.chain(xs, [n])), next(map(abs, xs), None)
+    return next(zip(xs, xs, strict=False), None), next(reversed(xs), 0), next(enumerate(xs), None), sizes, chained
+
+
+@cases(*_LISTS)
+def some_and_the_rest(n: int, xs: list[int]) -> object:
+    numbers = iter(xs)
+    return list(itertools.islice(numbers, 1, 2)), list(itertools.islice(numbers, n)), list(numbers)
+
+
+@cases(*_LISTS)
+def one_on_each_path(n: int, xs: list[int]) -> object:
+    squares = (q * q for q in xs)
+    if n > 1:
+        return sum(squares)
+    return list(squares)
+
+
+@cases(*_LISTS)
+def mapped(n: int, xs: list[int]) -> object:
+    products = list(map(lambda a, b: a * b, xs, range(3)))
+    a, b = map(int, (n / 2, 3.7))
+    texts = ",".join(map(str, xs)), tuple(map(str, (n, "x")))
+    return list(map(lambda q: q + n, xs)), products, a, b, texts, max(map(abs, xs), default=0), set(map(abs, xs))
+
+
+@cases(*_LISTS)
+def filtered(n: int, xs: list[int]) -> object:
+    seen = []
+
+    def note(q: int) -> bool:
+        seen.append(q)
+        return q > n
+
+    first = next(filter(note, xs), None)
+    return first, list(filter(None, xs)), [q for q in filter(note, xs) if q], all(map(note, [9, 0, 1])), seen
+
+
+@cases(*_LISTS)
+def bound_by_generators(n: int, xs: list[int]) -> object:
+    try:
+        if any((w := q) > n for q in xs):
+            return w
+        return w, sum((w := q) + n for q in xs), w
+    except UnboundLocalError:
+        return "unbound"
+
+
+@cases(*_LISTS)
+def carried_by_comprehensions(n: int, xs: list[int]) -> object:
+    best, total, last = 0, None, n
+    running = [best := max(best, q) for q in xs]
+    sums = [(total := q if total is None else total + q) for q in xs for _ in range(2)]
+    steps = {q: q - last for q in xs if (last := last + q) is not None}
+    return running, best, sums, total, steps, last
