@@ -80,6 +80,9 @@ class Parts:
     def wrap(self, value: Value) -> AV:
         raise NotImplementedError
 
+    def shape(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 

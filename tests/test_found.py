@@ -318,12 +318,6 @@ def nothing_divided(i, z):
     return i % z, i // z, rows
 
 
-# Of nothing there are as many chunks as one asks for.
-@found(call(V), call(V[:0]))
-def chunks_of_nothing(x):
-    return torch.ones(0).chunk(2), x.chunk(3), torch.ones(2, 0).chunk(2, 1)
-
-
 # C compilers warned of truth values that were compared with other numbers, of a length of NULL where a loop never runs, and of
 # results that a function which always raises does not set.
 @found(call(3, V), call(9, V))
