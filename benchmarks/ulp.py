@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 14  # inputs at a time: in double, with what the distances need, they stay in the second cache
 SPARSE = 16  # eager is asked about every 16th of them: it takes longer than the rest
-BOUND = 4.0  # ulp that a function may be off, or twice what eager is
+BOUND = 4.0  # ulp that a function may be off, or twice what eager is at the same place
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -39,19 +39,19 @@ def run(options: argparse.Namespace) -> None:
     errors: dict[str, list[float]] = {}
     with torch.no_grad():
         for case in (case for case in CASES if options.only in ("", case.name)):
-            ours = scriptc.compile(case.function)
-            worst = [Worst(ours, 1), Worst(case.function, SPARSE)]
+            worst = [Worst(scriptc.compile(case.function), 1), Worst(case.function, SPARSE)]
             for bits in blocks(options.step):
                 x = bits.view(torch.float32)
                 exact = case.exact(x.double())
                 for one in worst:
                     one.see(x, exact)
-            errors[case.name] = [number for one in worst for number in (one.error, one.place)]
-            print(f"{case.name}: {worst[0]}, eager {worst[1]}", file=sys.stderr, flush=True)
-    rows = [[name, f"{e:.3f}", f"{at:.9g}", f"{e2:.3f}", f"{at2:.9g}"] for name, (e, at, e2, at2) in errors.items()]
-    print(table(["function", "scriptc, ulp", "at", "eager, ulp", "at"], rows, right=range(1, 5)))
+            ours, eager = worst
+            errors[case.name] = [ours.error, ours.place, eager.at(ours.place, case.exact), eager.error, eager.place]
+            print(f"{case.name}: {ours}, eager {eager}", file=sys.stderr, flush=True)
+    rows = [[name, f"{e:.3f}", f"{at:.9g}", f"{e2:.3f}", f"{e3:.3f}"] for name, (e, at, e2, e3, _) in errors.items()]
+    print(table(["function", "scriptc, ulp", "at", "eager there", "eager's largest"], rows, right=range(1, 5)))
     save(options.json, errors)
-    sys.exit(any(e > max(BOUND, 2 * e2) for e, _, e2, _ in errors.values()))
+    sys.exit(any(e > max(BOUND, 2 * e2) for e, _, e2, _, _ in errors.values()))
 
 
 def blocks(step: int) -> Iterator[Tensor]:
@@ -70,34 +70,38 @@ class Worst:
         self.function, self.step, self.error, self.place = function, step, 0.0, 0.0
 
     def see(self, x: Tensor, exact: Tensor) -> None:
-        import torch
-
         x, exact = x[:: self.step].contiguous(), exact[:: self.step].contiguous()
-        y = self.function(x)
-        off = distances(y, exact)
+        off = distances(self.function(x), exact)
         largest = off.max().item()
-        if not math.isfinite(largest):
-            if torch.equal(y, exact.float()) or (y.isnan().all() and exact.isnan().all()):
-                return
-            off = distances_at_the_ends(off, y, exact)
-            largest = off.max().item()
         if largest > self.error:
             self.error, self.place = largest, x[off.argmax()].item()
+
+    def at(self, place: float, exact: Function) -> float:
+        """The error at one place, as in a block: of single elements eager has other code."""
+        import torch
+
+        x = torch.full((BLOCK,), place)
+        return distances(self.function(x), exact(x.double())).max().item()
 
     def __str__(self) -> str:
         return f"{self.error:.3f} ulp at {self.place:.9g}"
 
 
 def distances(y: Tensor, exact: Tensor) -> Tensor:
-    """In units of the last place that float32 has at the exact value. Not for NaN and infinity."""
+    """In units of the last place that float32 has at the exact value."""
     import torch
 
     exponents = exact.view(torch.int64) & 0x7FF0000000000000
     units = exponents.view(torch.float64).mul_(2.0**-23).clamp_(min=2.0**-149)
-    return y.double().sub_(exact).abs_().div_(units)
+    off = y.double().sub_(exact).abs_().div_(units)
+    if math.isfinite(off.max().item()):
+        return off
+    if torch.equal(y, exact.float()) or (y.isnan().all() and exact.isnan().all()):
+        return torch.zeros_like(off)
+    return _at_the_ends(off, y, exact)
 
 
-def distances_at_the_ends(off: Tensor, y: Tensor, exact: Tensor) -> Tensor:
+def _at_the_ends(off: Tensor, y: Tensor, exact: Tensor) -> Tensor:
     """Of two NaNs, or of what rounds to one infinity, nothing; infinity counts as 2^128 beside a finite number, and is
     infinitely far from NaN."""
     import torch

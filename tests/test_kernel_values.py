@@ -279,3 +279,25 @@ def digammas(x):
 
 def test_digamma_beside_its_poles() -> None:
     agree(digammas, torch.tensor([-1e-45, -1e-30, -1e-9, -0.0, 0.0, 1e-45, -1.0, -2.5, -1e6 - 0.5]))
+
+
+def running_sums(x):
+    return x.cumsum(-1), x.cumsum(0), x.t().cumsum(-1)
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:2])
+def test_running_sums(dtype: torch.dtype) -> None:
+    """Shorter and longer than vectors, with NaN and infinities of both signs in the middle."""
+    for size in ((3, 1), (9, 7), (5, 16), (11, 333)):
+        agree(running_sums, values(dtype, *size))
+        agree(running_sums, values(dtype, *size).nan_to_num(2.0, 3.0, -1.0))
+
+
+def places_on(x):
+    return x.nonzero(), torch.nonzero(x.to(torch.float32))
+
+
+def test_places_that_are_on() -> None:
+    for size in ((), (40,), (7, 33), (3, 4, 5), (2, 1, 3, 2), (4, 0), (300, 2)):
+        for share in (0.0, 0.5, 1.0):
+            agree(places_on, torch.rand(size) < share)
