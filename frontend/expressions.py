@@ -531,7 +531,7 @@ class Expressions(Comprehensions, Operators, Lookup):
                 for index in self.index_tensors_of(part, result, dim):
                     picked[dim] = index
                     dim += 1
-        return (result if result is not tensor or not parts or picked else self.view_of(tensor)), picked
+        return (result if result is not tensor or picked else self.view_of(tensor)), picked
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
@@ -542,8 +542,10 @@ class Expressions(Comprehensions, Operators, Lookup):
         if not is_tensor(part):
             self.fail("index_of_other", what=describe(part))
         t = tensor_type(part)
-        if t.dtype not in ("bool", "u8"):
+        if t.dtype in ("i64", "i32"):
             return [part]
+        if t.dtype not in ("bool", "u8"):
+            self.raises_at_run_time("IndexError", "tensors used as indices must be long, int, byte or bool tensors")
         for i in range(t.rank):
             same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
             self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")

@@ -179,6 +179,9 @@ class Lookup(KeptState):
             case "T" | "mT" | "H" | "mH":
                 if t.rank < 2 and name in ("T", "H"):
                     return self.view_of(tensor)
+                if t.rank == 1:
+                    message = f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
+                    self.raises_at_run_time("RuntimeError", message)
                 if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
                     self.fail("transpose_of_many_dims", name=name, rank=t.rank)
                 turned = self.op("transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)

@@ -60,7 +60,8 @@ class Writes(Context):
         if self.is_untouched(self.value(source)):
             self.effect("check.store", [self.value(view), self.value(source)])
         elif tensor_type(source).dims != tensor_type(view).dims or None in (tensor_type(view).dims or ()):
-            source = self.op("expand", source, self.shape_tuple(tuple(self.iterate(self.shape(view)))))
+            sizes = tuple(self.size_av(view, d) for d in range(tensor_type(view).rank))
+            source = self.op("expand", source, self.shape_tuple(sizes))
         self.copy_into(view, source)
 
     def check_operands(self, name: str, dst: AV, operands: Sequence[AV]) -> None:

@@ -52,7 +52,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def reduce(name: str) -> Callable[..., Any]:
         def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
             if name == "prod":
-                x = x.to(dtype)
+                x = x.to(dtype, copy=True)
                 for d in sorted(dim, reverse=True):
                     x = torch.prod(x, d, keepdim)
                 return x
@@ -103,12 +103,17 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
 
     def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
-        return argsort(x, dim, largest).narrow(dim, 0, k).contiguous()
+        order = argsort(x, dim, largest)
+        return order.narrow(dim, 0, k).contiguous() if x.dim() else order
 
     def resample(x: Any, index: Any, weight: Any, dim: int) -> Any:
         shape = [-1 if d == dim else 1 for d in range(x.dim())]
         parts = [x.index_select(dim, i) * w.reshape(shape) for i, w in zip(index, weight, strict=True)]
         return sum(parts[1:], parts[0])
+
+    def plain(x: Any) -> Any:
+        new = torch.empty(x.shape, dtype=x.dtype)
+        return x if x.stride() == new.stride() else new.copy_(x)
 
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
@@ -171,7 +176,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "linalg:eigh": eigh, "linalg:svd": svd,
         "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
         "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
-        "heaviside": heaviside, "power": power,
+        "heaviside": heaviside, "power": power, "plain": plain,
         "scatter": scatter, "arg_scan": arg_scan, "extreme_scan": extreme_scan, "argsort": argsort, "as_strided": as_strided,
         "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),

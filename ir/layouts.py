@@ -8,7 +8,7 @@ An `Access` follows a value through views back to the tensor that it is a part o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from scriptc.ir.core import Block, Op, Value
@@ -106,8 +106,10 @@ def access(value: Value) -> Access:
 class Layouts:
     """What is known of the tensors of a function."""
 
-    def __init__(self, body: Block):
+    def __init__(self, body: Block, ignored: Collection[Op] = ()):
+        """`ignored` ops that make tensors plain are taken for what would be left without them."""
         self.shapes = Shapes()
+        self.ignored = ignored
         ops = [op for op in body.walk() if op.parent is not None and not _is_inside_fuse(op)]
         self.passed_on: dict[
             Value, list[Value]
@@ -126,6 +128,8 @@ class Layouts:
             return all(v in self.plain for v in self.passed_on[value])
         op = value.op
         assert op is not None
+        if op in self.ignored:
+            return op.operands[0] in self.plain
         if op.has("PLAIN"):
             return True
         if op.has("ELEMENTWISE") or op.name == "fuse":

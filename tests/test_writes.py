@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 import torch
+from statements import agree, module_of, statements
 from three_ways import Args, assert_same, call, compile_at, compiled, eager, interpreted
 
 # y is a vector, m a matrix in the same memory, i a vector of indices. Eager looks for overlaps by the addresses of the
@@ -42,46 +39,25 @@ MADE_HERE = """
 """
 
 
-def _statements(table: str) -> list[str]:
-    return [part.strip() for line in table.strip().splitlines() for part in line.split("|")]
-
-
-def _module(source: str, directory: Path) -> ModuleType:
-    path = directory / "programs.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location("programs", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def _tried(statements: list[str]) -> str:
+def tried(group: list[str]) -> str:
     """A function that makes each statement on values of its own, and returns what they become and which raised."""
     lines = ["import torch\n\n", "def tried(x, places):", "    ys, indices, raised = [], [], []"]
-    for statement in statements:
+    for statement in group:
         lines += ["    y, i = x.clone(), places.clone()", "    m = y.view(2, 2)", "    raised.append(0)", "    try:"]
         lines += [f"        {part.strip()}" for part in statement.split(";")]
-        lines += ["    except RuntimeError:", "        raised[-1] = 1", "    ys.append(y)", "    indices.append(i)"]
+        lines += ["    except (RuntimeError, IndexError) as e:", "        raised[-1] = 1 + int(isinstance(e, IndexError))"]
+        lines += ["    ys.append(y)", "    indices.append(i)"]
     return "\n".join([*lines, "    return ys, indices, raised\n"])
 
 
-_ALL = _statements(OVERLAPS)
-_GROUPS = [*(_ALL[k : k + 18] for k in range(0, len(_ALL), 18)), _statements(MADE_HERE)]
+_ALL = statements(OVERLAPS)
+_GROUPS = [*(_ALL[k : k + 18] for k in range(0, len(_ALL), 18)), statements(MADE_HERE)]
 
 
-@pytest.mark.parametrize("statements", _GROUPS, ids=lambda s: s[0])
-def test_overlaps(statements: list[str], tmp_path: Path) -> None:
-    function = _module(_tried(statements), tmp_path).tried
-    _agree(function, [call(torch.arange(4.0), torch.tensor([1, 0]))])
-
-
-def _agree(function: Callable[..., Any], calls: list[Args]) -> None:
-    target = compile_at(function, 0)
-    for given in calls:
-        expected = eager(function, given)
-        assert_same(expected, interpreted(function, given))
-        assert_same(expected, compiled(target, given))
+@pytest.mark.parametrize("group", _GROUPS, ids=lambda s: s[0])
+def test_overlaps(group: list[str], tmp_path: Path) -> None:
+    function = module_of(tried(group), tmp_path).tried
+    agree(function, [call(torch.arange(4.0), torch.tensor([1, 0]))])
 
 
 PLACING = """
@@ -122,7 +98,7 @@ def _placed(dim: int) -> list[Args]:
 @pytest.mark.parametrize("name", ["index_add", "index_add_scaled", "index_reduce", "index_copy", "index_fill"])
 @pytest.mark.filterwarnings("ignore:index_reduce")
 def test_places_and_sources(name: str, dim: int, tmp_path: Path) -> None:
-    function = getattr(_module(textwrap.dedent(PLACING.format(d=dim)), tmp_path), name)
+    function = getattr(module_of(textwrap.dedent(PLACING.format(d=dim)), tmp_path), name)
     calls = _placed(dim)
     for given in calls:
         assert_same(eager(function, given), interpreted(function, given))

@@ -119,6 +119,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
 @decomposes("torch._C._nn.glu", widens=True)
 def glu(input: Tensor, dim: int = -1) -> Tensor:
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if input.size(dim) % 2 != 0:
+        raise RuntimeError("Halving dimension must be even")
     half = input.size(dim) // 2
     return input.narrow(dim, 0, half) * torch.sigmoid(input.narrow(dim, half, half))
 

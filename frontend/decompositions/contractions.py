@@ -25,22 +25,22 @@ def _added(input: Tensor, product: Tensor, beta: float, alpha: float) -> Tensor:
 
 @decomposes("torch.addmm", "Tensor.addmm", widens=True)
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return _added(input, torch.matmul(mat1, mat2), beta, alpha)
+    return _added(input, torch.mm(mat1, mat2), beta, alpha)
 
 
 @decomposes("torch.addmv", "Tensor.addmv", widens=True)
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return _added(input, torch.matmul(mat, vec), beta, alpha)
+    return _added(input, torch.mv(mat, vec), beta, alpha)
 
 
 @decomposes("torch.baddbmm", "Tensor.baddbmm", widens=True)
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return _added(input, torch.matmul(batch1, batch2), beta, alpha)
+    return _added(input, torch.bmm(batch1, batch2), beta, alpha)
 
 
 @decomposes("torch.addbmm", "Tensor.addbmm", widens=True)
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
-    return _added(input, torch.sum(torch.matmul(batch1, batch2), 0, dtype=input.dtype), beta, alpha)
+    return _added(input, torch.sum(torch.bmm(batch1, batch2), 0, dtype=input.dtype), beta, alpha)
 
 
 @decomposes("torch.addr", "Tensor.addr")
@@ -50,6 +50,8 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
 
 @decomposes("torch.outer", "Tensor.outer", "torch.ger", "Tensor.ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    if input.dim() != 1 or vec2.dim() != 1:
+        raise RuntimeError("outer: Expected 1-D arguments")
     return input.unsqueeze(1) * vec2
 
 
@@ -149,6 +151,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
 @decomposes("torch.cdist", "torch.functional.cdist", widens=True)
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    if x1.dim() < 2 or x2.dim() < 2:
+        raise RuntimeError("cdist only supports at least 2D tensors")
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
 
 

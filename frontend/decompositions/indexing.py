@@ -76,6 +76,8 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
         return torch.gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.dim() != indices.dim():
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of dimensions")
     d = dim % input.dim()
     sizes = torch.broadcast_shapes(
         tuple(1 if i == d else n for i, n in enumerate(input.shape)),
@@ -97,7 +99,6 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return flat.reshape(input.shape)
 
 
-@decomposes("torch.masked_fill", "Tensor.masked_fill")
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
     return torch.where(mask, value, input).to(input.dtype)
 
@@ -108,7 +109,6 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return torch.index_select(x.reshape(-1), 0, torch.nonzero(m.reshape(-1)).reshape(-1))
 
 
-@decomposes("torch.masked_scatter", "Tensor.masked_scatter")
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     x, m = torch.broadcast_tensors(input, mask)
     places = torch.nonzero(m.reshape(-1)).reshape(-1)

@@ -17,7 +17,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if input.dim() < 2:
         _check_inside(input, d, index)
     elif input.numel() == 0:
-        return input.clone()
+        return input.new_empty(input.shape)
     elif alpha != 1 or index.dtype != torch.int64 or 0 < d < input.dim() - 1:  # else eager scatters, which raises by itself
         _check_inside(input, d, index)
     scaled = source if alpha == 1 else source * alpha

@@ -65,6 +65,8 @@ def std_mean(
 @decomposes("torch.logsumexp", "Tensor.logsumexp", "torch.special.logsumexp", widens=True)
 def logsumexp(input: Tensor, dim: int | tuple[int, ...], keepdim: bool = False) -> Tensor:
     x = inexact(input)
+    if x.numel() == 0:  # has no extremes
+        return torch.log(torch.sum(torch.exp(x), dim, keepdim=keepdim))
     highest = torch.amax(x, dim, keepdim=True)
     shift = torch.where(torch.isinf(highest), 0.0, highest)
     total = torch.log(torch.sum(torch.exp(x - shift), dim, keepdim=True)) + shift
@@ -142,6 +144,8 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @decomposes("torch.renorm", "Tensor.renorm", widens=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("renorm: input needs at least 2 dimensions")
     d = dim % input.dim()
     others = tuple(i for i in range(input.dim()) if i != d)
     length = torch.linalg.vector_norm(input, p, others, keepdim=True)
@@ -157,6 +161,8 @@ def _line(input: Tensor, dim: int | None) -> tuple[Tensor, int]:
 def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Tensor, Tensor]:
     """The lower of two middles; a NaN is the median of what it is in, unless it is ignored."""
     x, d = _line(input, dim)
+    if dim is not None and x.size(d) == 0:
+        raise IndexError("median(): Expected reduction dim to have non-zero size.")
     order = torch.argsort(x, d)
     missing = torch.isnan(x)
     valid = x.size(d) - torch.sum(missing, d, keepdim=True)
@@ -192,6 +198,8 @@ def msort(input: Tensor) -> Tensor:
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
+    if input.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     d = dim % input.dim()
     result = input
     if prepend is not None:
@@ -217,6 +225,8 @@ def _spacing(y: Tensor, x: Tensor | None, dx: float, dim: int) -> Tensor | float
 
 @decomposes("torch.trapezoid", "torch.trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    if y.dim() == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     d = dim % y.dim()
     length = max(y.size(d) - 1, 0)
     pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)
@@ -225,6 +235,8 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -
 
 @decomposes("torch.cumulative_trapezoid")
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: float = 1, dim: int = -1) -> Tensor:
+    if y.dim() == 0:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
     d = dim % y.dim()
     length = max(y.size(d) - 1, 0)
     pairs = y.narrow(d, y.size(d) - length, length) + y.narrow(d, 0, length)

@@ -46,6 +46,8 @@ def unique_consecutive(
 
 @decomposes("torch.combinations")
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    if input.dim() != 1:
+        raise RuntimeError("Expect a 1D vector")
     n = input.size(0)
     if r == 0:
         return torch.empty(0, dtype=input.dtype)

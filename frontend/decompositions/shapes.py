@@ -12,6 +12,8 @@ from scriptc.frontend.library import decomposes
 
 @decomposes("torch.unflatten", "Tensor.unflatten")
 def unflatten(input: Tensor, dim: int, sizes: tuple[int, ...]) -> Tensor:
+    if input.dim() == 0:
+        raise RuntimeError("unflatten got an unexpected error: Dimension specified as 0 but tensor has no dimensions")
     at = dim % input.dim()
     return input.view(*input.shape[:at], *sizes, *input.shape[at + 1 :])
 
@@ -84,7 +86,7 @@ def unbind_copy(input: Tensor, dim: int = 0) -> list[Tensor]:
 def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tuple[int, ...]) -> Tensor:
     rank = input.dim()
     if rank == 0:
-        return input
+        return input.view(())
     froms = tuple(d % rank for d in ((source,) if isinstance(source, int) else source))
     tos = tuple(d % rank for d in ((destination,) if isinstance(destination, int) else destination))
     rest = tuple(d for d in range(rank) if d not in froms)
@@ -94,11 +96,15 @@ def movedim(input: Tensor, source: int | tuple[int, ...], destination: int | tup
 
 @decomposes("torch.fliplr", "Tensor.fliplr")
 def fliplr(input: Tensor) -> Tensor:
+    if input.dim() < 2:
+        raise RuntimeError("Input must be >= 2-d.")
     return torch.flip(input, (1,))
 
 
 @decomposes("torch.flipud", "Tensor.flipud")
 def flipud(input: Tensor) -> Tensor:
+    if input.dim() < 1:
+        raise RuntimeError("Input must be >= 1-d.")
     return torch.flip(input, (0,))
 
 
@@ -108,7 +114,9 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
         by = shifts if isinstance(shifts, int) else shifts[0]
         return torch.roll(input.reshape(-1), by, 0).reshape(input.shape)
     pairs = tuple(zip((shifts,) if isinstance(shifts, int) else shifts, (dims,) if isinstance(dims, int) else dims))  # noqa: B905
-    if input.dim() == 0 or len(pairs) == 0:
+    if input.dim() == 0:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    if len(pairs) == 0 or input.numel() == 0:
         return input.clone()
     result = input
     for shift, dim in pairs:
@@ -121,6 +129,10 @@ def roll(input: Tensor, shifts: int | tuple[int, ...], dims: int | tuple[int, ..
 @decomposes("torch.rot90", "Tensor.rot90")
 def rot90(input: Tensor, k: int = 1, dims: tuple[int, int] = (0, 1)) -> Tensor:
     a, b = dims
+    if input.dim() < 2:
+        raise RuntimeError("expected total dims >= 2")
+    if a % input.dim() == b % input.dim():
+        raise RuntimeError("expected rotation dims to be different")
     if k % 4 == 1:
         return torch.flip(input, (b,)).transpose(a, b)
     if k % 4 == 2:
@@ -181,8 +193,10 @@ def column_stack(tensors: list[Tensor]) -> Tensor:
 
 
 @decomposes("torch.tile", "Tensor.tile")
-def tile(input: Tensor, dims: tuple[int, ...]) -> Tensor:
-    return input.repeat((1,) * (input.dim() - len(dims)) + tuple(dims))
+def tile(input: Tensor, *args: int, dims: tuple[int, ...] | None = None) -> Tensor:
+    given = args if dims is None else dims
+    sizes = given if len(given) == 0 or isinstance(given[0], int) else given[0]
+    return input.repeat((1,) * (input.dim() - len(sizes)) + tuple(sizes))
 
 
 def split_sections(x: Tensor, sizes: list[int], dim: int) -> tuple[Tensor, ...]:
@@ -221,6 +235,8 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
 def tensor_split(
     input: Tensor, indices_or_sections: int | list[int] | Tensor, dim: int = 0
 ) -> tuple[Tensor, ...] | list[Tensor]:
+    if input.dim() == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor")
     n = input.size(dim)
     if isinstance(indices_or_sections, Tensor):
         return _split_by_tensor(input, indices_or_sections, dim)
@@ -259,20 +275,25 @@ def _split_by_tensor(input: Tensor, splits: Tensor, dim: int) -> list[Tensor]:
 
 @decomposes("torch.hsplit", "Tensor.hsplit")
 def hsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    if input.dim() < 1:
+        raise RuntimeError("torch.hsplit requires a tensor with at least 1 dimension")
     return torch.tensor_split(input, indices_or_sections, 0 if input.dim() == 1 else 1)
 
 
 @decomposes("torch.vsplit", "Tensor.vsplit")
 def vsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    if input.dim() < 2:
+        raise RuntimeError("torch.vsplit requires a tensor with at least 2 dimensions")
     return torch.tensor_split(input, indices_or_sections, 0)
 
 
 @decomposes("torch.dsplit", "Tensor.dsplit")
 def dsplit(input: Tensor, indices_or_sections: int | list[int]) -> tuple[Tensor, ...]:
+    if input.dim() < 3:
+        raise RuntimeError("torch.dsplit requires a tensor with at least 3 dimensions")
     return torch.tensor_split(input, indices_or_sections, 2)
 
 
-@decomposes("torch.tril", "Tensor.tril")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.dim() < 2:
         raise RuntimeError("tril: input tensor must have at least 2 dimensions")
@@ -281,7 +302,6 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return torch.where(column - row <= diagonal, input, 0).to(input.dtype)
 
 
-@decomposes("torch.triu", "Tensor.triu")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.dim() < 2:
         raise RuntimeError("triu: input tensor must have at least 2 dimensions")
@@ -307,6 +327,8 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     if input.dim() == 1:
         return torch.diag_embed(input, diagonal)
+    if input.dim() != 2:
+        raise RuntimeError("diag(): Supports 1D or 2D tensors.")
     return torch.diagonal(input, diagonal).clone()
 
 
@@ -322,6 +344,8 @@ def linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -
 
 @decomposes("torch.trace", "Tensor.trace")
 def trace(input: Tensor) -> Tensor:
+    if input.dim() != 2:
+        raise RuntimeError("trace: expected a matrix")
     return torch.sum(torch.diagonal(input))
 
 
@@ -329,6 +353,9 @@ def trace(input: Tensor) -> Tensor:
 def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...]:
     each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
     rank = len(each)
+    for t in each:
+        if t.dim() > 1:
+            raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list")
     swap = indexing == "xy" and rank > 1
     order = (1, 0, *range(2, rank)) if swap else tuple(range(rank))
     sizes = tuple(each[d].numel() for d in order)
@@ -339,6 +366,9 @@ def meshgrid(*tensors: Tensor, indexing: str | None = None) -> tuple[Tensor, ...
 
 @decomposes("torch.cartesian_prod", "torch.functional.cartesian_prod")
 def cartesian_prod(*tensors: Tensor) -> Tensor:
+    for t in tensors:
+        if t.dim() != 1:
+            raise RuntimeError("Expect a 1D vector")
     if len(tensors) == 1:
         return tensors[0]
     return torch.stack([t.reshape(-1) for t in torch.meshgrid(*tensors, indexing="ij")], 1)
@@ -413,8 +443,10 @@ def repeat_interleave(
 ) -> Tensor:
     if dim is None:
         return torch.repeat_interleave(input.reshape(-1), repeats, 0)
-    d = dim % max(input.dim(), 1)
-    n = input.size(d) if input.dim() > 0 else 1
+    if input.dim() == 0:
+        raise IndexError("Dimension out of range")
+    d = dim % input.dim()
+    n = input.size(d)
     if isinstance(repeats, int):
         places = torch.arange(n).unsqueeze(1).expand(n, repeats).reshape(-1)
     else:  # the place of each result among the ends of the runs

@@ -101,9 +101,16 @@ def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
     return r.op("linear", input, weight, bias)
 
 
-@serves("torch.mm", "Tensor.mm", "torch.bmm", "Tensor.bmm", "torch.mv", "Tensor.mv", "torch.dot", "Tensor.dot")
-def matmul(r: Reader, input: AV, other: AV) -> AV:
-    return r.matmul(input, other)
+def _product(name: str, ranks: tuple[int, int]) -> None:
+    @serves(f"torch.{name}", f"Tensor.{name}")
+    def handler(r: Reader, input: AV, other: AV) -> AV:
+        if (tensor_type(input).rank, tensor_type(other).rank) != ranks:
+            r.raises_at_run_time("RuntimeError", f"{name}: tensors of {ranks[0]} and {ranks[1]} dims expected")
+        return r.matmul(input, other)
+
+
+for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (1, 1))):
+    _product(_name, _ranks)
 
 
 @serves("scriptc.frontend.decompositions.resizing.resample")

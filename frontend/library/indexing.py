@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions.indexing import masked_fill, masked_scatter
+from scriptc.frontend.decompositions.shapes import tril, triu
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
@@ -123,6 +127,9 @@ def topk(r: Reader, input: AV, k: AV, dim: AV = _LAST, largest: AV = _TRUE, sort
 @serves("torch.kthvalue", "Tensor.kthvalue")
 def kthvalue(r: Reader, input: AV, k: AV, dim: AV = _LAST, keepdim: AV = _FALSE) -> AV:
     d = axis(r, input, dim)
+    if tensor_type(input).rank:
+        some = r.compare("Gt", r.size_av(input, d), Known(0))
+        r.check_that(some, "IndexError", "kthvalue(): Expected reduction dim to have non-zero size.")
     order = r.op("topk", input, k, dim=d, largest=False)
     at = _first(r, order, d, r.binary("Sub", k, Known(1)), k)
     values, indices = r.op("gather", input, at, dim=d), at
@@ -177,3 +184,16 @@ def count_nonzero(r: Reader, input: AV, dim: AV = _NONE) -> AV:
 def index_put(r: Reader, input: AV, indices: AV, values: AV, accumulate: AV = _FALSE) -> AV:
     view, picked = r.indexed(input, r.tuple_of(r.iterate(indices)))
     return r.put(view, picked, values, accumulate=bool(r.known(accumulate, "accumulate")))
+
+
+def _in_new_strides(name: str, function: Any) -> None:
+    """Eager writes what this computes into a new tensor, whatever the strides of the operands."""
+
+    @serves(f"torch.{name}", f"Tensor.{name}")
+    def handler(r: Reader, *args: AV, **kwargs: AV) -> AV:
+        result = r.call(Known(function), args, kwargs)
+        return r.op("plain", result) if tensor_type(result).rank > 1 else result
+
+
+for _function in (masked_fill, masked_scatter, tril, triu):
+    _in_new_strides(_function.__name__, _function)

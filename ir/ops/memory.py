@@ -46,7 +46,7 @@ ROWS = [
           torch=("Tensor.contiguous",), kernel="sc_contiguous", samples=_SHAPES),
     # The same, by the strictest measure: dims of size 1 have the strides of a new tensor too.
     OpDef("plain", "(Tensor self) -> Tensor", same_type, frozenset({"PURE", "VIEW", "PLAIN"}), reads=_TENSOR,
-          ref="Tensor.contiguous", kernel="sc_plain", samples=_SHAPES),
+          ref="plain", kernel="sc_plain", samples=_SHAPES),
     # Always a new tensor; a conversion to the dtype that the tensor has is not built.
     OpDef("cast", "(Tensor self, ScalarType dtype) -> Tensor", with_dtype, frozenset({"PURE", "ELEMENTWISE"}) | _ANY,
           reads=_TENSOR, ref="Tensor.to", c="cast",

@@ -11,6 +11,7 @@ from scriptc.ir.passes import (
     cse,
     dce,
     fold,
+    free_strides,
     fuse,
     licm,
     prepare_weights,
@@ -24,8 +25,8 @@ from scriptc.ir.passes import (
 Run = Callable[[Module, Mapping[str, int]], bool]
 
 _ALL = (
-    fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists, fuse,
-    straighten,
+    fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists,
+    free_strides, fuse, straighten,
 )  # fmt: skip
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, characters.NAME, cse.NAME, licm.NAME, dce.NAME)

@@ -55,7 +55,7 @@ SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop,
 SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
 SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x);      /* preserve_format */
 SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x);       /* x itself, retained, when it is contiguous */
-SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x);            /* the same, when it has the strides of a new one or no elements */
+SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x);            /* the same, when it has the strides of a new one */
 /* x itself, retained, when it is contiguous and has these sizes, to which it broadcasts */
 SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank);
 SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */

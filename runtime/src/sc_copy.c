@@ -186,8 +186,8 @@ SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x) {
 SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x) {
     int64_t expected = 1;
     bool plain = true;
-    for (int d = x->rank; d-- > 0; expected *= x->size[d]) plain = plain && x->stride[d] == expected;
-    if (!plain && x->numel) return filled_from(cx, sc_empty(cx, x->dtype, x->rank, x->size), x);
+    for (int d = x->rank; d-- > 0; expected *= x->size[d] ? x->size[d] : 1) plain = plain && x->stride[d] == expected;
+    if (!plain) return filled_from(cx, sc_empty(cx, x->dtype, x->rank, x->size), x);
     sc_retain(x);
     return x;
 }
