@@ -451,6 +451,11 @@ class Context(Parts):
                 return "function"
         self.fail("one_of_several_used", what=describe(av))
 
+    def refuse_item_sets(self, *avs: AV) -> None:
+        """Refuses sets of which nobody knows how many of their items are equal."""
+        if any(isinstance(av, Tup) and av.cls is set for av in avs):
+            self.fail("set_of_items")
+
     # ---- lists whose content or element type is being found ----
     def observe(self, av: ListV) -> None:
         """Something is decided by the known items of a list: if the list changes later, this reading was wrong."""

@@ -101,6 +101,7 @@ class Iteration(Context):
     def iteration(self, av: AV, site: Any) -> Walk:
         if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):
             self.spend(av)
+        self.refuse_item_sets(av)
         match av:
             case Tup(items):
                 return Walk(items=list(items))

@@ -290,8 +290,7 @@ class Lookup(KeptState):
             if isinstance(found, MethodType):
                 return Bound(Known(obj), name, found.__func__)
             if not is_library(obj.__module__):
-                owner = next((c for c in obj.__mro__ if name in c.__dict__), obj)
-                self.guard("TYPE_ATTR_IS", obj, name, owner.__dict__.get(name, found))
+                self.guard_class_attribute(obj, name)
             return Known(found)
         if (slot := self.attribute_slot(obj, name)) is not None:
             return self.slot_value(slot)
@@ -301,6 +300,14 @@ class Lookup(KeptState):
         if raw is not _ABSENT and not is_library(type(obj).__module__):
             return self.class_attribute(obj, type(obj), raw, name)
         return self.element(self.evaluate(getattr, obj, name))
+
+    def guard_class_attribute(self, cls: type, name: str) -> None:
+        """Guards an attribute of a class; of one that its own class has (`__name__`), only that this still has it."""
+        for holder in (cls, type(cls)):
+            owner = next((c for c in holder.__mro__ if name in c.__dict__), None)
+            if owner is not None:
+                self.guard("TYPE_ATTR_IS", holder, name, owner.__dict__[name])
+                return
 
     def python_module_attribute(self, module: ModuleType, name: str) -> AV:
         if name not in module.__dict__:

@@ -114,6 +114,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             return found
         if isinstance(a, OneOf) or isinstance(b, OneOf):
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
+        self.refuse_item_sets(a, b)
         function, on_ints, on_floats, on_tensors = BINARY[op]
         if isinstance(a, Known) and isinstance(b, Known):
             found = self.evaluate(function, a.obj, b.obj)
@@ -312,6 +313,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             return self.identity(a, b, negate=op == "IsNot")
         if op in ("In", "NotIn"):
             return self.contains(a, b, negate=op == "NotIn")
+        self.refuse_item_sets(a, b)
         function, name = COMPARE[op]
         if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
             return self.identity(a, b, negate=op == "NotEq")
@@ -482,7 +484,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             result = Known(self.key_of(container, item) in self.items_of(container))
         else:
             result = Known(False)
-            for x in self.iterate(container):
+            for x in container.items if isinstance(container, Tup) else self.iterate(container):
                 result = self.negate(self.both(self.negate(result), self.negate(self.same(item, x))))
         return self.negate(result) if negate else result
 

@@ -304,7 +304,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
-    "set_of_items": ("a set of such items cannot change in compiled code", "use numbers, or tuples of numbers"),
+    "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),
     "set_outside_changed": ("a set from outside cannot be changed in compiled code", "make a new one: set(...)"),
     "slice_with_step_assigned": ("assignment to a slice with a step is not supported", "assign item by item"),
     "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),

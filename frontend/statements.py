@@ -309,6 +309,7 @@ class Statements(Managers, Matching):
     def unpacked(self, value: AV, count: int | None) -> list[AV]:
         """The items of a value that is unpacked into `count` targets, None where any number will do."""
         value = self.present(value, "TypeError", "cannot unpack non-iterable NoneType object")
+        self.refuse_item_sets(value)
         match value:
             case Tup(items=items):
                 found: list[AV] = list(items)

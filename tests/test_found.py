@@ -145,6 +145,17 @@ def chunks_of_nothing(x):
     return torch.ones(0).chunk(2)[1], x.chunk(2), torch.ones(0, 3).chunk(3)
 
 
+class Named:
+    def __init__(self, n: int):
+        self.n = n
+
+
+# Names of classes were guarded as if their own dicts held them.
+@found(call(Named(1)), call(Named(2)))
+def name_of_a_class(o):
+    return type(o).__name__, Named.__qualname__, type(o) is Named, o.n
+
+
 # What torch takes as a tensor has to be one.
 @found(call(V, 0), call(V, 2), call(V + 1, 2))
 def equal_of_its_own_result(x, n):

@@ -41,6 +41,7 @@ from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR
 
 @serves("builtins.len", "Tensor.__len__")
 def len_(r: Reader, x: AV) -> AV:
+    r.refuse_item_sets(x)
     match x:
         case Tup(items):
             return Known(len(items))

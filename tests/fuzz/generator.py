@@ -164,6 +164,7 @@ class Generator:
             (f"({a}, {b}), {c} = $pair_of_ints, $text", {a: "int", b: "int", c: "text"}),
             (f"{a}, {b} = divmod($int, $int)", {a: "int", b: "int"}), (f"{a}, {b} = $matrix.shape", {a: "int", b: "int"}),
             (f"{a}, {b} = $vector.sort(stable=True)", {a: "vector", b: "ids"}),
+            (f"{a}, {b} = $point", {a: "int", b: "vector"}), (f"{a}, *{b} = $pair_of_ints, $int", {a: "int"}),
             (f"{a}, {b} = $matrix.max($bit)", {a: "vector"}), (f"{a} = {b}, {c} = $pair_of_ints", {b: "int", c: "int"}),
         ])  # fmt: skip
         self.emit(depth, self.fill(template, env))
@@ -356,8 +357,14 @@ class Generator:
         ends = [inner]
         handlers = self.rng.choice([0, 1, 1, 2])
         for _ in range(handlers):
-            self.emit(depth, f"except {self.rng.choice(CAUGHT)} as e:")
-            handler = self.inner(kept, depth)
+            caught = self.rng.choice(CAUGHT)
+            self.emit(depth, f"except {caught} as e:")
+            seen = dict(kept)
+            if caught == "Stop" and self.chance(0.7):
+                name = self.fresh("v")
+                self.emit(depth + 1, f"{name} = {self.rng.choice(['e.code', 'len(str(e))', 'e.args[0] and e.code'])}")
+                seen[name] = "int"
+            handler = self.inner(seen, depth)
             if self.chance(0.2):
                 self.emit(depth + 1, self.rng.choice(["raise", "raise e", 'raise RuntimeError("again") from e']))
             else:

@@ -23,13 +23,18 @@ PARAMETERS = {
 KINDS = {
     "int": 6, "float": 3, "bool": 2, "text": 2, "vector": 6, "matrix": 3, "ids": 1, "ints": 3, "floats": 1, "texts": 1,
     "vectors": 2, "grid": 1, "pairs": 1, "table": 1.5, "words": 0.7, "bag": 0.7, "set": 1, "maybe": 1.5, "maybe_int": 1,
-    "pair": 1, "cell": 0.6,
+    "pair": 1, "cell": 0.6, "point": 0.6, "box": 0.6, "queue": 0.6, "counts": 0.6,
 }  # fmt: skip
 
 # Classes that programs make and get objects of.
 PRELUDE = '''\
+import collections
 import contextlib
+import dataclasses
+import functools
+import itertools
 import math
+import typing
 
 import torch
 
@@ -41,6 +46,27 @@ def noted(log, k):
         yield k + 1
     finally:
         log.append(-k)
+
+
+class Point(typing.NamedTuple):
+    n: int
+    v: torch.Tensor
+
+    def moved(self, k):
+        return self._replace(n=self.n + k, v=self.v + k)
+
+
+@dataclasses.dataclass
+class Box:
+    n: int
+    v: torch.Tensor
+    tag: str = "a"
+
+
+class Stop(Exception):
+    def __init__(self, code):
+        super().__init__(f"stopped by {code}")
+        self.code = code
 
 
 class Cell:
@@ -61,7 +87,7 @@ class Cell:
 
 '''
 
-ITEMS = {"ints": "int", "floats": "float", "texts": "text", "vectors": "vector", "grid": "ints",
+ITEMS = {"queue": "int", "ints": "int", "floats": "float", "texts": "text", "vectors": "vector", "grid": "ints",
 "pairs": "pair_of_ints"}
 
 LEAVES = {
@@ -93,6 +119,10 @@ LEAVES = {
     "pair": ["(1, torch.ones(1, dtype=torch.float64))"],
     "cell": ["Cell(1, torch.ones(2, dtype=torch.float64))"],
     "pair_of_ints": ["(0, 1)", "(2, -2)"],
+    "point": ["Point(1, torch.ones(1, dtype=torch.float64))"],
+    "box": ["Box(2, torch.ones(2, dtype=torch.float64))"],
+    "queue": ["collections.deque([1, 2])"],
+    "counts": ["collections.defaultdict(int)", "collections.Counter([1, 1, 2])"],
 }  # fmt: skip
 
 # By kind: templates, each as likely as the others. A pair gives one a weight.
@@ -117,7 +147,9 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "len($cell.log)",
         "($maybe_int or $int)", "next(q for q in $ints if q > $int)", "next((q for q in $ints if q > $int), $int)",
         "sorted($ints)[$small]", "max($pairs)[$bit]", "max($ints, key=lambda q: -q)", "(lambda q: q + $int)($int)",
-        "$ints.pop()",
+        "$ints.pop()", "$point.n", "$point[0]", "$box.n", "len($box.tag)", "len($queue)", "sum($queue)", "$queue[$small]",
+        "$queue.popleft()", "$counts[$int]", "len($counts)", "sum($counts.values())",
+        "functools.reduce(lambda q, r: q * 2 % 9 + r, $ints, $int)", "($pair_of_ints)[$bit]",
     ],
     "float": [
         "($float + $float)", "($float - $int)", "($int / 4)", "($float // $float)", "($float % $float)",
@@ -143,7 +175,8 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "bool(($matrix == $int).all())",
         "$text.isdigit()", "$text.startswith($text)", "math.isnan($float)", "bool(torch.isnan($vector).any())",
         "($set <= $set)",
-        "($table == $table)", "(0 <= $int < len($ints))", "bool($int)",
+        "($table == $table)", "($int in $queue)", "($int in $counts)", "bool($queue)", "($set.isdisjoint($set))",
+        "(0 <= $int < len($ints))", "bool($int)",
         "isinstance($maybe, torch.Tensor)",
     ],
     "text": [
@@ -154,6 +187,8 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         '$text.replace("a", "bc")[:12]', '",".join($texts)[:16]', "$texts[$small]", "($text if $bool else $text)",
         "$text.strip()", "max($text, $text)", "chr(97 + $int % 26)", "str($ints)[:20]", '("%d-%s" % ($int, $text[:3]))',
         '"{} {}".format($int, $text)[:12]', "$text.zfill(3)", "str($float)", "$text.join($texts)[:16]",
+        'f"{$a_float:+08.3f}"', 'f"{$a_int:#x}"', "$text[::-1]", '$text.partition(",")[0]', '$text.lstrip("a")', "$box.tag",
+        "$text.title()",
     ],
     "vector": [
         "($vector + $vector)", "($vector - $int)", "($float - $vector)", "($vector + $float)",
@@ -180,7 +215,8 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "torch.stack([q * 2 for q in $vectors])[0]",
         "torch.outer($vector, $vector)[$small]", "$vector.fmod($int)", "$vector.div(2, rounding_mode='floor')",
         "$vector.sign()",
-        "$vector.detach()", "torch.nan_to_num($vector)", "$vector[$small:].clone()",
+        "$vector.detach()", "torch.nan_to_num($vector)", "$vector[$small:].clone()", "$point.v", "$point.moved($int).v",
+        "$box.v",
     ],
     "matrix": [
         "($matrix + $matrix)", "($matrix - $vector)", "($matrix * $int).remainder(8)", "$matrix.t()", "$matrix.clone()",
@@ -217,6 +253,8 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "list($ints)", "$ints.copy()", "list(reversed($ints))", "[i for i, q in enumerate($ints) if q $cmp $int]",
         "list($matrix.shape)",
         "[min(q, r) for q, r in zip($ints, $ints)]", "($ints if $bool else $ints)", "[y for q in $grid for y in q][:9]",
+        "list(itertools.accumulate($ints))", "list(itertools.chain($ints, $ints))[:9]", "list($queue)",
+        "[q * r % 5 for q, r in itertools.product($ints[:3], $ints[:3])]", "sorted($counts)",
     ],
     "floats": [
         "[$float, $float]", "[q / 2 for q in $ints]", "$vector.tolist()", "$floats[::-1]", "[q + 0.5 for q in $floats]",
@@ -243,7 +281,7 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
         "[(q, q * 2) for q in $ints]", "list(enumerate($ints))", "list(zip($ints, $ints))", "sorted($pairs)",
         "[($int, $int)]",
         "sorted($pairs, key=lambda q: -q[1])", "$pairs[$slice]", "sorted($table.items())",
-        "[(r, q) for q, r in $pairs]",
+        "[(r, q) for q, r in $pairs]", "sorted($counts.items())",
     ],
     "table": [
         "{q: q % 3 for q in $ints}", "dict(zip($ints, $ints))", "{$int: $int}", "dict($table)",
@@ -262,6 +300,10 @@ EXPRESSIONS: dict[str, list[str | tuple[float, str]]] = {
     "pair": ["($int, $vector)", "($int, $vector)", "(divmod($int, $int)[0], $vector)", "($pair if $bool else $pair)"],
     "cell": ["Cell($int, $vector)", "Cell($int, $vector)"],
     "pair_of_ints": ["($int, $int)", "$pairs[$small]"],
+    "point": ["Point($int, $vector)", "$point._replace(n=$int)", "$point.moved($int)", "Point(v=$vector, n=$int)"],
+    "box": ["Box($int, $vector)", "Box($int, $vector, $text[:3])", "dataclasses.replace($box, n=$int)"],
+    "queue": ["collections.deque($ints)", "collections.deque($ints, maxlen=3)"],
+    "counts": ["collections.Counter($ints)", "collections.defaultdict(int, $table)"],
 }  # fmt: skip
 
 # By kind: statements that change a variable in place. Lists are let grow to twenty items.
@@ -324,10 +366,17 @@ MUTATIONS = {
         "$me.log = $ints", "$me.step($int)",
         "$me.v[$slice] = $float",
     ],
+    "box": ["$me.n = $int", "$me.n += $int", "$me.v = $vector", "$me.v.add_($int)", "$me.tag = $text[:3]"],
+    "queue": [
+        "$me.append($int)", "$me.appendleft($int)", "$me.popleft()", "$me.pop()", "$me.extend($ints[:3])", "$me.rotate(1)",
+        "$me.clear()",
+    ],
+    "counts": ["$me[$int] += 1", "$me[$int] = $int", "$me.pop($int, None)", "$me.update($ints)"],
 }  # fmt: skip
 
 AUGMENTED = {
-    "int": ["$me += $int", "$me -= $int", "$me //= $int", "$me %= $int", "$me *= 2", "$me ^= $int", "$me <<= 1"],
+    "int": ["$me += $int", "$me -= $int", "$me //= $int", "$me %= $int", "$me *= 2", "$me ^= $int", "$me <<= 1",
+        "any(($me := q) > $int for q in $ints)", "[$me := ($me + q) % 9 for q in $ints]"],
     "float": ["$me += $float", "$me -= $int", "$me *= 0.5", "$me %= $float"],
     "text": ["$me += $text[:2]", "$me = $me[:10]"],
     "vector": ["$me += $int", "$me -= $vector", "$me = $me + $vector"],
@@ -348,18 +397,20 @@ LOOPS: list[tuple[str, list[str]]] = [
     ("$1 in $texts[:5]", ["text"]),
     ("$1, $2 in zip($vectors[:4], $ints)", ["vector", "int"]),
     ("$1, $2 in sorted($words.items())[:5]", ["text", "int"]),
-    ("$1 in (1, 2, 4)", ["int"]),
+    ("$1 in (1, 2, 4)", ["int"]), ("$1 in map(abs, $ints)", ["int"]), ("$1 in iter($ints[:4])", ["int"]),
+    ("$1, $2 in $counts.items()", ["int", "int"]), ("$1 in filter(None, $ints[:4])", ["int"]),
 ]  # fmt: skip
 
 RAISES = [
     'raise KeyError($int)', 'raise ValueError(f"{$a_int}")', 'raise RuntimeError("no")', "assert $bool",
     "$ints[$small]", "1 // $int",
-    'assert $bool, f"{$a_int} is wrong"', "$table[$int]", "int($text)", "raise IndexError", "torch.stack($vectors)",
+    "raise Stop($int)", "raise Stop($int) from None", 'assert $bool, f"{$a_int} is wrong"', "$table[$int]",
+    "int($text)", "raise IndexError", "torch.stack($vectors)",
 ]  # fmt: skip
 CAUGHT = [
     "IndexError", "ZeroDivisionError", "Exception", "(ValueError, RuntimeError)", "(LookupError, AssertionError)",
     "KeyError", "ValueError",
-    "RuntimeError", "ArithmeticError",
+    "RuntimeError", "ArithmeticError", "Stop", "(Stop, IndexError)",
 ]  # fmt: skip
 SLICES = [
     "$small", "$small:", ":$small", "$small:$small", "::2", ":", "-2:", ":-1", "$small:$small:$positive", "1:", ":2",

@@ -93,6 +93,12 @@ def walks_a_generator_twice(xs):
     return sum(squares), max(squares)  # refused
 
 
+@write("set_of_items", lambda n: len({n, n}), (3,), (0,))
+def counts_items_of_two_kinds(n):
+    v = n if n > 1 else "a"
+    return len({v, v})  # refused
+
+
 @write("container_of_kinds", copied, ([1, 2],))
 def appends_another_type(xs):
     xs.append(0.5)  # refused
