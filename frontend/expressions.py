@@ -231,9 +231,6 @@ class Expressions(Comprehensions, Operators, Lookup):
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
 
-    def e_Starred(self, node: ast.Starred) -> AV:
-        self.fail("starred_here")
-
     def e_Slice(self, node: ast.Slice) -> AV:
         parts = [Known(None) if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]
         if all(isinstance(p, Known) for p in parts):

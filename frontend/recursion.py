@@ -93,6 +93,8 @@ class Recursion(Statements, State):
         elif isinstance(av, Known):
             by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
             yield "known", type(av.obj), av.obj if by_value else id(av.obj)
+        elif isinstance(av, ListV) and av.value is None:
+            yield "list", id(av)
         elif isinstance(av, (Dyn, ListV, *RECORDS)):
             yield kind_of(av)
         elif isinstance(av, Closure):

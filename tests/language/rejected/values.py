@@ -87,7 +87,7 @@ def copied(xs):
     return ys
 
 
-@write("container_of_kinds", copied, ([1, 2],))
+@write("argument_list_of_other", copied, ([1, 2],))
 def appends_another_type(xs):
     xs.append(0.5)  # refused
     return xs
