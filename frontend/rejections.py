@@ -84,6 +84,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "this {kind} from outside cannot be changed in compiled code",
         "make a new one: {kind}(...)",
     ),
+    "content_unguarded": (
+        "a {kind} from outside cannot be used in compiled code: what it holds may change between calls",
+        "use a list",
+    ),
     "copy_of_other": ("copy.copy() of this value is not supported", "use clone() for tensors"),
     "decorator_inside": (
         "decorators on a function inside compiled code are not supported",

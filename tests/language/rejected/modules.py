@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 
 import torch
@@ -401,6 +402,37 @@ def calls_under_hooks(x):
 
 
 FOLLOWED = torch.nn.Identity()
+
+
+class KeepsAList(Plain):
+    def __init__(self):
+        super().__init__()
+        self.recent = [torch.zeros(3)]
+
+    def forward(self, x):
+        self.recent.append(x + 0)
+        if len(self.recent) > 3:
+            del self.recent[0]
+        return x
+
+
+@listed("content_unguarded", KeepsAList(), (X,))
+class KeepsADeque(Plain):
+    def __init__(self):
+        super().__init__()
+        self.recent = collections.deque([torch.zeros(3)], maxlen=3)
+
+    def forward(self, x):
+        self.recent.append(x + 0)  # refused
+        return x
+
+
+@write("content_unguarded", lambda q: len(q), ([1, 2],))
+def length_of_bytes(q):
+    return len(BYTES) + len(q)  # refused
+
+
+BYTES = bytearray(b"ab")
 
 
 # ---- builds ahead of time ----
