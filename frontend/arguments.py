@@ -137,7 +137,7 @@ class Arguments(Context):
                 return ListSpec(item, cls)
             case MapSpec(held, values) if item is not None or key is not None:
                 return MapSpec(key or held, item or values)
-            case SetSpec(None, cls) if key is not None:
+            case SetSpec(_, cls) if key is not None:
                 return SetSpec(key, cls)
             case DictSpec(()) if site in self.assume.tables:
                 return MapSpec(key, item)

@@ -37,6 +37,7 @@ class Assumptions:
     known_length: set[Any] = field(
         default_factory=set
     )  # sites whose lists hold items of several kinds, and are changed
+    why_known_length: dict[Any, str] = field(default_factory=dict)  # what stood against lists of any length there
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
     records: dict[type, Record] = field(default_factory=dict)  # classes whose instances exist at run time

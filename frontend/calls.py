@@ -26,6 +26,7 @@ from scriptc.frontend.values import (
     Bound,
     Closure,
     DictV,
+    Dyn,
     Known,
     KnownSet,
     ManagerV,
@@ -109,18 +110,20 @@ class Calls(Objects, Records, Lookup):
         return args, kwargs
 
     def zero_argument_super(self) -> AV:
-        frame: Frame | None = self.frame
-        while frame is not None and frame.func is None:
+        first, frame = self.frame.first_arg, self.frame
+        while frame.func is None:
+            assert frame.outer is not None
             frame = frame.outer
-        assert frame is not None and frame.func is not None
         cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
-        first = frame.first_arg
-        names_fields = isinstance(first, Known) and hasattr(first.obj, "_fields")
-        if cell is not None and first is not None and (isinstance(first, (ObjectV, Tup)) or names_fields):
-            return SuperV(cell.cell_contents, first)
-        if cell is None or not isinstance(first, Known):
-            self.fail("super_of_run_time_object")
-        return Known(super(cell.cell_contents, first.obj))
+        if first is None:
+            self.raises_at_run_time("RuntimeError", "super(): no arguments")
+        if cell is None:
+            self.raises_at_run_time("RuntimeError", "super(): __class__ cell not found")
+        if isinstance(first, Known) and not hasattr(first.obj, "_fields"):
+            return self.evaluate(super, cell.cell_contents, first.obj)
+        if isinstance(first, (ObjectV, Tup)) and not issubclass(first.cls, cell.cell_contents) or isinstance(first, Dyn):
+            self.raises_at_run_time("TypeError", "super(type, obj): obj must be an instance or subtype of type")
+        return SuperV(cell.cell_contents, first)
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:

@@ -7,6 +7,8 @@ from typing import Any, TypeGuard
 
 from scriptc.ir.types import (
     BOOL,
+    COMPLEX,
+    EXC,
     FLOAT,
     INT,
     NEVER,
@@ -28,6 +30,9 @@ from scriptc.ir.types import (
     tuple_of,
 )
 
+_NAMES: dict[Type, str] = {
+    INT: "int", FLOAT: "float", BOOL: "bool", NONE: "None", EXC: "exception", NEVER: "nothing", COMPLEX: "complex",
+}  # fmt: skip
 _SCALARS = (INT, FLOAT, BOOL, STR)
 _MOST = 8  # alternatives of a union
 
@@ -73,6 +78,24 @@ def is_union(t: Type) -> TypeGuard[TupleType]:
     return isinstance(t, TupleType) and isinstance(t.cls, Union)
 
 
+def spelt(t: Type) -> str:
+    """A type as people write it: list[int], tuple[int, str], f32[?, ?]."""
+    match t:
+        case TensorType():
+            return f"{t.dtype}[{', '.join('?' for _ in t.dims)}]" if t.dims is not None else f"{t.dtype}[...]"
+        case TupleType(items):
+            return " or ".join(map(spelt, items[1:])) if is_union(t) else f"tuple[{', '.join(map(spelt, items))}]"
+        case ListType():
+            return f"tuple[{spelt(t.elem)}, ...]" if t.is_tuple else f"list[{spelt(t.elem)}]"
+        case DictType():
+            return f"dict[{spelt(t.key)}, {spelt(t.elem)}]"
+        case SetType():
+            return f"set[{spelt(t.key)}]"
+        case OptionalType(item):
+            return f"{spelt(item)} or None"
+    return _NAMES.get(t, str(t))
+
+
 def unite(a: Type, b: Type, *, unions: bool = False) -> Type:
     """The join of two types, in which containers that stand for one another are found together from here on. `unions`: types
     without a join become a union."""
@@ -88,11 +111,6 @@ def _alternatives(t: Type) -> list[Type]:
     if is_union(t):
         return list(t.items[1:])
     return [NONE, t.item] if isinstance(t, OptionalType) else [t]
-
-
-def in_words(t: Type) -> str:
-    """A type in messages."""
-    return " or ".join(map(str, _alternatives(t)))
 
 
 def _union(a: Type, b: Type) -> Type:
@@ -131,8 +149,8 @@ def _united(a: Type, b: Type, unions: bool) -> Type:
         case (TupleType() | ListType(), TupleType() | ListType()) if _lengths_differ(a, b):
             return _any_length(a, b)
         case (ListType(), ListType()) | (DictType(), DictType()) | (SetType(), SetType()):
-            for x, y in zip(cells(a), cells(b), strict=True):
-                _link(x.find(), y.find(), unions)
+            for x, y, is_key in zip(cells(a), cells(b), (not isinstance(a, ListType), False), strict=False):
+                _link(x.find(), y.find(), unions and not is_key)
             return a
         case TupleType(xs), TupleType(ys) if len(xs) == len(ys):
             if a.cls is not b.cls:
@@ -197,7 +215,10 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
         return
     if left.python != right.python:
         raise JoinError("containers of different classes")
-    joined = unite(left.type, right.type, unions=unions)
+    fixed = left.fixed or right.fixed  # what the caller made holds no values of several kinds
+    joined = unite(left.type, right.type, unions=unions and not fixed)
+    if fixed and is_union(joined):
+        raise JoinError(f"{left.type} and {right.type}")
     for cell in (left, right):
         left.stale |= cell.stale or (cell.observed and cell.type != joined) or is_laid_out_anew(cell.type, joined)
     left.type = joined

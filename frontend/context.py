@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, in_words, is_laid_out_anew, is_storable, is_union, unite
+from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.met import forget
 from scriptc.frontend.parts import Parts
@@ -24,6 +24,7 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
+    GeneratorV,
     Ident,
     Kinds,
     Known,
@@ -34,13 +35,17 @@ from scriptc.frontend.values import (
     Moved,
     ObjectV,
     OneOf,
+    PartialV,
     Poison,
     RangeV,
     RecordDictV,
     RecordV,
+    ReversedV,
+    SuperV,
     Tup,
     Unbound,
     ViewV,
+    ZipV,
     describe,
     is_complex_number,
     is_plain_tuple,
@@ -75,6 +80,9 @@ from scriptc.ir.types import (
 )
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 
+_CLASSES: dict[type[AV], str] = {
+    GeneratorV: "generator", PartialV: "functools.partial", ReversedV: "list_reverseiterator", SuperV: "super",
+}  # fmt: skip
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
 
@@ -159,6 +167,7 @@ class Context(Parts):
         self.held_names: dict[type, tuple[str, ...]] = {}  # and the names of that
         self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
+        self.settling: set[Ident] = set()  # objects whose content is being looked up
         self.in_message = False  # what is read goes into an exception
         self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
 
@@ -188,7 +197,7 @@ class Context(Parts):
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.allow_unions()
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
-            self.fail("list_of_other_length")
+            self.fail("list_of_other_length", why=self.assume.why_known_length.get(av.site, "its items differ in kind"))
         if isinstance(content, (OneOf, Maybe)):
             self.fail("other_keys_on_a_path", what=describe(av))
         if isinstance(content, Moved):
@@ -352,7 +361,7 @@ class Context(Parts):
                     return self.value(self.present(av, "TypeError", "None is not supported here"))
                 self.fail("one_of_several_used", what=describe(av))
             case Maybe() | Unbound():
-                self.fail("unbound_used")
+                raise AssertionError(av)  # names that may be unbound are tested where they are read
         self.fail("no_run_time_value", what=describe(av))
 
     def list_item(self, av: AV) -> Value:
@@ -362,7 +371,7 @@ class Context(Parts):
         if isinstance(av, OneOf) and is_plain_tuple(av):
             return self.any_length(av)
         if is_complex_number(av):
-            self.fail("list_of_complex")
+            self.fail("container_of_complex")
         if isinstance(av, OneOf) and not is_text(av):
             return self.union_item(av)
         items = sequence_items(av)
@@ -449,7 +458,13 @@ class Context(Parts):
                 return av.cls.__name__
             case Closure() | Bound():
                 return "function"
-        self.fail("one_of_several_used", what=describe(av))
+            case ZipV(offset=offset):
+                return "zip" if offset is None else "enumerate"
+            case KnownSet():
+                return "set"
+            case OneOf():
+                self.fail("one_of_several_used", what=describe(av))
+        return _CLASSES.get(type(av), type(av).__name__)
 
     def refuse_item_sets(self, *avs: AV) -> None:
         """Refuses sets of which nobody knows how many of their items are equal."""
@@ -497,7 +512,7 @@ class Context(Parts):
             for v in values:
                 elem = unite(elem, v.type, unions=self.assume.unions)
             if not is_storable(elem):
-                self.fail("list_of_unstorable", items=elem)
+                raise JoinError(str(elem))
             values = [self.as_type(v, elem) for v in values]
             value = self.builder.build("list.new", values, self.loc)
             assert isinstance(value.type, ListType)
@@ -506,20 +521,25 @@ class Context(Parts):
             self.cells.append((site, cell))
         except (JoinError, UserError):
             if site in self.assume.mutated:
-                raise
+                self.keep_sites({site}, None, UserError(self.loc, *rejection("list_changes_without_type")))
         return ListV(value, None if site in self.assume.mutated else list(items), site)
 
     def widen(self, container: Type, part: int, item: Type) -> None:
         """A value of a type goes into a container: among its keys or items, by their place in `cells`."""
         cell = cells(container)[part].find()
         name = str(container).partition("<")[0]
-        what = f"a {name} of {cell.type}" if isinstance(container, ListType) else f"a {container}"
+        what, new, is_key = f"a {spelt(container)}", spelt(item), part == 0 and not isinstance(container, ListType)
         if not is_storable(item):
-            self.refuse(cell, "container_of_unstorable", container=name, item=item)
+            self.refuse(cell, "container_of_unstorable", container=name, item=new)
         try:
-            joined = unite(cell.type, item, unions=self.assume.unions and not cell.fixed)
+            unions = self.assume.unions and not cell.fixed and not is_key
+            joined = unite(cell.type, item, unions=unions)
+            if isinstance(joined, TensorType) and joined.dims is None:
+                raise JoinError("ranks")
         except JoinError:
-            self.refuse(cell, "container_of_kinds", what=what, item=item, container=name)
+            if cell.fixed:
+                self.fail("argument_list_of_other", what=spelt(container), item=new, name=name)
+            self.refuse(cell, "container_of_kinds", what=what, item=new, container=name)
         if joined == cell.type:
             return
         sites = [site for site, made in self.cells if made.find() is cell]
@@ -530,12 +550,12 @@ class Context(Parts):
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
-            self.fail("argument_list_of_other", name=name, type=cell.type, item=in_words(item))
+            self.fail("argument_list_of_other", what=spelt(container), item=new, name=name)
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
         if laid_out_anew and not sites:
-            self.fail("container_of_lengths", what=what, item=item)
+            self.fail("container_of_lengths", what=what, item=new)
         if cell.observed or laid_out_anew:
             raise Restart
 
@@ -557,6 +577,7 @@ class Context(Parts):
                 self.allow_unions()
             raise error
         self.assume.known_length |= sites
+        self.assume.why_known_length |= dict.fromkeys(sites, error.message)
         raise Restart
 
     def settle_cells(self) -> None:

@@ -6,6 +6,8 @@ import ast
 import builtins
 import operator
 import sys
+from array import array
+from collections import deque
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -48,6 +50,7 @@ from scriptc.ir.core import Value
 from scriptc.ir.types import INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
+_UNGUARDED = (deque, bytearray, array)  # containers outside that change without anybody asking them
 
 _SHORT = 64  # items of a range that a generator is unrolled over
 
@@ -68,6 +71,8 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.node = saved
         if isinstance(av, Poison):
             raise Poisoned
+        if isinstance(av, Known) and isinstance(av.obj, _UNGUARDED):
+            self.fail("content_unguarded", kind=type(av.obj).__name__)
         return av
 
     def e_Constant(self, node: ast.Constant) -> AV:
@@ -230,9 +235,6 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def e_Lambda(self, node: ast.Lambda) -> AV:
         return self.closure(node)
-
-    def e_Starred(self, node: ast.Starred) -> AV:
-        self.fail("starred_here")
 
     def e_Slice(self, node: ast.Slice) -> AV:
         parts = [Known(None) if p is None else self.eval(p) for p in (node.lower, node.upper, node.step)]

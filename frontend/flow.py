@@ -160,10 +160,16 @@ class Flow(Context):
         if isinstance(content, (Moved, Poison)):
             return part
         made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
-        if not (content is None or isinstance(content, Content)):
-            self.fail("content_unknown", what=describe(part))
+        assert content is None or isinstance(content, Content)
         items = made if content is None else content.items
-        held = {k: self.settled(v, env) for k, v in items.items()}
+        if part.ident in self.settling:
+            self.promote_objects([part])
+            self.fail("record_stored_in_init", name=describe(part))
+        self.settling.add(part.ident)
+        try:
+            held = {k: self.settled(v, env) for k, v in items.items()}
+        finally:
+            self.settling.discard(part.ident)
         if isinstance(part, DictV):
             return DictV(held, part.ident, part.home, part.sites, part.made)
         if isinstance(part, KnownLengthListV):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.context import Context, Walk
+from scriptc.frontend.context import Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
@@ -21,6 +21,7 @@ from scriptc.frontend.values import (
     Moved,
     ObjectV,
     OneOf,
+    Poison,
     RangeV,
     ReversedV,
     Tup,
@@ -170,7 +171,9 @@ class Iteration(Context):
                 self.raises_at_run_time("TypeError", f"'{type(obj).__name__}' object is not iterable")
             case Known(obj):
                 return Walk(items=self.known_items(obj))
-        self.fail("iteration_over_value", what=describe(av))
+            case Poison():
+                raise Poisoned
+        self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
 
     def current_items(self, av: KnownLengthListV) -> Iterator[AV]:
         """The items one by one; as in Python, the loop that walks a list may change it."""
@@ -186,6 +189,8 @@ class Iteration(Context):
         found = self.special(av, "__iter__", [])
         if found is None:
             self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
+        if isinstance(found, ObjectV) and found.cls is not SequenceIterator and hasattr(found.cls, "__next__"):
+            self.fail("iteration_over_value", what=describe(found))
         return found
 
     def rest_of(self, av: ObjectV) -> AV:
@@ -237,8 +242,7 @@ class Iteration(Context):
                 return Walk(items=self.known_rows(rows, [len(c) for c in columns] if av.strict else []))
             return Walk(items=[self.enumerated(av.offset, i, r[0]) for i, r in enumerate(rows)])
         walks = [self.counted(w) for w in walks]
-        if any(w.items is None and (w.count is None or not self.starts_at_zero(w.count)) for w in walks):
-            self.fail("zip_of_others")
+        assert all(w.items is not None or w.count is not None and self.starts_at_zero(w.count) for w in walks)
 
         def least(lengths: list[AV]) -> AV:
             found = lengths[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections import Counter
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -318,15 +319,15 @@ class Lookup(KeptState):
 
     def super_attribute(self, proxy: super, name: str) -> AV:
         obj, cls = proxy.__self__, proxy.__thisclass__  # type: ignore[attr-defined]
-        mro = type(obj).__mro__
+        mro = proxy.__self_class__.__mro__  # type: ignore[attr-defined]
         for base in mro[mro.index(cls) + 1 :]:
             if name in base.__dict__:
                 raw = base.__dict__[name]
-                return (
-                    Bound(Known(obj), name, raw)
-                    if isinstance(raw, FunctionType)
-                    else self.evaluate(getattr, proxy, name)
-                )
+                if isinstance(raw, classmethod) and isinstance(raw.__func__, FunctionType):
+                    return Bound(Known(proxy.__self_class__), name, raw.__func__)  # type: ignore[attr-defined]
+                if isinstance(raw, FunctionType) and not isinstance(obj, type):
+                    return Bound(Known(obj), name, raw)
+                return self.evaluate(getattr, proxy, name)
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
 
     # ---- items of known containers ----
@@ -335,9 +336,9 @@ class Lookup(KeptState):
         if isinstance(obj, torch.nn.Module):
             return self.submodule_item(obj, key)
         if isinstance(obj, dict):
-            if key not in obj:
-                self.raises_at_run_time("KeyError", repr(key))
-            return self.outside_value(obj[key], obj, key, str(key), guarded=True)
+            return self.missing_item(obj, key) if key not in obj else self.outside_value(
+                obj[key], obj, key, str(key), guarded=True
+            )  # fmt: skip
         if (slot := self.item_slot(obj, Known(key))) is not None:
             return self.slot_value(slot)
         if isinstance(obj, list) and not self.has_item_slots(obj):
@@ -345,6 +346,15 @@ class Lookup(KeptState):
             if isinstance(key, slice):
                 return self.made_here(obj[key])
         return self.element(self.evaluate(lambda o, k: o[k], obj, key))
+
+    def missing_item(self, obj: dict[Any, Any], key: Any) -> AV:
+        """What a dict outside gives for a key that it does not have."""
+        self.guard("DICT_MISSING", obj, key, None)
+        if type(obj) is Counter:
+            return Known(0)
+        if hasattr(obj, "__missing__"):
+            self.fail("container_outside_changed", kind=type(obj).__name__)
+        self.raises_at_run_time("KeyError", repr(key))
 
     def element(self, av: AV) -> AV:
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):

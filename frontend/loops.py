@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 
 from scriptc.frontend.context import Restart, Walk
@@ -15,6 +16,7 @@ from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved, Ob
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
+_MOST_VALUES = 2000  # that a loop carries
 _MAX_READINGS = 50  # of a loop's body, before its types are given up
 
 
@@ -216,6 +218,9 @@ class Loops(Flow):
             if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
                 break
             block.drop()
+            carried = itertools.chain.from_iterable(plan.types() for plan in found.values())
+            if next(itertools.islice(carried, _MOST_VALUES, None), None) is not None:
+                self.fail("loop_without_type")  # what it carries grows with each iteration
             plans = found
             if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
                 del self.errors[errors:]

@@ -12,6 +12,7 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.complexes import Complexes
+from scriptc.frontend.context import Poisoned
 from scriptc.frontend.decompositions import complexes, lists
 from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.shapes import identity_of, sequence_items
@@ -21,9 +22,7 @@ from scriptc.frontend.tuples import Tuples
 from scriptc.frontend.unions import Unions
 from scriptc.frontend.values import (
     AV,
-    Bound,
     ClassOf,
-    Closure,
     ComplexV,
     DictV,
     Dyn,
@@ -34,6 +33,7 @@ from scriptc.frontend.values import (
     ListV,
     ObjectV,
     OneOf,
+    Poison,
     RangeV,
     Tup,
     ViewV,
@@ -124,8 +124,6 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             made = self.table_operator(op, a, b)
             return self.bad_operands(op, a, b) if made is None else made
         if is_tensor(a) or is_tensor(b):
-            if not on_tensors:
-                self.fail("operator_on_tensors", operator=_SYMBOLS[op])
             if on_tensors == "matmul":
                 return self.matmul(a, b)
             if on_tensors == "pow" and is_tensor(a):
@@ -510,8 +508,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
                 if found is None and (found := self.special(av, "__len__", [])) is None:
                     return Known(True)
                 return self.truth(found)
-            case Closure() | Bound() | ClassOf():
-                return Known(True)
+            case Poison():
+                raise Poisoned
             case RangeV():
                 return self.truth(self.call(Known(len), [av], {}))
             case ListV(items=list() as items):
@@ -532,7 +530,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
                     return Dyn(self.build("int.to_bool", [self.build("str.len", [value])]))
                 if value.type == NONE:
                     return Known(False)
-        self.fail("truth_unknown", what=self.type_name(av))
+        assert not isinstance(av, Dyn), av
+        return Known(True)  # functions, iterators and the like
 
     def unary(self, node: ast.unaryop, av: AV) -> AV:
         name = type(node).__name__

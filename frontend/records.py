@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from scriptc.frontend.cells import fresh, is_laid_out_anew, unite
+from scriptc.frontend.cells import fresh, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import Context, Restart, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.objects import is_plain
@@ -38,6 +38,7 @@ from scriptc.ir.types import (
     ObjectType,
     OptionalType,
     Record,
+    TensorType,
     TupleType,
     Type,
 )
@@ -144,9 +145,11 @@ class Records(Context):
         owner, name = record.name, record.names[index]
         try:
             joined = unite(cell.type, value.type, unions=self.assume.unions)
+            if isinstance(joined, TensorType) and joined.dims is None:
+                raise JoinError("ranks")
         except JoinError:
             self.allow_unions()
-            self.fail("record_field_of_kinds", name=name, owner=owner, held=cell.type, item=value.type)
+            self.fail("record_field_of_kinds", name=name, owner=owner, held=spelt(cell.type), item=spelt(value.type))
         if joined != cell.type:
             anew = cell.observed or is_laid_out_anew(cell.type, joined)
             cell.type = self.assume.elements["field", record.name, name] = joined

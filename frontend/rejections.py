@@ -9,7 +9,10 @@ from __future__ import annotations
 import ast
 
 REJECTIONS: dict[str, tuple[str, str]] = {
-    "argument_list_of_other": ("an argument {name} of {type} cannot hold {item}", "fill a copy of it: {name}(xs)"),
+    "argument_list_of_other": (
+        "a {what} of the caller cannot hold {item} as well",
+        "make a {name} of your own: {name}(...)",
+    ),
     "argument_of_creation": ("the argument {name}={value} is not supported in compiled code", "leave the argument out"),
     "async_function": ("async functions aren't supported in compiled code", "compile a plain function"),
     "aten_operator": ("torch.ops.{name} is not supported yet", "use the function of torch that does the same"),
@@ -63,8 +66,12 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "this constructor does not take a tensor in compiled code",
         "use the tensor itself, or clone()",
     ),
+    "container_of_complex": (
+        "complex numbers cannot be kept in a container that changes, or whose length is known only at run time",
+        "keep one container for each part",
+    ),
     "container_of_kinds": ("{what} cannot hold {item} as well", "use one type of items in a {container}"),
-    "container_of_lengths": ("{what} cannot hold {item} as well", "use tuples of one length"),
+    "container_of_lengths": ("{what} that an operation makes cannot hold {item} as well", "use tuples of one length"),
     "container_of_several_used": (
         "a container of values of several kinds cannot be used here: {why}",
         "make them one type first",
@@ -77,26 +84,31 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "this {kind} from outside cannot be changed in compiled code",
         "make a new one: {kind}(...)",
     ),
-    "content_unknown": ("what {what} holds is not known here", "let it have the same keys on all paths"),
+    "content_unguarded": (
+        "a {kind} from outside cannot be used in compiled code: what it holds may change between calls",
+        "use a list",
+    ),
     "copy_of_other": ("copy.copy() of this value is not supported", "use clone() for tensors"),
     "decorator_inside": (
         "decorators on a function inside compiled code are not supported",
         "call the decorator's function in the body, or define the function at the top of the file",
     ),
     "delattr_of_object": ("delattr() of an object made here is not supported", "assign None to it"),
-    "dict_changed": ("this dict cannot be changed in compiled code", "make a new dict: dict(d)"),
+    "dict_changed": (
+        "the dict of a module's parameters, buffers or modules cannot be changed in compiled code",
+        "assign to the attribute: self.name = x",
+    ),
     "dict_gets_run_time_keys": (
         "a dict with known keys cannot take keys that are known only at run time",
         "begin with an empty dict",
     ),
-    "dict_outside_changed": ("a dict from outside cannot be changed in compiled code", "make a new dict: dict(d)"),
     "double_star_of_other": ("** of {what} is not supported in compiled code", "give a dict"),
     "dtype_of_other": ("the dtype {dtype} is not supported", "use a dtype of real numbers"),
     "except_star": ("except* blocks aren't supported in compiled code", "use if and raise"),
     "field_of_format": ("the field '{name}' of a format is not supported", "use plain names and numbers"),
     "form_of_call": ("{name}: {why}", "write the call in a form that takes only these arguments"),
     "format_of_other": ("a format of {what} is not supported in compiled code", "format its numbers"),
-    "format_unknown": ("this format is not supported in compiled code", "use an f-string"),
+    "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),
     "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it in front of the call"),
@@ -133,7 +145,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "item_deleted": ("del of an item of {what} is not supported in compiled code", "use a list or a dict"),
     "iteration_over_one_of_several": ("iteration over {what} is not supported", "test its type first"),
     "iteration_over_outside": ("iteration over {what} is not supported in compiled code", "use a list or a tuple"),
-    "iteration_over_value": ("iteration over {what} is not supported in compiled code", "use a list"),
+    "iteration_over_value": (
+        "iteration over {what} by its __next__ is not supported in compiled code",
+        "use a list, or call __next__() in a loop",
+    ),
     "itertools_of_unknown": (
         "{name}() of a sequence of unknown length is not supported",
         "write the loops over its indices",
@@ -165,16 +180,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a list whose items have no common type cannot be changed here",
         "use one type of items in a list, or one list for each",
     ),
-    "list_of_complex": ("a list of complex numbers cannot change in compiled code", "keep one list for each part"),
     "list_of_kinds_of_caller": (
         "a list of the caller whose items differ in kind keeps its length",
         "pass one type of items",
     ),
     "list_of_other_length": (
-        "a list of items of different kinds has another length on some path",
-        "keep one list for each kind",
+        "a list has another length on some path, and must have one: {why}",
+        "keep numbers, strings or tensors in it, and one list for each kind",
     ),
-    "list_of_unstorable": ("a list of {items} cannot change in compiled code", "keep one list for each part"),
     "list_without_type_used": ("a list whose items have no common type cannot be used here", "use a tuple"),
     "loop_does_not_end": (
         "this loop needs its numbers at compile time, but {count} iterations do not end it",
@@ -208,7 +221,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "object_of_other_class": ("making a {name} is not supported in compiled code", "make it outside and pass it in"),
     "one_of_several_used": ("a value that is {what} cannot be used here", "convert it, or test its type first"),
     "operator_on_others": ("{operator} on a {a} and a {b} is not supported yet", "convert one of them"),
-    "operator_on_tensors": ("{operator} on tensors is not supported yet", "use the function of torch"),
     "order_of_set": ("the order of a set of strings differs from run to run", "walk sorted(...) of it"),
     "other_keys_on_a_path": ("{what} has other keys or attributes on some path", "set them on all paths"),
     "out_of_other_rank": (
@@ -255,23 +267,29 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "random_without_bounds": ("random_() without bounds is not supported", "give the bounds: x.random_(0, n)"),
     "record_attributes_differ": (
-        "a {name} has other attributes in some places, and goes into a list of unknown length",
+        "a {name}, of which it is not known which one it is in some place, has other attributes than others",
         "set the same attributes in its __init__ wherever one is made",
     ),
     "record_field_of_kinds": (
-        "'{name}' of a {owner} that goes into a list of unknown length is {held} and {item}",
+        "'{name}' of a {owner}, of which it is not known which one it is in some place, is {held} and {item}",
         "give it one type",
     ),
-    "record_loses_key": ("{what} that goes into a list of unknown length loses a key", "set its value to None"),
+    "record_loses_key": (
+        "{what}, of which it is not known which one it is in some place, loses a key",
+        "set its value to None",
+    ),
     "record_new_attribute": (
-        "{what} that goes into a list of unknown length gets a new attribute or key '{name}'",
+        "{what}, of which it is not known which one it is in some place, gets a new attribute or key '{name}'",
         "set it where it is made",
     ),
     "record_of_many": (
-        "a {name} holds more than {most} values, and goes into a list of unknown length",
+        "a {name}, of which it is not known which one it is in some place, holds more than {most} values",
         "keep some of them in a list",
     ),
-    "record_stored_in_init": ("{name} is stored somewhere in its own __init__", "store it behind the call"),
+    "record_stored_in_init": (
+        "{name} is stored somewhere in its own __init__, or in itself",
+        "store it behind the call that makes it",
+    ),
     "recursion_captures": (
         "{name} calls itself and uses a value that cannot be passed to it",
         "pass what it uses as arguments",
@@ -305,10 +323,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
     "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),
-    "set_outside_changed": ("a set from outside cannot be changed in compiled code", "make a new one: set(...)"),
     "slice_with_step_assigned": ("assignment to a slice with a step is not supported", "assign item by item"),
     "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),
-    "starred_here": ("* is not supported here", "write the items out"),
     "state_of_many_kinds": (
         "'{name}' is kept from call to call, and takes ever more kinds of values",
         "give it one type",
@@ -325,14 +341,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
     "subscript_of_range": ("subscripts of a range are not supported yet", "make a list of it: list(range(n))"),
-    "super_of_run_time_object": (
-        "super() is supported in methods of objects that are known at compile time",
-        "name the class: Base.method(self)",
-    ),
-    "target_of_assignment": (
-        "this target of an assignment is not supported in compiled code",
-        "assign to names, items and attributes",
-    ),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_class": ("the tensor '{name}' is an attribute of a class", "register it as a buffer"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
@@ -343,7 +351,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use what the counter gives at run time: a list or a tensor",
     ),
     "transpose_of_many_dims": ("{name} of a tensor of {rank} dims is not supported", "use permute or mT"),
-    "truth_unknown": ("the truth of a {what} is not known at compile time", "compare it with something"),
     "tuple_of_kinds": (
         "a tuple whose length is known only at run time holds one type of items",
         "use one type of items, or a tuple for each",
@@ -361,7 +368,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "type statements inside a function aren't supported in compiled code",
         "define the alias at the top of the file",
     ),
-    "unbound_used": ("a name that may be unbound cannot be used here", "bind the name on all paths"),
     "with_of_other": (
         "with {what} is not supported in compiled code",
         "torch.no_grad(), contextlib.suppress() and objects with __enter__ and __exit__ are",
@@ -376,7 +382,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "zip_longest() of more than two sequences of unknown length is not supported",
         "fill them before",
     ),
-    "zip_of_others": ("zip of these sequences is not supported", "index one with the counter of a range"),
     "zip_strict": ("zip of these sequences is not supported with strict=True", "compare their lengths before"),
 }  # fmt: skip
 

@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import textwrap
+import tokenize
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType, FunctionType
@@ -45,6 +46,8 @@ def _of_code(code: CodeType, name: str, file: str) -> Source:
         raise SourceError(
             f"the source of {name} is not available ({e}); define it in a file rather than in exec() or the -c option"
         ) from e
+    except (tokenize.TokenError, SyntaxError):  # a lambda on the last line of a string that begins above
+        lines, first = linecache.getlines(code.co_filename), 1
     text = "".join(lines)
     dedented = textwrap.dedent(text)
     removed = len(lines[0]) - len(lines[0].lstrip())

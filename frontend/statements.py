@@ -245,7 +245,7 @@ class Statements(Managers, Matching):
             case ast.Attribute():
                 self.store_attribute(self.eval(target.value), target.attr, value)
             case _:
-                self.fail("target_of_assignment")
+                raise AssertionError(target)
 
     def bind_name(self, name: str, value: AV) -> None:
         frame = self.frame

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from scriptc.frontend.cells import fresh, is_hashable, unite
+from scriptc.frontend.cells import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.shapes import sequence_items
@@ -96,7 +96,10 @@ class Tables(Context):
         parts += [("item", value.type.cell)] if isinstance(value.type, DictType) else []
         for part, cell in parts:
             where = TableSite(site, part)
-            cell.type, cell.fixed = unite(fresh(self.assume.elements.get(where, NEVER)), cell.type), False
+            joined = unite(fresh(self.assume.elements.get(where, NEVER)), cell.type)
+            if is_laid_out_anew(cell.type, joined):  # the op copies keys and items as they are
+                self.fail("container_of_lengths", what=f"a {spelt(value.type)}", item=spelt(joined))
+            cell.type, cell.fixed = joined, False
             self.cells.append((where, cell))
         value.type.key_cell.python = None if made in _PLAIN else made
         return Dyn(value)
@@ -203,7 +206,8 @@ class Tables(Context):
 
     def outside_table(self, av: Known, key: AV) -> AV:
         """A dict of numbers that lives outside as a run-time dict, made once in a call; itself where the key is known."""
-        if self.is_known_key(key) or self.type_of_key(key) is None or not isinstance(av.obj, dict):
+        is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
+        if self.is_known_key(key) or self.type_of_key(key) is None or not is_plain:
             return av
         if not all(type(x) in NUMBERS for x in (*av.obj.values(),)):
             return av

@@ -32,7 +32,8 @@ from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
 
 _CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
 _FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
-_PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?([a-zA-Z%])")
+_PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?[hlL]?([a-zA-Z%])")
+_CONVERSIONS = "diuxXocfFeEgGsra"
 
 
 class Texts(Context):
@@ -153,6 +154,11 @@ class Texts(Context):
                 self.raises_at_run_time("TypeError", "not enough arguments for format string")
             else:
                 value = rest.pop(0)
+            if kind not in _CONVERSIONS:
+                message = f"unsupported format character '{kind}' (0x{ord(kind):x}) at index {at - 1}"
+                self.raises_at_run_time("ValueError", message)
+            if precision is not None and kind in "diuxXoc":
+                self.fail("format_unknown")
             parts += self.percent_field(value, flags, width, precision, kind)
         parts.append(self.percent_literal(template[at:]))
         if rest and not named and not isinstance(given, DictV):
@@ -160,6 +166,9 @@ class Texts(Context):
         return self.joined(parts)
 
     def percent_literal(self, text: str) -> AV:
+        """What stands between conversions."""
+        if text.endswith("%") and text.count("%") == 1:
+            self.raises_at_run_time("ValueError", "incomplete format")
         if "%" in text:
             self.fail("format_unknown")
         return Known(text)
@@ -180,8 +189,6 @@ class Texts(Context):
         if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and kind in "xXoc"):
             what = "an integer" if kind in "xXo" else "a real number"
             self.raises_at_run_time("TypeError", f"%{kind} format: {what} is required, not {self.type_name(value)}")
-        if kind not in "diuxXocfFeEgG" or (precision is not None and kind in "diuxXoc"):
-            self.percent_literal("%")
         sign = "+" if "+" in flags else " " if " " in flags else ""
         zero = "0" if "0" in flags and align == ">" else ""
         side = align if align == "<" or not zero else ""

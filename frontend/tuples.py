@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, unite
+from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.frontend.context import Context
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import sequence_items
@@ -26,7 +26,7 @@ class Tuples(Context):
         except JoinError:
             self.fail("tuple_of_kinds")
         if not is_storable(elem):
-            self.fail("tuple_of_unstorable", items=elem)
+            self.fail("tuple_of_unstorable", items=spelt(elem))
         made = self.builder.build("tuple.new", [self.as_type(v, elem) for v in values], self.loc)
         assert isinstance(made.type, ListType)
         made.type.cell.type = elem
@@ -98,7 +98,7 @@ class Tuples(Context):
         try:
             joined = unite(left.type, right.type)
         except JoinError:
-            self.fail("tuples_of_kinds", left=left.type, right=right.type)
+            self.fail("tuples_of_kinds", left=spelt(left.type), right=spelt(right.type))
         assert isinstance(joined, ListType)
         left, right = self.any_length(a, joined.elem), self.any_length(b, joined.elem)
         return ListV(self.builder.op("tuple.join", [left, right], self.loc, types=[joined]).result)
@@ -138,7 +138,7 @@ class Tuples(Context):
         if isinstance(av, ListV) and av.is_tuple:
             held = self.value(av).type
             if held != key and held != tuple_of(NEVER):
-                self.fail("key_of_other_type", item=held, held=key)
+                self.fail("key_of_other_type", item=spelt(held), held=spelt(key))
             return Known(True), av
         if items is None:
             return Known(False), None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from scriptc.frontend.cells import spelt
 from scriptc.frontend.met import meet
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
@@ -472,7 +473,7 @@ def describe(av: AV) -> str:
         case Dyn() if av.type == EXC:
             return "an exception"
         case Dyn():
-            return "a tensor" if isinstance(av.type, TensorType) else f"{av.type}"
+            return "a tensor" if isinstance(av.type, TensorType) else spelt(av.type)
         case Tup():
             return f"a {av.cls.__name__} of {len(av.items)}"
         case ListV():

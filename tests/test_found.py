@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -347,6 +348,116 @@ def clean_in_c(n, x):
     return found, deeper(n)
 
 
+class Base:
+    def __init__(self, x):
+        self.x = x
+
+    @classmethod
+    def make(cls, x):
+        return cls(x)
+
+    def doubled(self):
+        return self.x * 2
+
+
+class Derived(Base):
+    @classmethod
+    def make(cls, x):
+        return super().make(x + 1)
+
+    def doubled(self):
+        def inner(k):
+            return super().doubled() + k
+
+        return inner(1)
+
+
+# super() in a class method looked for its class among the bases of `type`; in an inner function it was bound to the outer self.
+@found(call(3))
+def super_of_a_class(n):
+    return Derived.make(n).x
+
+
+@found(call(3))
+def super_of_an_inner_function(n):
+    return Derived(n).doubled()
+
+
+# A set took keys of several kinds, which nothing hashes: the process crashed.
+@found(call([1, 2], 3), call([], 0))
+def kinds_beside_a_set(xs, n):
+    found, kinds = set(xs), []
+    for i in range(n):
+        kinds.append(i)
+        kinds.append(str(i))
+        found.add(i)
+    return kinds, len(found)
+
+
+# Keys that are tuples of other lengths than those that came in were never settled.
+@found(call({(1, 2)}, [(1, 2)], 3))
+def tuples_of_other_lengths_in_sets(s, xs, n):
+    s.add((n,))
+    t = set(xs) | {(3, 4)}
+    t.add((n,))
+    return len(s), sorted(t)
+
+
+STEPS: Counter[str] = Counter(a=2)
+MISSING: dict[str, int] = {"a": 1}
+
+
+# A Counter outside raised KeyError for what it does not count.
+@found(call(1))
+def counts_nothing(n):
+    return STEPS["b"] + STEPS["a"] * n
+
+
+UNKNOWN_CONVERSION, INCOMPLETE_CONVERSION = "%y", "%d %"
+
+
+# What has no order or no items raises when the program gets there; what has no truth of its own is true.
+@found(call([1, 2], 0), call([1, 2], 1), call([1, 2], 2), call([1, 2], 3), call([], 5), call([], 6))
+def errors_of_python(xs, n):
+    if n == 0:
+        return list(reversed(zip(xs, xs, strict=False)))
+    if n == 1:
+        return divmod(torch.ones(2), 2)
+    if n == 2:
+        return UNKNOWN_CONVERSION % n
+    if n == 3:
+        return INCOMPLETE_CONVERSION % n
+    if n == 5:
+        return bool(zip(xs, xs, strict=False)), "%ld" % n  # noqa: UP031
+    return [i for i in (lambda: n)]
+
+
+# Lists whose items have no common type have no kind by which calls are told apart.
+@found(call(2))
+def lists_without_a_type(n):
+    steps = [range(n), abs].copy()
+    return len(steps), steps[1](-n)
+
+
+# What a list of the caller holds became of several kinds, and what held the list did so once more in each reading.
+@found(call([1], 2))
+def attribute_of_the_callers(xs, n):
+    made = []
+    for _ in range(n):
+        made.append(Base(xs))
+    return [m.x[0] for m in made]
+
+
+# The first line of a lambda was taken for one that begins a string.
+by_line = eval, """
+""", lambda n: n + 1  # fmt: skip
+
+
+@found(call(2))
+def lambda_behind_a_string(n):
+    return by_line[2](n)
+
+
 @pytest.mark.parametrize("function, calls", FOUND, ids=lambda p: getattr(p, "__name__", ""))
 def test_three_ways_agree(function: Callable[..., Any], calls: list[Args]) -> None:
     for given in calls:
@@ -379,6 +490,23 @@ def test_an_argument_takes_no_values_of_several_kinds() -> None:
 
     with pytest.raises(scriptc.CompileError, match="an argument dict of i64 cannot hold f64 or i64"):
         scriptc.compile(stores)({1: 2}, 3)
+
+
+def test_a_key_that_comes_later_is_found() -> None:
+    def reads(n):
+        return MISSING["b"] + n
+
+    target = compile_at(reads, 0)
+    with pytest.raises(KeyError):
+        target(1)
+    MISSING["b"] = 2
+    assert target(1) == 3
+
+
+def test_a_default_outside_is_not_made() -> None:
+    counts = defaultdict(int)
+    with pytest.raises(scriptc.CompileError, match="this defaultdict from outside cannot be changed"):
+        scriptc.compile(lambda n: counts[n] + 1)(1)
 
 
 def test_known_ints_beyond_64_bits_are_refused() -> None:

@@ -22,7 +22,7 @@ def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
 
 def _own(r: Reader, d: AV) -> DictV:
     if not isinstance(d, DictV):
-        r.fail("dict_outside_changed")
+        r.fail("container_outside_changed", kind=r.type_name(d))
     return d
 
 

@@ -50,6 +50,9 @@ for _name in _BINARY:
 
 @serves("builtins.divmod")
 def divmod_(r: Reader, a: AV, b: AV) -> AV:
+    if is_tensor(a) or is_tensor(b):
+        names = " and ".join(f"'{r.type_name(av)}'" for av in (a, b))
+        r.raises_at_run_time("TypeError", f"unsupported operand type(s) for divmod(): {names}")
     return Tup([r.binary("FloorDiv", a, b), r.binary("Mod", a, b)])
 
 

@@ -10,11 +10,14 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
     AV,
     Dyn,
+    GeneratorV,
     Known,
     ListV,
     Native,
     ReversedV,
     Tup,
+    ZipV,
+    is_set,
 )
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
@@ -26,6 +29,8 @@ def as_list(r: Reader, av: AV) -> AV:
 
 @serves("builtins.reversed")
 def reversed_(r: Reader, sequence: AV) -> AV:
+    if isinstance(sequence, (ReversedV, GeneratorV, ZipV)) or is_set(sequence):
+        r.raises_at_run_time("TypeError", f"'{r.type_name(sequence)}' object is not reversible")
     return ReversedV(sequence)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from scriptc.frontend.cells import is_laid_out_anew
 from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
@@ -46,7 +47,7 @@ def _add(r: Reader, target: AV, items: AV) -> None:
     r.promote(items)
     if is_set_like(items) and not is_set(items):
         items = _made_anew(r, Tup(r.iterate(items)))
-    if not (is_set(items) or is_dict(items)):
+    if not (is_set(items) or is_dict(items)) or is_laid_out_anew(r.key_type(items), r.key_type(target)):
         r.call(Known(hashed.add_all), [_adder(r, target), items], {})
         return
     table, other = r.value(target), r.value(items)
@@ -84,7 +85,7 @@ def _changed(r: Reader, s: AV) -> AV:
     if isinstance(s, Tup):
         r.fail("set_of_items")
     if not is_set(s):
-        r.fail("set_outside_changed")
+        r.fail("container_outside_changed", kind=r.type_name(s))
     if made_of(r.value(s).type).cls is frozenset:
         r.raises_at_run_time("AttributeError", "'frozenset' object has no such attribute")
     return s

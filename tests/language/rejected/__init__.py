@@ -5,7 +5,9 @@ The line that is refused bears the comment `# refused`; the rewritten function i
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,43 +17,43 @@ from scriptc.frontend.rejections import REJECTIONS
 
 REJECTED: list[Rejected] = []
 
-# Rows that no program here shows. Other tests do (of Python 3.11 and 3.12, of ahead-of-time builds), or the place is one that
-# stands behind others and that no program is known to reach.
-WITHOUT_PROGRAM = set("""
-argument_list_of_other aten_operator attribute_behind_del call_depth complex32 complex_number container_of_lengths
-container_of_unstorable content_unknown dict_changed dict_outside_changed except_star
-format_unknown hooks_on_all_modules iteration_over_value key_of_other_type list_changes_without_type list_of_complex
-list_of_unstorable list_without_type_used loop_does_not_end loop_without_type one_of_several_used operator_on_tensors
-other_keys_on_a_path parameter_replaced paths_leave_other_content raised_with_other_attributes record_field_of_kinds
-record_loses_key record_stored_in_init recursion_captures same_object_on_a_path
-set_outside_changed starred_here state_of_many_kinds state_of_structure state_of_two_kinds super_of_run_time_object
-target_of_assignment truth_unknown tuple_of_kinds tuple_of_unstorable tuples_of_kinds two_names_of_an_object
-type_statement unbound_used written_tensor_of_no_attribute zip_of_others
-""".split())
-
-
 @dataclass
 class Rejected:
     """`refused` gives a CompileError of the row `key` at its marked line; `instead` does what was meant."""
 
     key: str
-    refused: Any
+    refused: Any  # None where this Python does not have the syntax
     instead: Any
     calls: list[Args]
+    ahead: bool = False  # it is a build ahead of time that is refused
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext  # what holds while it is refused
+    label: str = ""
 
     @property
     def name(self) -> str:
-        return getattr(self.refused, "__name__", type(self.refused).__name__)
+        return self.label or getattr(self.refused, "__name__", type(self.refused).__name__)
 
 
-def write(key: str, instead: Any, *calls: tuple[Any, ...]) -> Callable[[Any], Any]:
-    """Lists what is refused with what to write instead: functions, or modules."""
+def write(key: str, instead: Any, *calls: tuple[Any, ...], **how: Any) -> Callable[[Any], Any]:
+    """Lists what is refused with what to write instead: functions, or modules. `how`: see Rejected."""
 
     def listed(refused: Any) -> Any:
-        REJECTED.append(Rejected(key, refused, instead, [Args(c) for c in calls]))
+        REJECTED.append(Rejected(key, refused, instead, [Args(c) for c in calls], **how))
         return refused
 
     return listed
+
+
+def from_text(key: str, name: str, text: str, instead: Any, *calls: tuple[Any, ...]) -> None:
+    """The same of the function of a name in a text, whose syntax older Pythons do not have."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    made: dict[str, Any] = {}
+    try:
+        exec(compile(text, file, "exec"), made)
+    except SyntaxError:
+        pass
+    write(key, instead, *calls, label=name)(made.get(name))
 
 
 def page() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 
 import torch
@@ -339,3 +340,162 @@ def long_loop(x):
     for i in range(5000):  # refused
         x = x.unsqueeze(0).sum(i * 0)
     return x
+
+
+class GetsThroughAMethod(Plain):
+    def __init__(self):
+        super().__init__()
+        self.step = torch.nn.functional.relu
+
+    def forward(self, x):
+        self.step = None
+        return x
+
+
+@listed("attribute_behind_del", GetsThroughAMethod(), (X,))
+class UncoversAMethod(Plain):
+    def __init__(self):
+        super().__init__()
+        self.step = torch.nn.functional.relu
+
+    def step(self, x):
+        return x
+
+    def forward(self, x):
+        del self.step
+        return self.step(x)  # refused
+
+
+class AssignsABuffer(Plain):
+    def forward(self, x):
+        self.seen = x + 0
+        return x
+
+
+@listed("dict_changed", AssignsABuffer(), (X,))
+class AssignsAmongBuffers(Plain):
+    def forward(self, x):
+        self._buffers["seen"] = x + 0  # refused
+        return x
+
+
+class WritesIntoAParameter(Plain):
+    def forward(self, x):
+        self.weight.copy_(x)
+        return x
+
+
+@listed("parameter_replaced", WritesIntoAParameter(), (X,))
+class ReplacesAParameter(Plain):
+    def forward(self, x):
+        self.weight = x  # refused
+        return x
+
+
+def noted_everywhere():
+    return torch.nn.modules.module.register_module_forward_hook(lambda module, given, made: None)
+
+
+@write("hooks_on_all_modules", Named(), (X,), around=noted_everywhere)
+def calls_under_hooks(x):
+    return FOLLOWED(x)  # refused
+
+
+FOLLOWED = torch.nn.Identity()
+
+
+class KeepsAList(Plain):
+    def __init__(self):
+        super().__init__()
+        self.recent = [torch.zeros(3)]
+
+    def forward(self, x):
+        self.recent.append(x + 0)
+        if len(self.recent) > 3:
+            del self.recent[0]
+        return x
+
+
+@listed("content_unguarded", KeepsAList(), (X,))
+class KeepsADeque(Plain):
+    def __init__(self):
+        super().__init__()
+        self.recent = collections.deque([torch.zeros(3)], maxlen=3)
+
+    def forward(self, x):
+        self.recent.append(x + 0)  # refused
+        return x
+
+
+@write("content_unguarded", lambda q: len(q), ([1, 2],))
+def length_of_bytes(q):
+    return len(BYTES) + len(q)  # refused
+
+
+BYTES = bytearray(b"ab")
+
+
+# ---- builds ahead of time ----
+def kept_ahead(key, instead, *calls):
+    """The same for a build ahead of time."""
+
+    def made(cls):
+        write(key, instead, *calls, ahead=True)(cls())
+        return cls
+
+    return made
+
+
+class KeepsATensor(Plain):
+    def forward(self, x, n):
+        self.held = x + n
+        return x
+
+
+@kept_ahead("state_of_many_kinds", KeepsATensor(), (X, 1))
+class KeepsEverDeeper(Plain):
+    def forward(self, x, n):  # refused
+        self.held = (self.held, n)
+        return x
+
+
+@kept_ahead("state_of_structure", KeepsATensor(), (X, 1))
+class KeepsAFunctionAhead(Plain):
+    def forward(self, x, n):
+        self.held = lambda: x + n  # refused
+        return x
+
+
+class KeepsNumbers(Plain):
+    def __init__(self):
+        super().__init__()
+        self.held = [1, 2]
+
+    def forward(self, x, n):
+        self.held = [n]
+        return x
+
+
+@kept_ahead("state_of_two_kinds", KeepsNumbers(), (X, 1))
+class KeepsNumbersOrTexts(KeepsNumbers):
+    def forward(self, x, n):  # refused
+        if n > 0:
+            self.held = ["a"]
+        return x
+
+
+class WritesABuffer(Plain):
+    def forward(self, x):
+        self.seen.add_(x)
+        return x
+
+
+@kept_ahead("written_tensor_of_no_attribute", WritesABuffer(), (X,))
+class WritesIntoATuple(Plain):
+    def __init__(self):
+        super().__init__()
+        self.pair = (torch.zeros(3), torch.ones(3))
+
+    def forward(self, x):
+        self.pair[0].add_(x)  # refused
+        return x

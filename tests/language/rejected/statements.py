@@ -7,7 +7,7 @@ import math
 
 import torch
 
-from language.rejected import write
+from language.rejected import from_text, write
 
 X = torch.arange(3.0)
 counter = 0
@@ -340,3 +340,122 @@ def reshaped_in_place(x):
     y = x * 2
     y.unsqueeze_(0)  # refused
     return y + 1
+
+
+def padded(n, width):
+    return f"{n:{width}d}"
+
+
+@write("format_unknown", padded, (3, 6))
+def padded_by_percent(n, width):
+    return "%*d" % (width, n)  # noqa: UP031  # refused
+
+
+@write("loop_does_not_end", lambda x, n: x * 2.0**n, (X, 3))
+def dim_of_a_counter(x, n):
+    i = 0
+    while i < 2000:  # refused
+        x = x.unsqueeze(0).sum(i * 0)
+        i += 1
+    return x
+
+
+def counts_its_depth(n):
+    depth = 0
+    for _ in range(n):
+        depth += 1
+    return depth
+
+
+@write("loop_without_type", counts_its_depth, (3,))
+def ever_deeper_tuples(n):
+    found = ()
+    for i in range(n):  # refused
+        found = (found, i)
+    return len(found)
+
+
+@write("loop_without_type", counts_its_depth, (3,))
+def ever_larger_tuples(n):
+    found = 0
+    for _ in range(n):  # refused
+        found = (found, found)
+    return n
+
+
+def chooses_by_if(n):
+    try:
+        return 1 // n
+    except ZeroDivisionError:
+        return 0
+
+
+from_text("except_star", "excepts_a_group", """
+def excepts_a_group(n):
+    try:  # refused
+        return 1 // n
+    except* ZeroDivisionError:
+        n = 3
+    return n
+""", chooses_by_if, (1,), (0,))
+
+from_text("type_statement", "names_a_type", """
+def names_a_type(n):
+    type Number = int  # refused
+    return n
+""", counts_its_depth, (1,))
+
+CALLS = 210
+from_text("call_depth", "step_0", "".join(
+    f"def step_{i}(x):\n    return step_{i + 1}(x) + 1  # refused\n" for i in range(CALLS)
+) + f"def step_{CALLS}(x):\n    return x\n", counts_its_depth, (3,))
+
+
+class Refused(ValueError):
+    def __init__(self, n, exact=False):
+        super().__init__(n)
+        self.n = n
+        if exact:
+            self.exact = exact
+
+
+class AlwaysExact(ValueError):
+    def __init__(self, n, exact=False):
+        super().__init__(n)
+        self.n = n
+        self.exact = exact
+
+
+def raises_the_same(n):
+    try:
+        if n > 3:
+            raise AlwaysExact(n)
+        raise AlwaysExact(n, True)
+    except AlwaysExact as e:
+        return e.n
+
+
+@write("raised_with_other_attributes", raises_the_same, (3,), (4,))
+def raises_with_more(n):
+    try:
+        if n > 3:
+            raise Refused(n)
+        raise Refused(n, True)  # refused
+    except Refused as e:
+        return e.n
+
+
+def passes_its_items(xs, n):
+    def total(items, k):
+        return sum(items) if k <= 0 else total(items, k - 1)
+
+    return total(xs, n)
+
+
+@write("recursion_captures", passes_its_items, ([1, 2], 2))
+def captures_a_generator(xs, n):
+    def total(k):  # refused
+        return sum(v for v in items) if k <= 0 else total(k - 1)  # refused
+
+    items = (x for x in xs)
+    return total(n)

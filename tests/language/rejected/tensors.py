@@ -136,3 +136,23 @@ def resized_as_floats(x):
 @write("resized_bytes", resized_as_floats, (torch.arange(9, dtype=torch.uint8).reshape(1, 1, 3, 3),))
 def resizes_bytes(x):
     return torch.nn.functional.interpolate(x, size=(4, 4), mode="bilinear")  # refused
+
+
+def gradient_of_gelu(g, x):
+    cdf = 0.5 * (1 + torch.erf(x * 0.5**0.5))
+    return g * (cdf + x * torch.exp(-0.5 * x * x) * 0.3989422804014327)
+
+
+@write("aten_operator", gradient_of_gelu, (X, X))
+def operator_of_autograd(g, x):
+    return torch.ops.aten.gelu_backward(g, x)  # refused
+
+
+@write("complex32", lambda x: torch.complex(x.float(), x.float()), (X.half(),))
+def halves_of_complex(x):
+    return torch.complex(x, x)  # refused
+
+
+@write("complex_number", lambda x, n: torch.full_like(x, n), (X, 2))
+def mean_that_is_complex(x, n):
+    return x.normal_(complex(n, 1.0), 1.0)  # refused

@@ -99,7 +99,7 @@ def counts_items_of_two_kinds(n):
     return len({v, v})  # refused
 
 
-@write("container_of_kinds", copied, ([1, 2],))
+@write("argument_list_of_other", copied, ([1, 2],))
 def appends_another_type(xs):
     xs.append(0.5)  # refused
     return xs
