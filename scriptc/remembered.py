@@ -15,6 +15,7 @@ import pickle
 import sys
 from collections.abc import Collection, Iterator
 from dataclasses import astuple, dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import torch
 
 from scriptc import backend_c, frontend, ir, runtime, world
-from scriptc.backend_c import cache
+from scriptc.backend_c.cache import cache_key, cached, current
 from scriptc.backend_c.toolchain import ToolchainError, cpu_identity, find_compiler, sanitizing
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.specs import Contract, Guard, PlaceSpec, Raised
@@ -87,13 +88,13 @@ class Memory:
         except (Nameless, pickle.PicklingError, TypeError, AttributeError, RecursionError):
             return
         slot = self.free[0] if self.free else SLOTS - 1
-        cache.cached(self._slot(slot), lambda directory: _write(directory, data), again=True)
+        cached(self._slot(slot), lambda directory: _write(directory, data), again=True)
 
     def _slot(self, number: int) -> str:
-        return cache.cache_key("record", self.key, number)
+        return cache_key("record", self.key, number)
 
     def _recalled(self, slot: int) -> Variant | None:
-        found = cache.current().find(self._slot(slot))
+        found = current().find(self._slot(slot))
         if found is None:
             return None
         try:
@@ -119,7 +120,7 @@ def _split(content: bytes) -> tuple[bytes, bytes]:
 def _key(target: Target, arguments: dict[str, Any], options: Options) -> str:
     """Of everything that is known before anything is read."""
     func = target.func
-    return cache.cache_key(
+    return cache_key(
         LAYOUT, _versions(), astuple(options), find_compiler().identity, sanitizing(), str(description(func)),
         world.digest_of_file(func.__code__.co_filename), str(description(type(target.receiver))),
         [(name, _kind(value)) for name, value in arguments.items()],
@@ -135,8 +136,9 @@ def _kind(value: Any) -> Any:
     return type(value).__qualname__
 
 
+@cache
 def _versions() -> list[object]:
-    """Of Python, torch, the processor, and each file of scriptc."""
+    """Of Python, torch, the processor, and each file of scriptc, as this process found them."""
     folders = (os.path.dirname(__file__), *(package.__path__[0] for package in (frontend, ir, backend_c, runtime)))
     stamps = [sorted(_stamps(folder)) for folder in folders]
     return [sys.version, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
@@ -231,7 +233,8 @@ def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths)
     places += filter(world.has_state, met)
     for place in places:
         of_its_own = type(place) is dict and len(place) == 1 and id(*place.values()) in watched
-        if place is not None and paths.of(place) is None and not of_its_own:
+        by_name = place is None or isinstance(place, type)  # classes: see _Pickler
+        if not by_name and not of_its_own and paths.of(place) is None:
             raise Nameless(type(place).__qualname__)
 
 
@@ -298,7 +301,7 @@ def _variant(record: Record, options: Options) -> Variant:
     contract = replace(record.contract, guards=guards)
     _require(_sharing(contract, found) == record.sharing, "sharing")
     entry, name = record.library
-    library = cache.current().find(entry)
+    library = current().find(entry)
     _require(library is not None, "library")
     return Variant(contract, record.gradients, record.random, record.source_ir, library / name, options)  # type: ignore[operator]
 

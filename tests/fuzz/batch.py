@@ -15,16 +15,18 @@ import torch
 import scriptc
 from scriptc import runtime
 from scriptc.backend_c.build import runtime_object
-from scriptc.backend_c.emit import CProgram, emit_program
+from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import compile_flags, compile_object, link_shared
-from scriptc.dispatch import Dispatcher, Variant
+from scriptc.dispatch import Dispatcher
 from scriptc.frontend.entry import Entry, read
 from scriptc.frontend.signature import Signature
 from scriptc.gradients import dependencies
+from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module
 from scriptc.ir.verifier import verify
 from scriptc.options import Options
-from scriptc.pipeline import Translated, optimise
+from scriptc.pipeline import optimise
+from scriptc.variant import Variant
 from tests.fuzz.calls import Wide, arguments, compare, differs_from
 from tests.fuzz.generator import Generator
 from tests.fuzz.grammar import PRELUDE
@@ -149,7 +151,7 @@ def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], N
         return
     tell(cases[0].program.seed)
     try:
-        program, library = _library(cases, directory)
+        library = _library(cases, directory)
     except Exception as e:
         if len(cases) == 1:
             tell(Report(cases[0].program, "build", _described(e)[:2000]))
@@ -161,14 +163,15 @@ def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], N
     place = 0
     for case in cases:
         for entry in case.entries:
-            variant = Variant(Translated(entry, "", dependencies(entry.module), program), library)
+            random = draws_random_numbers(entry.module)
+            variant = Variant(entry, dependencies(entry.module), random, "", library, Options())
             case.dispatcher.callable.add_variant(replace(case.dispatcher.spec(variant), entry=place))
             place += 1
         tell(case.program.seed)
         tell(_called(case))
 
 
-def _library(cases: list[_Case], directory: Path) -> tuple[CProgram, Path]:
+def _library(cases: list[_Case], directory: Path) -> Path:
     whole = Module("fuzz")
     for entry in (e for case in cases for e in case.entries):
         whole.funcs |= entry.module.funcs
@@ -184,7 +187,7 @@ def _library(cases: list[_Case], directory: Path) -> tuple[CProgram, Path]:
     flags = ["-Werror", "-Wno-tautological-compare"] if first.cc == 0 else []
     compile_object(source, [*compile_flags(first.cc, False), *flags, f"-I{runtime.INCLUDE_DIR}"], own)
     objects = [runtime_object(path, first.cc, False) for path in runtime.needed_sources(program.source)]
-    return program, link_shared([own, *objects], stem.with_suffix(".so"))
+    return link_shared([own, *objects], stem.with_suffix(".so"))
 
 
 def _called(case: _Case) -> Report:
