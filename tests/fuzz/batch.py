@@ -127,7 +127,7 @@ def _read(case: _Case) -> None:
             continue
         seen.append(signature)
         entry = read(target.func, target.receiver, bound)
-        _rename(entry.module, f"v{len(seen)}")
+        _rename(entry.module, f"{case.program.seed}_{len(seen)}")
         verify(entry.module)
         case.entries.append(entry)
     for entry in case.entries:
@@ -135,7 +135,7 @@ def _read(case: _Case) -> None:
 
 
 def _rename(module: Module, suffix: str) -> None:
-    """Several readings of one function stand in one library."""
+    """Several readings of many functions stand in one library, those of the decompositions that call themselves among them."""
     for op in module.walk():
         if op.name == "call":
             op.attrs["func"] = f"{op.attrs['func']}_{suffix}"
