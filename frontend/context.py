@@ -10,7 +10,6 @@ from typing import Any, NoReturn
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.frontend.frame import Frame, Site, Watch
-from scriptc.frontend.met import forget
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.shapes import sequence_items, shape_of
@@ -84,10 +83,6 @@ _CLASSES: dict[type[AV], str] = {
     GeneratorV: "generator", PartialV: "functools.partial", ReversedV: "list_reverseiterator", SuperV: "super",
 }  # fmt: skip
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
-
-
-def is_complex_tensor(v: Value) -> bool:
-    return isinstance(v.type, TensorType) and v.type.dtype in COMPLEX
 
 
 class UserError(Exception):
@@ -288,7 +283,8 @@ class Context(Parts):
 
     def built(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
         """The same of an op of any number of results."""
-        if not OPS[name].takes_complex and any(is_complex_tensor(v) for v in operands):
+        dtypes = [v.type.dtype for v in operands if isinstance(v.type, TensorType)]
+        if not OPS[name].takes_complex and any(dtype in COMPLEX for dtype in dtypes):
             self.fail("complex_kernel", name=name)
         if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
             self.fail("complex_number")
@@ -598,14 +594,6 @@ class Context(Parts):
             return
         self.outside.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
         self.outside.keep.append(container)
-
-    def made_here(self, obj: Any) -> Known:
-        """A list or module that was made of another's items: no guard need watch it."""
-        self.outside.keep.append(obj)
-        self.outside.made |= {id(obj), *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ())}
-        known = Known(obj)
-        forget(obj)
-        return known
 
 
 Handler = Callable[..., AV]

@@ -11,6 +11,7 @@ import torch
 
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.kept import KeptState
+from scriptc.frontend.met import forget
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
@@ -355,6 +356,14 @@ class Lookup(KeptState):
         if hasattr(obj, "__missing__"):
             self.fail("container_outside_changed", kind=type(obj).__name__)
         self.raises_at_run_time("KeyError", repr(key))
+
+    def made_here(self, obj: Any) -> Known:
+        """A list or module that was made of another's items: no guard need watch it."""
+        self.outside.keep.append(obj)
+        self.outside.made |= {id(obj), *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ())}
+        known = Known(obj)
+        forget(obj)
+        return known
 
     def element(self, av: AV) -> AV:
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
