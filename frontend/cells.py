@@ -46,6 +46,18 @@ def is_storable(t: Type) -> bool:
     return t in (*_SCALARS, NEVER, NONE) or isinstance(t, (TensorType, Container))
 
 
+def holds(t: Type, cell: Elem) -> bool:
+    """Whether what a cell is of is, or is part of, values of a type: then they cannot go into it. Objects may."""
+    match t:
+        case TupleType(items):
+            return any(holds(i, cell) for i in items)
+        case OptionalType(item):
+            return holds(item, cell)
+        case ListType() | DictType() | SetType():
+            return any(c.find() is cell or holds(c.find().type, cell) for c in cells(t))
+    return False
+
+
 def is_hashable(t: Type) -> bool:
     """Whether values of a type may be keys at run time."""
     if isinstance(t, TupleType):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
-from scriptc.frontend.cells import fresh, is_laid_out_anew, is_storable, is_union, spelt, unite
+from scriptc.frontend.cells import fresh, holds, is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
@@ -242,9 +242,6 @@ class Context(Parts):
         finals = [final for frame in self.frames for final in frame.finals]
         exits = [noted for final in finals for _, noted in final.ways.values()]
         return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]
-
-    def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
-        raise NotImplementedError
 
     # ---- places and errors ----
     @property
@@ -527,6 +524,8 @@ class Context(Parts):
         what, new, is_key = f"a {spelt(container)}", spelt(item), part == 0 and not isinstance(container, ListType)
         if not is_storable(item):
             self.refuse(cell, "container_of_unstorable", container=name, item=new)
+        if holds(item, cell):
+            self.refuse(cell, "container_in_itself", container=name)
         try:
             unions = self.assume.unions and not cell.fixed and not is_key
             joined = unite(cell.type, item, unions=unions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend import library, met
+from scriptc.frontend import decompositions, library, met
 from scriptc.frontend.arguments import Arguments
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
@@ -134,6 +135,12 @@ def _read(
     raise InternalError(f"{func.__qualname__} was read {_MAX_READINGS} times without settling")
 
 
+def _outside_of_library(loc: Loc) -> Loc:
+    """Where the user called what a decomposition of ours does."""
+    ours = os.path.dirname(decompositions.__file__)
+    return next((site for site in loc.chain() if not site.file.startswith(ours)), loc)
+
+
 def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
@@ -180,7 +187,8 @@ def _read_once(
         raise Restart
     reader.settle_cells()
     if reader.errors:
-        raise CompileError(sorted(reader.errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
+        errors = [Diagnostic(_outside_of_library(d.loc), d.message, d.hint) for d in reader.errors]
+        raise CompileError(sorted(errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
     if reader.poisoned:
         raise InternalError("a statement was left out, but the error that it is in was lost", reader.loc)
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))

@@ -12,6 +12,7 @@ from scriptc.frontend.specs import ScalarSpec
 from scriptc.frontend.values import (
     AV,
     DictV,
+    Dyn,
     GeneratorV,
     KnownLengthListV,
     ListV,
@@ -78,6 +79,9 @@ class Parts:
         raise NotImplementedError
 
     def wrap(self, value: Value) -> AV:
+        raise NotImplementedError
+
+    def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
         raise NotImplementedError
 
     def shape(self, tensor: AV) -> AV:

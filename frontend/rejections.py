@@ -66,6 +66,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "this constructor does not take a tensor in compiled code",
         "use the tensor itself, or clone()",
     ),
+    "container_in_itself": ("a {container} of unknown length cannot hold itself", "put in what is needed of it"),
     "container_of_complex": (
         "complex numbers cannot be kept in a container that changes, or whose length is known only at run time",
         "keep one container for each part",

@@ -21,6 +21,17 @@ def one_kind_a_set(n):
     return len(numbers) + len(texts)
 
 
+def a_number_instead(xs):
+    xs[0].append([len(xs)])
+    return len(xs)
+
+
+@write("container_in_itself", a_number_instead, ([[[1]]],))
+def a_list_in_itself(xs):
+    xs[0].append(xs)  # refused
+    return len(xs)
+
+
 @write("container_of_kinds", one_kind_a_set, (3,))
 def two_kinds_in_a_set(n):
     found = set()
