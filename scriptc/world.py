@@ -128,7 +128,7 @@ def named(obj: Any) -> Steps:
 
 
 class Paths:
-    """Paths to objects, by their ids. Objects that guards speak of lead further: `add` takes what they expect where."""
+    """Paths to objects, by their ids. What guards expect leads further: `follow` takes it with its places."""
 
     def __init__(self, target: Target):
         self._paths: dict[int, Steps] = {}
