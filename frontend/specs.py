@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -318,3 +318,7 @@ class Contract:
     texts: dict[int, str]  # strings among the arguments that were taken as known, by their places
     stores: list[Store]  # by the number that `state.set` ops name
     exceptions: dict[str, type[BaseException]]  # the classes that the module declares
+
+    def parts(self) -> dict[str, Any]:
+        """The fields of a contract, also where it is an entry's."""
+        return {f.name: getattr(self, f.name) for f in fields(Contract)}

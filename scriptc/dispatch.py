@@ -43,13 +43,13 @@ class Dispatcher:
         with self._lock:
             self.target = target_of(self.obj)  # a module may have been given another forward
             arguments = self.target.bind(args, kwargs)
-            memory = remembered.Memory(self.target, arguments, self.options)
-            for variant in memory.recall():
+            records = remembered.Records(self.target, arguments, self.options)
+            for variant in records.recall():
                 probe = bridge.Callable(_refuse)
                 probe.add_variant(self.spec(variant))
                 if probe.fits(*args, **kwargs):
                     return self.install(variant)
-            memory.remember(self.add(arguments))
+            records.remember(self.add(arguments))
 
     def add(self, arguments: dict[str, Any]) -> Variant:
         """Compiles for one call."""

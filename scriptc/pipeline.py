@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from scriptc.backend_c.emit import CProgram, emit_program
@@ -64,8 +64,7 @@ def translate(
 @collector_paused()
 def translated_again(contract: Contract, source_ir: str, options: Options) -> Translated:
     """What `translate` made, from the IR that it read."""
-    parts = {f.name: getattr(contract, f.name) for f in fields(Contract)}
-    return _translated(Entry(**parts, module=parse_module(source_ir), kept=[], met=()), options)
+    return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], met=()), options)
 
 
 def _translated(entry: Entry, options: Options) -> Translated:

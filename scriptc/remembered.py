@@ -14,7 +14,7 @@ import os
 import pickle
 import sys
 from collections.abc import Collection, Iterator
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
@@ -51,11 +51,11 @@ class Record:
     source_ir: str
     library: tuple[str, str]  # its entry in the cache, and its name there
     files: dict[str, str]  # the user's files, with their hashes
-    names: list[tuple[Any, Any]]  # dicts, and the keys they have
+    names: list[tuple[dict[Any, Any], tuple[str, ...]]]  # dicts, and the keys they have
     sharing: list[int]  # which of the objects that are told apart by identity are the same
 
 
-class Memory:
+class Records:
     """What is remembered of calls like one: of this function, with arguments of these types."""
 
     def __init__(self, target: Target, arguments: dict[str, Any], options: Options):
@@ -170,8 +170,8 @@ def _present(guard: Guard) -> Any:
     return tuple(guard.container)
 
 
-def _names(container: Any) -> Any:
-    return tuple(map(repr, container)) if isinstance(container, dict) else None
+def _names(watched: dict[Any, Any]) -> tuple[str, ...]:
+    return tuple(map(repr, watched))
 
 
 def _watched(variant: Variant) -> Iterator[Any]:
@@ -206,19 +206,14 @@ def _dumped(target: Target, variant: Variant) -> bytes:
         replace(g, expected=description(_present(g))) if g.kind in _IDENTITIES else g for g in contract.guards
     ]
     record = Record(
-        replace(_plain(contract), guards=guards), variant.gradients, variant.random, variant.source_ir,
+        Contract(**contract.parts() | {"guards": guards}), variant.gradients, variant.random, variant.source_ir,
         (variant.library.parent.name, variant.library.name), world.source_files(met),
-        [(container, _names(container)) for container in _watched(variant)],
+        [(watched, _names(watched)) for watched in {id(d): d for d in _watched(variant)}.values()],
         _sharing(contract, [_present(g) for g in identities]),
     )  # fmt: skip
     out = io.BytesIO()
     _Pickler(out, paths, {id(obj) for obj in met}).dump(record)
     return out.getvalue()
-
-
-def _plain(contract: Contract) -> Contract:
-    """A contract alone, where it is an entry's."""
-    return Contract(**{f.name: getattr(contract, f.name) for f in fields(Contract)})
 
 
 def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths) -> None:
@@ -288,8 +283,8 @@ def _variant(record: Record, options: Options) -> Variant:
     """The variant that a record tells of; Nameless where the world is another."""
     for name, digest in record.files.items():
         _require(world.digest_of_file(name) == digest, name)
-    for container, names in record.names:
-        _require(_names(container) == names, "names")
+    for watched, names in record.names:
+        _require(_names(watched) == names, "names")
     guards, found = [], []
     for guard in record.contract.guards:
         if guard.kind in _IDENTITIES:
