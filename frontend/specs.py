@@ -7,16 +7,43 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, NoReturn
+
+from typing_extensions import dataclass_transform
 
 
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True)
 class Spec:
-    """Base of all specs."""
+    """Base of all specs, which are equal where their class and their fields are. It serves as a frozen data class does, but
+    generates no code: that of a dozen classes took ten milliseconds of every start."""
+
+    __match_args__: tuple[str, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        cls.__match_args__ = tuple(cls.__annotations__)  # type: ignore[misc]
+
+    def __init__(self, *values: Any, **named: Any):
+        given = dict(zip(self.__match_args__[: len(values)], values, strict=True)) | named
+        for name in self.__match_args__:
+            self.__dict__[name] = given[name] if name in given else getattr(type(self), name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be set")
+
+    def _compared(self) -> tuple[Any, ...]:
+        return tuple(self.__dict__.values())
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._compared()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.__dict__.items())})"
 
 
-@dataclass(frozen=True)
 class TensorSpec(Spec):
     """`sizes`: an int where the size is part of the signature, None where it is dynamic."""
 
@@ -24,14 +51,12 @@ class TensorSpec(Spec):
     sizes: tuple[int | None, ...]
 
 
-@dataclass(frozen=True)
 class ScalarSpec(Spec):
     """`kind`: "i64", "f64", "bool" or "str"."""
 
     kind: str
 
 
-@dataclass(frozen=True)
 class KnownSpec(Spec):
     """A value that is part of the signature: matched by value if it is a bool, number, string or None, else by identity."""
 
@@ -44,7 +69,6 @@ class KnownSpec(Spec):
         return hash(type(self.obj))
 
 
-@dataclass(frozen=True)
 class ListSpec(Spec):
     """A list of any length, or where `cls` says so a tuple; `elem` is None for one that is empty."""
 
@@ -52,7 +76,6 @@ class ListSpec(Spec):
     cls: type = list
 
 
-@dataclass(frozen=True)
 class MapSpec(Spec):
     """A dict of any length, whose keys are known only at run time. `make`: makes another class of dict of a plain one.
     `key` and `item` are None for one that is empty."""
@@ -62,7 +85,6 @@ class MapSpec(Spec):
     make: Any = None
 
 
-@dataclass(frozen=True)
 class SetSpec(Spec):
     """A set of any length; `key` is None for one that is empty."""
 
@@ -70,14 +92,12 @@ class SetSpec(Spec):
     cls: type = set
 
 
-@dataclass(frozen=True)
 class OptionalSpec(Spec):
     """In a list or dict: a value, or None."""
 
     item: Spec
 
 
-@dataclass(frozen=True)
 class TupleSpec(Spec):
     """`cls` makes the value of its items: complex has two floats, a tuple class takes them as arguments if it has `_fields`,
     else as one sequence. A maker that is no class of sequences takes them apart again by its `parts`."""
@@ -86,7 +106,6 @@ class TupleSpec(Spec):
     cls: Any = tuple
 
 
-@dataclass(frozen=True)
 class DictSpec(Spec):
     """A dict with known keys. As an argument it has a place, as the two below: places count these in the order of the
     arguments, containers before what they hold."""
@@ -95,7 +114,6 @@ class DictSpec(Spec):
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
 class ObjectSpec(Spec):
     """An argument: an instance of a user's class, by its attributes."""
 
@@ -104,24 +122,24 @@ class ObjectSpec(Spec):
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
 class InstanceSpec(Spec):
     """A result: an instance of a user's class that exists at run time. `fields` gives the specs of its attributes, among
     which may be its own."""
 
     cls: type
     names: tuple[str, ...]
-    fields: Callable[[], tuple[Spec, ...]] = field(compare=False, repr=False)
+    fields: Callable[[], tuple[Spec, ...]]
+
+    def _compared(self) -> tuple[Any, ...]:
+        return self.cls, self.names
 
 
-@dataclass(frozen=True)
 class ItemsSpec(Spec):
     """An argument: a list with just these items."""
 
     items: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
 class PlaceSpec(Spec):
     """The very object that has a place."""
 
@@ -224,16 +242,14 @@ def values_of(spec: Spec, value: Any) -> Iterator[Any]:
             yield from values_of(item, part)
 
 
-@dataclass(frozen=True)
-class ArgSpec:
+class ArgSpec(NamedTuple):
     """One parameter of the user's function."""
 
     name: str
     spec: Spec
 
 
-@dataclass(frozen=True)
-class Live:
+class Live(NamedTuple):
     """A tensor that is read at each call from where it lives: `container[key]`. `name` is that of the IR's param."""
 
     name: str
@@ -242,8 +258,7 @@ class Live:
     spec: TensorSpec
 
 
-@dataclass(frozen=True)
-class LiveValue:
+class LiveValue(NamedTuple):
     """A value that is read at each call from where it lives, `container[key]`, because it changes between calls."""
 
     container: Any
@@ -267,8 +282,7 @@ class Raised(threading.local):
         return Raised, (self.cls,)
 
 
-@dataclass(frozen=True)
-class Store:
+class Store(NamedTuple):
     """What compiled code may set: the attribute `key` of `owner`, or, where there is a path, the item `key` of what the
     path of keys leads to from it. An owner that is a PlaceSpec is an argument. A `state.set` says by number which of the
     forms a value has. `direct` is the dict that held the attribute at entry, into which values may go without asking the
@@ -282,8 +296,7 @@ class Store:
     forms: tuple[Spec, ...]
 
 
-@dataclass(frozen=True)
-class Kept:
+class Kept(NamedTuple):
     """A place whose value a build ahead of time keeps from call to call. Its leaves are parameters of the entry function,
     and what the `state.set` ops of its target set. `initial`: their values at build time, None for what is absent.
     `container[key]` holds the value, if there is one."""
@@ -296,8 +309,7 @@ class Kept:
     target: int | None
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(NamedTuple):
     """What compiled code depends on outside its arguments. `kind` is one of the bridge's guard kinds."""
 
     kind: str

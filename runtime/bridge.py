@@ -10,10 +10,9 @@ import os
 import sys
 from collections.abc import Callable as Function
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cache
-from types import CellType
+from types import CellType, MappingProxyType
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -27,53 +26,46 @@ class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
 
 
 # ---- specs: arguments and results ----
+# No data classes: each would cost a millisecond of every start.
 
 
-@dataclass(frozen=True)
-class Tensor:
+class Tensor(NamedTuple):
     dtype: str  # a key of tensors.DTYPES
     rank: int
     sizes: tuple[int | None, ...] | None = None  # None: any size
     contiguous: bool = False
 
 
-@dataclass(frozen=True)
 class Int:
     """An exact int that fits 64 bits (more raises OverflowError); bool is not one."""
 
 
-@dataclass(frozen=True)
 class Float:
     pass
 
 
-@dataclass(frozen=True)
 class Bool:
     pass
 
 
-@dataclass(frozen=True)
 class Str:
     pass
 
 
-@dataclass(frozen=True)
-class Known:
+class Known(NamedTuple):
     """As an argument: this very object, or for constants an equal one of the same type. As a result: the object."""
 
     value: object
 
 
-@dataclass(frozen=True)
-class List:
+class List(NamedTuple):
     """A list, or where `cls` says so a tuple, of any length."""
 
     element: "Spec"  # Tensor, Int, Float, Bool, Str, List, Map, Set, Tuple or Optional
     cls: type = list
 
 
-@dataclass(frozen=True)
-class Map:
+class Map(NamedTuple):
     """A dict of any length with keys and items of one type each. `make` makes a result of another class from a dict."""
 
     key: "Spec"  # Int, Float, Bool, Str or Tuple
@@ -81,26 +73,22 @@ class Map:
     make: Function[[dict], object] | None = None
 
 
-@dataclass(frozen=True)
-class Set:
+class Set(NamedTuple):
     key: "Spec"
     cls: type = set
 
 
-@dataclass(frozen=True)
-class Optional:
+class Optional(NamedTuple):
     """In a list, dict or tuple in one: a value, or None."""
 
     item: "Spec"
 
 
-@dataclass(frozen=True)
-class Tuple:
+class Tuple(NamedTuple):
     items: tuple["Spec", ...]
 
 
-@dataclass(frozen=True)
-class NamedTuple_:
+class NamedTuple_(NamedTuple):
     """A named tuple, a complex number of two floats, or (as a result)
     whatever is made of one sequence of items, such as torch.return_types.max."""
 
@@ -108,24 +96,21 @@ class NamedTuple_:
     items: tuple["Spec", ...]
 
 
-@dataclass(frozen=True)
-class Dict:
+class Dict(NamedTuple):
     """A dict with known keys. Such an argument, an Object and Items have a place each, numbered in the order of arguments,
     containers before what they hold."""
 
     items: tuple[tuple[object, "Spec"], ...]  # in the order of the dict
 
 
-@dataclass(frozen=True)
-class Object:
+class Object(NamedTuple):
     """An argument: an object with just these attributes of its own, in this order."""
 
     cls: type
     items: tuple[tuple[str, "Spec"], ...]
 
 
-@dataclass(frozen=True)
-class Instance:
+class Instance(NamedTuple):
     """A result: an object of a class, made without its __init__. `fields` gives the specs of its attributes, among which
     may be its own."""
 
@@ -134,27 +119,23 @@ class Instance:
     fields: Function[[], tuple["Spec", ...]]
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(NamedTuple):
     """An argument: a list of so many items, each of its own type."""
 
     items: tuple["Spec", ...]
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """The argument, or part of one, that has a place. As an argument: it is the same object as an earlier one."""
 
     number: int
 
 
-@dataclass(frozen=True)
 class Ignored:
     """An argument that compiled code does not look at."""
 
 
-@dataclass(frozen=True)
-class Arg:
+class Arg(NamedTuple):
     """A result that is an argument, as it came: the index of the parameter, then indices and keys into containers."""
 
     path: tuple[int | str, ...]
@@ -224,8 +205,7 @@ class Param(NamedTuple):
     default: object = MISSING
 
 
-@dataclass(frozen=True)
-class VariantSpec:
+class VariantSpec(NamedTuple):
     library: str | os.PathLike[str]
     entry: int
     params: tuple[Param, ...]
@@ -236,7 +216,7 @@ class VariantSpec:
     positional: int | None = None  # parameters after so many are keyword-only
     bind: Function[..., tuple] | None = None  # for *args and **kwargs: makes the flat tuple of arguments
     grad_call: Function[[Function, tuple, dict], object] | None = None  # called where autograd must see the call
-    exceptions: Mapping[str, Any] = field(default_factory=dict)  # exception classes that are not builtins
+    exceptions: Mapping[str, Any] = MappingProxyType({})  # exception classes that are not builtins
     random: bool = False  # it draws random numbers
 
 

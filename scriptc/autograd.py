@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -68,7 +67,7 @@ def _has_attributes(value: Any) -> bool:
 
 def _at(store: Store, places: list[Any]) -> Store:
     """A store whose owner is an argument, with that argument."""
-    return replace(store, owner=places[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
+    return store._replace(owner=places[store.owner.number]) if isinstance(store.owner, PlaceSpec) else store
 
 
 def _container(store: Store) -> Any:

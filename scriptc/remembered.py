@@ -203,7 +203,7 @@ def _dumped(target: Target, variant: Variant) -> bytes:
     _require_names(contract, met, paths)
     identities = [g for g in contract.guards if g.kind in _IDENTITIES]
     guards = [
-        replace(g, expected=description(_present(g))) if g.kind in _IDENTITIES else g for g in contract.guards
+        g._replace(expected=description(_present(g))) if g.kind in _IDENTITIES else g for g in contract.guards
     ]
     record = Record(
         Contract(**contract.parts() | {"guards": guards}), variant.gradients, variant.random, variant.source_ir,
@@ -291,7 +291,7 @@ def _variant(record: Record, options: Options) -> Variant:
             present = _present(guard)
             _require(description(present) == guard.expected, guard.kind)
             found.append(present)
-            guard = replace(guard, expected=present)
+            guard = guard._replace(expected=present)
         guards.append(guard)
     contract = replace(record.contract, guards=guards)
     _require(_sharing(contract, found) == record.sharing, "sharing")
