@@ -31,6 +31,7 @@ from scriptc.ir.types import is_counted
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
 _QUIET = frozenset({"c.expr", "c.read", "c.load", "const"})  # ops that change nothing and keep nothing
 _QUIET_CALLS = frozenset({"sc_list_index", "sc_dict_find"})
+_SAME_OR_COPY = frozenset({"sc_contiguous", "sc_fit"})  # calls whose result may be the tensor that they were given
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
@@ -255,10 +256,11 @@ def _mark_taken(loop: Op, released: list[Value]) -> None:
 
 
 def _users(value: Value) -> Iterator[Op]:
-    """What uses a value, or a view of it that is not counted."""
+    """What uses a value, or a view of it that is not counted, which a call may have handed on."""
+    is_view = value.op is not None and value.op.name == "c.view"
     for user in value.users():
         yield user
-        if user.name == "c.view":
+        if user.name == "c.view" or (is_view and user.name == "c.call" and user.attrs["fn"] in _SAME_OR_COPY):
             yield from _users(user.result)
 
 

@@ -55,6 +55,13 @@ def lists_of_several_ranks_meet(x, m, n):
     return x, ys[0] + 1, len(ys), zs
 
 
+@found(call(torch.zeros(2), torch.ones(1)))
+def a_view_outlives_what_a_loop_looks_at(x, m):
+    for _ in range(3):
+        x = x + torch.stack([torch.ones(2) * 2])[0] / m
+    return x
+
+
 @found(call(V, torch.ones(2, 3), 1), call(V, torch.ones(2, 3), 0))
 def returns_of_several_ranks(x, m, n):
     if n > 0:

@@ -6,7 +6,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -165,7 +165,7 @@ def _build(cases: list[_Case], directory: Path, tell: Callable[[Report | int], N
         for entry in case.entries:
             random = draws_random_numbers(entry.module)
             variant = Variant(entry, dependencies(entry.module), random, "", library, Options())
-            case.dispatcher.callable.add_variant(replace(case.dispatcher.spec(variant), entry=place))
+            case.dispatcher.callable.add_variant(case.dispatcher.spec(variant)._replace(entry=place))
             place += 1
         tell(case.program.seed)
         tell(_called(case))

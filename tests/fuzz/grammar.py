@@ -397,7 +397,7 @@ LOOPS: list[tuple[str, list[str]]] = [
     ("$1 in $texts[:5]", ["text"]),
     ("$1, $2 in zip($vectors[:4], $ints)", ["vector", "int"]),
     ("$1, $2 in sorted($words.items())[:5]", ["text", "int"]),
-    ("$1 in (1, 2, 4)", ["int"]), ("$1 in map(abs, $ints)", ["int"]), ("$1 in iter($ints[:4])", ["int"]),
+    ("$1 in (1, 2, 4)", ["int"]), ("$1 in map(abs, $ints[:4])", ["int"]), ("$1 in iter($ints[:4])", ["int"]),
     ("$1, $2 in $counts.items()", ["int", "int"]), ("$1 in filter(None, $ints[:4])", ["int"]),
 ]  # fmt: skip
 
