@@ -14,6 +14,7 @@ from scriptc.backend_c.emitters.views import local_view
 from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unflatten, widen
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.counts import counts
 from scriptc.ir.errors import InternalError
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.loc import Loc
@@ -32,6 +33,7 @@ class Lowerer:
         self.builder = Builder(self.body)
         self.shapes: dict[Value, Shape] = {}
         self.layouts = Layouts(func.body)
+        self.counts = counts(func.body)
 
     def run(self) -> Func:
         for arg in self.func.body.args:

@@ -107,7 +107,9 @@ def list_append(low: Lowerer, op: Op) -> Sequence[Shape]:
 def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
     args = Args("cx", low.one(container), low.one(index), _holds(_elem(container)))
-    return low.call(op, "sc_list_set", args.add(item_text(low, op, _elem(container), value, args)))
+    own = container.op is not None and container.op.has("ALLOCATES")
+    name = "sc_list_set_own" if own else "sc_list_set"
+    return low.call(op, name, args.add(item_text(low, op, _elem(container), value, args)))
 
 
 @emitter

@@ -1,6 +1,7 @@
 """Python numbers: 64-bit ints that raise OverflowError, floats, bools; Python's results, not C's.
 
-`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last.
+`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last; `emit`
+chooses between the two.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ def _rule(result: Type) -> Infer:
     return infer
 
 
-def _row(name: str, arity: int, result: Type, ref: str, *, c: str | None = None, kernel: str | None = None) -> OpDef:
+def _row(
+    name: str, arity: int, result: Type, ref: str, *, c: str | None = None, kernel: str | None = None, emit: str | None = None
+) -> OpDef:
     schema = "(" + ", ".join(f"Scalar {x}" for x in "abc"[:arity]) + ") -> Scalar"
-    return OpDef(name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, raises=kernel is not None)
+    return OpDef(name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, emit=emit, raises=c is None)
 
 
 def _binary(names: str, result: Type, prefix: str, c: str) -> list[OpDef]:
@@ -36,7 +39,8 @@ _COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
 
 ROWS = [
     *(_row(f"int.{n}", 2, INT, f"operator.{n}", kernel=f"sc_int_{n}")
-      for n in ("add", "sub", "mul", "floordiv", "mod", "lshift", "rshift")),
+      for n in ("mul", "floordiv", "mod", "lshift", "rshift")),
+    *(_row(f"int.{n}", 2, INT, f"operator.{n}", emit=f"int_{n}") for n in ("add", "sub")),
     _row("int.pow", 2, INT, "operator.pow", kernel="sc_int_pow"),
     _row("int.neg", 1, INT, "operator.neg", kernel="sc_int_neg"),
     _row("int.abs", 1, INT, "operator.abs", kernel="sc_int_abs"),

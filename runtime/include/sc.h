@@ -339,10 +339,11 @@ static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) 
     return 0;
 }
 
-static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
-    if (i < 0) i += l->len;
-    if ((uint64_t)i >= (uint64_t)l->len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
-    l->written = true;
+/* In a list that this call made: nobody asks whether it is written. */
+static inline int sc_list_set_own(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
+    uint64_t len = (uint64_t)l->len, at = (uint64_t)i; /* an index from the front costs one comparison */
+    if (at >= len && (at += len) >= len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
+    i = (int64_t)at;
     if (holds == SC_BOOLS) {
         l->bools[i] = v.b;
         return 0;
@@ -351,6 +352,12 @@ static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_v
     if (holds == SC_OBJECTS) sc_retain(v.o);
     l->items[i] = v;
     if (holds == SC_OBJECTS) sc_release(cx, old.o);
+    return 0;
+}
+
+static inline int sc_list_set(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
+    if (sc_list_set_own(cx, l, i, holds, v) < 0) return -1;
+    l->written = true;
     return 0;
 }
 

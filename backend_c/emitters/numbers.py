@@ -1,0 +1,31 @@
+"""Ints whose additions need no test for overflow, since they only count (`ir.counts`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scriptc.backend_c.emitters.registry import emitters
+from scriptc.backend_c.values import Shape
+from scriptc.ir.core import Op
+
+if TYPE_CHECKING:
+    from scriptc.backend_c.lower import Lowerer
+
+EMITTERS, emitter = emitters()
+
+
+@emitter
+def int_add(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _stepped(low, op, "+")
+
+
+@emitter
+def int_sub(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _stepped(low, op, "-")
+
+
+def _stepped(low: Lowerer, op: Op, sign: str) -> Sequence[Shape]:
+    if op.result in low.counts:
+        return [low.expr(f"({{0}} {sign} {{1}})", low.operands(op), op.result.type, op)]
+    return low.kernel(op, f"sc_{op.name.replace('.', '_')}")

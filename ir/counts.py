@@ -1,0 +1,61 @@
+"""Ints that only count: small numbers to which small steps are added, one at a time. No program runs long enough for one of
+them to leave 64 bits, so that their additions need no test, and a C compiler may turn them into vector code."""
+
+from __future__ import annotations
+
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.ranges import known_int
+from scriptc.ir.regions import counter, slots
+
+_LONGEST_STEP = 8  # at one a nanosecond from 2**62, steps of 8 take 18 years to 2**63
+_FIRST = 2**62
+_LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in memory; a tensor can be expanded
+
+
+def counts(body: Block) -> frozenset[Value]:
+    """The values of a function that count: the largest set of which each is a constant, a length, another one a step away, or
+    passed on by a region of what counts."""
+    sources: dict[Value, list[Value]] = {}
+    for op in body.walk():
+        found = _sources(op)
+        if found is not None:
+            sources[op.result] = found
+        for slot in slots(op):
+            for value, operands in ((slot.arg, slot.into_arg), (slot.result, slot.into_result)):
+                if value is not None:
+                    sources[value] = [giver.operands[i] for giver, i in operands]
+        index = counter(op)
+        if index is not None and _is_step(op.operands[2]):
+            sources[index] = [op.operands[0]]
+    users: dict[Value, list[Value]] = {}
+    for value, givers in sources.items():
+        for giver in givers:
+            users.setdefault(giver, []).append(value)
+    unknown = [giver for giver in users if giver not in sources]
+    while unknown:
+        for value in users.get(unknown.pop(), ()):
+            if sources.pop(value, None) is not None:
+                unknown.append(value)
+    return frozenset(sources)
+
+
+def _sources(op: Op) -> list[Value] | None:
+    """The values that the result of an op counts on from; None where it does not count."""
+    if op.name == "const":
+        first = known_int(op.result)
+        return [] if first is not None and abs(first) < _FIRST else None
+    if op.name in _LENGTHS:
+        return []
+    if op.name in ("int.add", "int.sub"):
+        a, b = op.operands
+        if _is_step(b):
+            return [a]
+        if op.name == "int.add" and _is_step(a):
+            return [b]
+    return None
+
+
+def _is_step(value: Value) -> bool:
+    number = known_int(value)
+    small = number is not None and abs(number) <= _LONGEST_STEP
+    return small or (value.op is not None and value.op.name == "bool.to_int")
