@@ -7,7 +7,7 @@ of the call. What is stored to its attributes or items is state (state.py) whose
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scriptc.frontend.assumptions import TableSite
@@ -15,6 +15,7 @@ from scriptc.frontend.context import Context
 from scriptc.frontend.results import spec_of_type
 from scriptc.frontend.signature import has_place
 from scriptc.frontend.specs import (
+    ArgSpec,
     DictSpec,
     ItemsSpec,
     KnownSpec,
@@ -28,6 +29,7 @@ from scriptc.frontend.specs import (
     Spec,
     TensorSpec,
     TupleSpec,
+    parts,
 )
 from scriptc.frontend.values import AV, ComplexV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
 from scriptc.ir.core import Block, Value
@@ -63,6 +65,7 @@ class Arguments(Context):
 
     body: Block
     found: dict[int, tuple[Any, Any]]
+    same_as: dict[str, str]  # by the name of a container: that of the first argument, or part of one, that is the same object
     places = 0  # ints and floats so far, as Signature counts them
 
     def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
@@ -83,7 +86,7 @@ class Arguments(Context):
             case ListSpec() | MapSpec() | SetSpec():
                 value = self.parameter(_type_of(spec), name)
                 for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
-                    self.cells.append((TableSite(("argument", name), part), cell))
+                    self.cells.append((TableSite(self.site(name), part), cell))
                 if isinstance(value.type, ListType):
                     return ListV(self.numbered(value) if value.type.elem == STR else value)
                 return Dyn(value)
@@ -102,7 +105,7 @@ class Arguments(Context):
         held: dict[Any, AV] = {}
         match spec:
             case DictSpec(keys):
-                made: AV = DictV(held, home=home, sites=(("argument", name),) if _is_table(spec) else ())
+                made: AV = DictV(held, home=home, sites=(self.site(name),) if _is_table(spec) else ())
             case ObjectSpec(cls, keys):
                 made = ObjectV(cls, held, home=home)
             case ItemsSpec(items):
@@ -127,9 +130,13 @@ class Arguments(Context):
         self.body.args.append(value)
         return value
 
+    def site(self, name: str) -> tuple[str, str]:
+        """Where readings note what is put into a container: at one place for all names of an object."""
+        return "argument", self.same_as.get(name, name)
+
     def filled(self, spec: Spec, name: str) -> Spec:
         """The spec of an argument in which containers have room for what earlier readings put into them."""
-        site = ("argument", name)
+        site = self.site(name)
         found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
         key, item = (None if t is None else spec_of_type(t) for t in found)
         match spec:
@@ -152,6 +159,22 @@ class Arguments(Context):
             case ObjectSpec(cls, names):
                 return ObjectSpec(cls, names, tuple(self.filled(*part) for part in _named(spec, name)))
         return spec
+
+
+def same_containers(specs: Iterable[ArgSpec], arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The names of lists, dicts and sets of any length among arguments, each with the first name of the same object."""
+    names: dict[str, str] = {}
+    first: dict[int, str] = {}
+
+    def note(spec: Spec, value: Any, name: str) -> None:
+        if type(spec) in _PARTS:
+            names[name] = first.setdefault(id(value), name)
+        for (part, wish), (_, item) in zip(_named(spec, name), parts(spec, value), strict=True):
+            note(part, item, wish)
+
+    for arg in specs:
+        note(arg.spec, arguments[arg.name], arg.name)
+    return names
 
 
 _PARTS: dict[type[Spec], tuple[str, ...]] = {ListSpec: ("item",), MapSpec: ("key", "item"), SetSpec: ("key",)}

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend import decompositions, library, met
-from scriptc.frontend.arguments import Arguments
+from scriptc.frontend.arguments import Arguments, same_containers
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
@@ -119,6 +119,7 @@ def _read(
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         reader.ahead = ahead
+        reader.same_as = same_containers(specs, arguments)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:

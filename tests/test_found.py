@@ -55,6 +55,15 @@ def lists_of_several_ranks_meet(x, m, n):
     return x, ys[0] + 1, len(ys), zs
 
 
+SHARED = [1, 2]
+
+
+@found(call(SHARED, (SHARED, 3), 0), call([1, 2], ([1, 2], 3), 0), call(SHARED, (SHARED, 3), 5))
+def two_names_of_a_list_that_takes_none(xs, pair, n):
+    xs.append(next((q for q in xs if q > n), None))
+    return len(pair[0])
+
+
 @found(call(torch.zeros(2), torch.ones(1)))
 def a_view_outlives_what_a_loop_looks_at(x, m):
     for _ in range(3):
