@@ -102,7 +102,10 @@ class Arguments(Context):
         held: dict[Any, AV] = {}
         match spec:
             case DictSpec(keys):
-                made: AV = DictV(held, home=home, sites=(("argument", name),) if _is_table(spec) else ())
+                site = ("argument", name)
+                if kept:
+                    self.assume.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
+                made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
             case ObjectSpec(cls, keys):
                 made = ObjectV(cls, held, home=home)
             case ItemsSpec(items):

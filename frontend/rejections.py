@@ -331,8 +331,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "give it one type",
     ),
     "state_of_structure": (
-        "'{name}' is to keep {what}, which cannot live on after the call",
-        "keep tensors, numbers, strings, None, and lists, tuples and dicts of these",
+        "'{name}' is to keep {what}, which a build ahead of time cannot",
+        "keep tensors, numbers, strings, lists of one kind of these, and tuples and dicts with known keys",
     ),
     "state_of_two_kinds": ("'{name}' is kept from call to call, and is {why}", "give it one type"),
     "storage_offset": (

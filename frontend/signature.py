@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -53,6 +54,7 @@ class Signature:
         self.dynamic = dynamic
         self.places = 0
         self.texts: dict[int, str] = {}
+        self.tables = True  # dicts may have run-time keys
         self.objects: dict[int, int] = {}  # places of the objects met so far, by id
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
@@ -100,13 +102,22 @@ class Signature:
             type(value), tuple(attributes), tuple(self.spec(v, f"{name}.{k}") for k, v in attributes.items())
         )
 
+    @contextmanager
+    def known_keys(self) -> Iterator[None]:
+        """Within, keys of dicts are part of the signature."""
+        self.tables = False
+        try:
+            yield
+        finally:
+            self.tables = True
+
     # ---- lists, dicts and sets of any length ----
     def container(self, value: Any, name: str) -> Spec | None:
         """The spec of a list, dict or set whose items are of one type, or may be None; None for all else."""
         if type(value) is list:
             found, elem = self.common(value, name)
             return ListSpec(elem) if found else None
-        if type(value) is dict and value and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
+        if type(value) is dict and value and self.tables and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)
             return MapSpec(key, item) if hashable and found else None

@@ -49,6 +49,7 @@ from scriptc.frontend.values import (
     is_tensor,
 )
 from scriptc.ir.core import Block, Module, Value
+from scriptc.ir.loc import Loc
 from scriptc.ir.types import Type
 
 ABSENT = object()
@@ -155,15 +156,15 @@ class State(Context):
         spec = self.slot_spec(obj, slot.name, signature)
         spec = self.filled(spec, f"state.{slot.name}")
         self.outside.values.append(LiveValue(container, key, spec))
-        self.open_items(obj, spec)
+        self.open_items(obj, spec, slot.place.loc)
         return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
 
-    def open_items(self, obj: Any, spec: Spec) -> None:
+    def open_items(self, obj: Any, spec: Spec, loc: Loc) -> None:
         """The items of a list of several kinds that is changed are slots too."""
         if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in self.assume.changed:
             self.guard("LIST_LENGTH_IS", obj, None, len(obj))
             for i in range(len(obj)):
-                self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
+                self.assume.state.setdefault((id(obj), i), Place(obj, i, loc, is_item=True))
 
     def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
         if isinstance(obj, list):  # of different kinds are told apart item by item
@@ -268,7 +269,7 @@ class State(Context):
         at = (id(own), name)
         slot = self.slots.get(at)
         if slot is None or slot.place.is_item:
-            self.assume.state[at] = Place(obj, name)
+            self.assume.state[at] = Place(obj, name, self.loc)
             self.outside.keep.append(own)
             self.stale = True
             return None
@@ -320,7 +321,7 @@ class State(Context):
             self.fail("container_outside_changed", kind=kind)
         container, key = self.found[id(obj)]
         self.assume.changed[id(obj)] = obj
-        self.assume.state.setdefault((id(container), key), Place(container, key, is_item=True))
+        self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
         self.outside.keep.append(container)
         self.stale = True
 

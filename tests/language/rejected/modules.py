@@ -454,8 +454,8 @@ class KeepsATensor(Plain):
 
 @kept_ahead("state_of_many_kinds", KeepsATensor(), (X, 1))
 class KeepsEverDeeper(Plain):
-    def forward(self, x, n):  # refused
-        self.held = (self.held, n)
+    def forward(self, x, n):
+        self.held = (self.held, n)  # refused
         return x
 
 
@@ -463,6 +463,32 @@ class KeepsEverDeeper(Plain):
 class KeepsAFunctionAhead(Plain):
     def forward(self, x, n):
         self.held = lambda: x + n  # refused
+        return x
+
+
+class KeepsPairsOfLists(Plain):
+    def __init__(self):
+        super().__init__()
+        self.keys, self.items = [1], [torch.zeros(3)]
+
+    def forward(self, x, n):
+        key = n * n
+        if key in self.keys:
+            self.items[self.keys.index(key)] = x
+        else:
+            self.keys.append(key)
+            self.items.append(x)
+        return x
+
+
+@kept_ahead("state_of_structure", KeepsPairsOfLists(), (X, 1), (X, 2))
+class KeepsADictAhead(Plain):
+    def __init__(self):
+        super().__init__()
+        self.kept = {1: torch.zeros(3)}
+
+    def forward(self, x, n):
+        self.kept = {**self.kept, n * n: x}  # refused
         return x
 
 
@@ -478,9 +504,9 @@ class KeepsNumbers(Plain):
 
 @kept_ahead("state_of_two_kinds", KeepsNumbers(), (X, 1))
 class KeepsNumbersOrTexts(KeepsNumbers):
-    def forward(self, x, n):  # refused
+    def forward(self, x, n):
         if n > 0:
-            self.held = ["a"]
+            self.held = ["a"]  # refused
         return x
 
 
