@@ -71,6 +71,8 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.node = saved
         if isinstance(av, Poison):
             raise Poisoned
+        if isinstance(av, Known) and type(av.obj) is deque:
+            self.open_queue(av.obj)
         if isinstance(av, Known) and isinstance(av.obj, _UNGUARDED):
             self.fail("content_unguarded", kind=type(av.obj).__name__)
         return av

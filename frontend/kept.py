@@ -10,17 +10,19 @@ from __future__ import annotations
 import itertools
 from typing import Any, NoReturn
 
-from scriptc.frontend.assumptions import Place, TableSite
+from scriptc.frontend.assumptions import Place
 from scriptc.frontend.context import UserError
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import Conflict, Plan, unify
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.results import result_of, spec_of_type
+from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.specs import (
     DictSpec,
     Kept,
     KnownSpec,
     ListSpec,
+    QueueSpec,
     ScalarSpec,
     Spec,
     TensorSpec,
@@ -52,8 +54,7 @@ class KeptState(State):
         kinds = self.assume.kinds.setdefault(at, [first])
         if len(kinds) > _MOST_KINDS:
             self.refuse_kept(slot, "state_of_many_kinds")
-        found = self.assume.elements.get(TableSite(("argument", name), "item"))
-        kinds[:] = [ListSpec(spec_of_type(found)) if isinstance(k, ListSpec) and found is not None else k for k in kinds]
+        kinds[:] = dict.fromkeys(k if k is ABSENT else self.filled(k, name) for k in kinds)
         for kind in kinds:
             if kind is not ABSENT and not _is_kept(kind):
                 self.refuse_kept(slot, "state_of_structure", what=described(kind))
@@ -162,6 +163,10 @@ def _kinds_of(av: AV) -> list[Any]:
         case DictV(items):
             rows = itertools.product(*map(_kinds_of, items.values()))
             return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
+        case ObjectV(cls, items) if cls is Deque:
+            if not isinstance(items["maxlen"], Known):
+                raise Conflict("a deque whose maxlen is known only at run time")
+            return [QueueSpec(content, items["maxlen"].obj) for content in _kinds_of(items["_items"])]
         case ObjectV() | KnownLengthListV():
             raise Conflict(describe(av))
         case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
@@ -184,4 +189,6 @@ def _is_kept(spec: Spec) -> bool:
             return cls is not list and all(map(_is_kept, items))
         case DictSpec(_, items):
             return all(map(_is_kept, items))
+        case QueueSpec(content):
+            return _is_kept(content)
     return isinstance(spec, (TensorSpec, ScalarSpec, KnownSpec))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,7 @@ from scriptc.frontend.specs import (
     ObjectSpec,
     OptionalSpec,
     PlaceSpec,
+    QueueSpec,
     ScalarSpec,
     SetSpec,
     Spec,
@@ -77,6 +79,8 @@ class Signature:
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if (found := self.container(value, name)) is not None:
             return found
+        if type(value) is deque:
+            return self.queue(value, name)
         if type(value) is list or type(value) is dict and all(map(_is_constant, value)):
             return self.structure(value, name)
         if is_plain(type(value)) and hasattr(value, "__dict__"):
@@ -87,6 +91,14 @@ class Signature:
         """The place of the next value that may have to be known, and whether it does."""
         self.places += 1
         return self.places - 1, self.places - 1 in self.known
+
+    def queue(self, value: deque[Any], name: str) -> Spec:
+        """A deque whose items are of one type, or may be None; any other is known by identity, which allows no use of it."""
+        found, elem = self.common(list(value), name)
+        if found and id(value) not in self.objects:
+            self.objects[id(value)] = len(self.objects)
+            return QueueSpec(ListSpec(elem), value.maxlen)
+        return PlaceSpec(self.objects[id(value)]) if found else KnownSpec(value)
 
     def structure(self, value: Any, name: str) -> Spec:
         """A list, dict or object by its parts."""

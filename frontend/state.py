@@ -11,6 +11,7 @@ A run-time list is changed in place, and those who pass it in see that; it needs
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -20,6 +21,7 @@ import torch
 
 from scriptc.frontend.assumptions import Assumptions, Place
 from scriptc.frontend.context import Context, Poisoned
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.flow import identities
 from scriptc.frontend.joins import Conflict, Plan
 from scriptc.frontend.objects import is_plain
@@ -325,6 +327,19 @@ class State(Context):
         self.outside.keep.append(container)
         self.stale = True
 
+    def open_queue(self, obj: deque[Any]) -> None:
+        """A deque outside, which changes without anybody asking it, is read live from the next reading on."""
+        container, key = self.found.get(id(obj), (None, None))
+        if container is None or (id(container), key) in self.slots:
+            self.fail("content_unguarded", kind="deque")
+        if isinstance(container, list):
+            self.change_outside(container)
+        else:
+            self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
+            self.outside.keep.append(container)
+            self.stale = True
+        raise Poisoned
+
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
         """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
         if av.home is not None:
@@ -414,7 +429,9 @@ class State(Context):
             self.effect("state.set", (), name=target.name, target=target.number, form=-1)
             return
         held = frozen(self.settled(value, self.heap))
-        if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
+        if not isinstance(target.owner, PlaceSpec) and any(
+            isinstance(part, ObjectV) and part.cls is not Deque for part in _parts(held)
+        ):
             self.fail("made_is_kept", what=describe(held))
         try:
             _, leaves = result_of(held)

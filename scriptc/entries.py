@@ -42,6 +42,7 @@ _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.SetSpec: ("a set", "pass a sorted list"),
     front.ObjectSpec: ("an object", "pass what it holds"),
     front.ItemsSpec: ("a list of items of different types", "pass a tuple"),
+    front.QueueSpec: ("a deque", "pass a list"),
     front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return what it holds"),
 }
 _CONSTANTS = (bool, int, float, str, type(None))
