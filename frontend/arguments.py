@@ -115,7 +115,7 @@ class Arguments(Context):
                 made = KnownLengthListV(held, self, home=home)
             case QueueSpec(_, maxlen):
                 keys = ("_items",)
-                held["maxlen"] = Known(maxlen)  # the attributes are those of the class, in its order
+                held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
                 made = ObjectV(Deque, held, home=None if kept else Home(place))
             case _:
                 raise AssertionError(spec)

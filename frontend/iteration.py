@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.context import Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
     AV,
@@ -110,6 +111,8 @@ class Iteration(Context):
                 return self.walk_generator(av, site)
             case ObjectV(cls) if cls is SequenceIterator and not self.is_run_time(self.items_of(av)["sequence"]):
                 return Walk(items=self.asked_items(av))
+            case ObjectV(cls) if cls is Deque:
+                return self.walk_queue(av, self.iteration(self.items_of(av)["_items"], site))
             case ObjectV():
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
@@ -181,6 +184,29 @@ class Iteration(Context):
         while i < len(av.items):
             yield av.items[i]
             i += 1
+
+    def walk_queue(self, av: ObjectV, walk: Walk) -> Walk:
+        """Over a deque, as over its items, but that it must not change meanwhile."""
+        began = self.items_of(av)["_changes"]
+
+        def check() -> None:
+            same = self.compare("Eq", self.items_of(av)["_changes"], began)
+            self.check_that(same, "RuntimeError", "deque mutated during iteration")
+
+        def checked(items: Iterable[AV]) -> Iterator[AV]:
+            for item in items:
+                check()
+                yield item
+            check()
+
+        def length() -> AV:
+            assert walk.length is not None
+            check()
+            return walk.length()
+
+        if walk.items is not None:
+            return replace(walk, items=checked(walk.items))
+        return replace(walk, length=length)
 
     def iterated_object(self, av: ObjectV) -> AV:
         """What the __iter__ of an object returns, where that is iter() of something."""

@@ -22,6 +22,7 @@ from scriptc.frontend.specs import (
     Kept,
     KnownSpec,
     ListSpec,
+    PlaceSpec,
     QueueSpec,
     ScalarSpec,
     Spec,
@@ -49,6 +50,8 @@ class KeptState(State):
         if slot.container is None and hasattr(type(slot.place.owner), key):
             obj = getattr(type(slot.place.owner), key)
         first: Any = ABSENT if obj is ABSENT else self.slot_spec(obj, slot.name, signature)
+        if isinstance(first, PlaceSpec):
+            self.refuse_kept(slot, "object_kept_twice", other=self.other_place(obj))
         if first is not ABSENT:
             self.open_items(obj, first, slot.place.loc)
         kinds = self.assume.kinds.setdefault(at, [first])
@@ -71,6 +74,11 @@ class KeptState(State):
             return super().slot_spec(obj, name, signature)
         with signature.known_keys():
             return _general(super().slot_spec(obj, name, signature))
+
+    def other_place(self, obj: Any) -> str:
+        """What the place is called where an object was found first."""
+        slots = [s for s in self.slots.values() if s.container is not None]
+        return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
 
     def refuse_kept(self, slot: Slot, key: str, **details: object) -> NoReturn:
         raise UserError(slot.place.loc, *rejection(key, name=slot.name, **details))

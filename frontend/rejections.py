@@ -248,6 +248,15 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "the property '{name}' is not a Python function",
         "write the property as a function in Python",
     ),
+    "queue_of_kinds": (
+        "what this deque from outside holds is of several kinds, or cannot be the item of a list at run time",
+        "put numbers, strings, tensors, or tuples of one form of these into it",
+    ),
+    "queue_out_of_reach": (
+        "a deque that changes between calls is read from an argument, an attribute, a global, or a list or dict in one of "
+        "these, and this one is elsewhere",
+        "keep it in an attribute",
+    ),
     "raise_of_other": ("{name} cannot be raised in compiled code", "raise an Exception"),
     "raise_with_own_str": (
         "{name} has a __str__ of its own, which cannot be raised in compiled code",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ import scriptc
 
 
 class Streaming(nn.Module):
-    """State of every form: None at first, a count, buffers written in place, lists that grow, a tuple, strings, an attribute
-    that the first call makes."""
+    """State of every form: None at first, a count, buffers written in place, lists that grow, deques, a tuple, strings, an
+    attribute that the first call makes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -31,6 +32,7 @@ class Streaming(nn.Module):
         self.done = False
         self.said = "né"
         self.words = ["π"]
+        self.recent: deque[Tensor] = deque(maxlen=2)
 
     def forward(self, x: Tensor) -> tuple[Tensor, int, int]:
         self.steps += 1
@@ -49,6 +51,8 @@ class Streaming(nn.Module):
         self.done = not self.done
         self.said = self.said[1:] + str(len(self.words) % 7)
         self.words.append(self.said + "π")
+        self.recent.append(x[0])
+        x = x + sum(self.recent)
         known = sum(ord(c) for w in self.words for c in w)
         y = self.h * self.scale + known * 1e-3 + self.pair[0] * self.pair[1] + torch.stack(self.log).sum(0)
         if old is not None and self.done:

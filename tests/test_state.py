@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -261,3 +262,53 @@ def test_a_tensor_for_a_parameter_raises_as_in_eager() -> None:
 
     with pytest.raises(TypeError, match="as parameter 'w'"):
         scriptc.compile(Wrong(), optimize=0)(X)
+
+
+def test_a_deque_stays_the_object_that_it_was() -> None:
+    class Fills(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q = deque([torch.ones(3)], maxlen=2)
+            self.given = None
+
+        def forward(self, x, q):
+            first = self.q[0]
+            self.q.append(x)
+            self.given = q
+            q.append(x)
+            return first, self.q, q is self.q
+
+    module = Fills()
+    compiled = scriptc.compile(module, optimize=0)
+    q, (first,) = module.q, module.q
+    given: deque[torch.Tensor] = deque()
+    x = torch.zeros(3)
+    result = compiled(x, given)
+    assert result[0] is first and result[1] is q and not result[2]
+    assert module.q is q and q[0] is first and q[1] is x
+    assert module.given is given and given[0] is x
+    assert compiled(x, q)[2] and len(q) == 2
+    module.q = q = deque([x], maxlen=1)  # another object of another length
+    compiled(first, given)
+    assert module.q is q and list(map(id, q)) == [id(first)] and q.maxlen == 1
+    assert len(given) == 2
+
+
+def test_what_a_deque_is_given_requires_grad_as_eagers_does() -> None:
+    class Window(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 3)
+            self.q = deque(maxlen=2)
+
+        def forward(self, x):
+            self.q.extend([self.lin(x), x])
+            return sum(self.q)
+
+    module = Window()
+    compiled = scriptc.compile(module, optimize=0)
+    for _ in range(2):
+        assert compiled(X).requires_grad and [t.requires_grad for t in module.q] == [True, False]
+    with torch.no_grad():
+        compiled(X)
+    assert not module.q[0].requires_grad

@@ -7,21 +7,25 @@ from typing import Any
 
 
 class Deque:
-    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end."""
+    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end. Who walks a deque asks
+    for `_changes`, which counts what may not be done meanwhile."""
 
     def __init__(self, iterable: Any = (), maxlen: int | None = None) -> None:
         if maxlen is not None and maxlen < 0:
             raise ValueError("maxlen must be non-negative")
         self.maxlen = maxlen
+        self._changes = 0
         self._items: list[Any] = []
         self.extend(iterable)
 
     def append(self, x: Any) -> None:
+        self._changes += 1
         self._items.append(x)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[0]
 
     def appendleft(self, x: Any) -> None:
+        self._changes += 1
         self._items.insert(0, x)
         if self.maxlen is not None and len(self._items) > self.maxlen:
             del self._items[-1]
@@ -37,31 +41,38 @@ class Deque:
     def pop(self) -> Any:
         if len(self._items) == 0:
             raise IndexError("pop from an empty deque")
+        self._changes += 1
         return self._items.pop()
 
     def popleft(self) -> Any:
         if len(self._items) == 0:
             raise IndexError("pop from an empty deque")
+        self._changes += 1
         return self._items.pop(0)
 
     def insert(self, i: int, x: Any) -> None:
         if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
+        self._changes += 1
         self._items.insert(i, x)
 
     def rotate(self, n: int = 1) -> None:
         if len(self._items) > 1:
+            self._changes += 1
             k = len(self._items) - n % len(self._items)
             self._items[:] = self._items[k:] + self._items[:k]
 
     def remove(self, value: Any) -> None:
         self._items.remove(value)
+        self._changes += 1
 
     def reverse(self) -> None:
         self._items.reverse()
 
     def clear(self) -> None:
-        self._items.clear()
+        if len(self._items) > 0:
+            self._changes += 1
+            self._items.clear()
 
     def count(self, value: Any) -> int:
         return self._items.count(value)
@@ -89,6 +100,7 @@ class Deque:
 
     def __delitem__(self, i: int) -> None:
         del self._items[i]
+        self._changes += 1
 
     def __add__(self, other: Any) -> Any:
         made = self.copy()
@@ -103,3 +115,6 @@ class Deque:
         return isinstance(other, collections.deque) and self._items == list(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+Deque.__name__ = "collections.deque"  # as messages call it

@@ -404,23 +404,30 @@ def calls_under_hooks(x):
 FOLLOWED = torch.nn.Identity()
 
 
-class KeepsAList(Plain):
-    def __init__(self):
-        super().__init__()
-        self.recent = [torch.zeros(3)]
-
-    def forward(self, x):
-        self.recent.append(x + 0)
-        if len(self.recent) > 3:
-            del self.recent[0]
-        return x
-
-
-@listed("content_unguarded", KeepsAList(), (X,))
 class KeepsADeque(Plain):
     def __init__(self):
         super().__init__()
         self.recent = collections.deque([torch.zeros(3)], maxlen=3)
+
+    def forward(self, x):
+        self.recent.append(x + 0)
+        return x
+
+
+@listed("queue_of_kinds", KeepsADeque(), (X,))
+class KeepsADequeOfKinds(KeepsADeque):
+    def __init__(self):
+        super().__init__()
+        self.recent.append(1)
+
+    def forward(self, x):
+        self.recent.append(x + 0)  # refused
+        return x
+
+
+@listed("queue_out_of_reach", KeepsADeque(), (X,))
+class KeepsADequeInItsClass(Plain):
+    recent = collections.deque([torch.zeros(3)], maxlen=3)
 
     def forward(self, x):
         self.recent.append(x + 0)  # refused
