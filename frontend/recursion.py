@@ -135,7 +135,7 @@ class Recursion(Statements, State):
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
-        key = (frame.source.node, tuple(settled), kinds)
+        key = (frame.source.node, tuple(settled), kinds, self.leaves_generator)
         function = self.functions.get(key)
         if function is None:
             function = self.functions[key] = self.new_function(frame, settled)
@@ -161,11 +161,12 @@ class Recursion(Statements, State):
         state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators
         outer = [(frame, name, frame.locals[name]) for frame, name in places]
         errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
+        leaves = [0] if self.leaves_generator else []  # then so does what the function does not catch
         self.nested += 1
         try:
             for _ in range(_MAX_READINGS):
                 block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
-                self.watches, self.handling, self.heap, self.generators = [], [], {}, []
+                self.watches, self.handling, self.heap, self.generators = [], [], {}, leaves
                 results, objects = self.read_body(function, outline, body, places, shared, block)
                 settled = _keys(results, objects) == _keys(function.results, function.objects)
                 function.results, function.objects = results, objects
