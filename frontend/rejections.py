@@ -112,6 +112,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),
     "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
+    "function_as_value": (
+        "which function or module {who} is must be known at compile time",
+        "keep numbers in its place, and choose with if where it is called",
+    ),
+    "functions_in_list": (
+        "a list whose length is known only at run time cannot hold functions or modules",
+        "keep numbers in it, and choose with if where the function is called",
+    ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it in front of the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
     "gradients_on": (

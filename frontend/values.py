@@ -461,6 +461,13 @@ def is_empty_list(av: AV) -> bool:
     ) and av.value.type.cell.find().fixed  # fmt: skip
 
 
+def is_function(av: AV) -> bool:
+    """Whether a value is a function, a method or a module."""
+    if isinstance(av, Known):
+        return callable(av.obj) and not isinstance(av.obj, type)
+    return isinstance(av, (Closure, Bound, PartialV, Native))
+
+
 def is_complex_number(av: AV) -> bool:
     return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
 
