@@ -423,6 +423,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             result = found
         elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif _is_bool(a) and _is_bool(b):  # of which there are two
+            result = self.compare("Eq", a, b)
         elif a is not b and is_text(a) and is_text(b):
             self.fail("identity_of_strings")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
@@ -594,3 +596,7 @@ def is_generated(av: AV, name: str) -> bool:
     """Whether a method is one that `dataclass` wrote, of which there is no source."""
     method = getattr(av.cls, name, None) if isinstance(av, ObjectV) else None
     return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"
+
+
+def _is_bool(av: AV) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, Dyn) and av.type == BOOL

@@ -150,6 +150,23 @@ def ends_inside_a_generator_that_calls_itself(n):
         return first, str(e)
 
 
+@found(call(0, True), call(2, True), call(2, False))
+def which_bool(n, given):
+    on = n > 1
+    maybe = on if given else None
+    match on:
+        case True:
+            found = "on"
+        case False:
+            found = "off"
+    match (given, maybe):
+        case (False, None):
+            found += " none"
+        case (True, False):
+            found += " given"
+    return on is True, on is False, on is not True, given is on, maybe is False, maybe is not None, found
+
+
 class Ended(StopIteration):
     pass
 
