@@ -9,6 +9,7 @@ from typing import Any
 from scriptc.frontend.context import Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.objects import class_of, defines
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
     AV,
@@ -57,6 +58,8 @@ class Iteration(Context):
     def is_run_time(self, av: AV) -> bool:
         """Whether the number of items is known only at run time."""
         match av:
+            case Known() if defines(av, "__iter__"):
+                return True
             case GeneratorV():
                 return self.is_run_time(av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
             case ListV():
@@ -114,6 +117,8 @@ class Iteration(Context):
             case ObjectV(cls) if cls is Deque:
                 return self.walk_queue(av, self.iteration(self.items_of(av)["_items"], site))
             case ObjectV():
+                return self.iteration(self.iterated_object(av), site)
+            case Known() if defines(av, "__iter__"):
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
                 found = self.present(av, "TypeError", "'NoneType' object is not iterable")
@@ -208,14 +213,14 @@ class Iteration(Context):
             return replace(walk, items=checked(walk.items))
         return replace(walk, length=length)
 
-    def iterated_object(self, av: ObjectV) -> AV:
+    def iterated_object(self, av: ObjectV | Known) -> AV:
         """What the __iter__ of an object returns, where that is iter() of something."""
-        if av.cls is SequenceIterator:
+        if isinstance(av, ObjectV) and av.cls is SequenceIterator:
             return self.rest_of(av)
         found = self.special(av, "__iter__", [])
         if found is None:
-            self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
-        if isinstance(found, ObjectV) and found.cls is not SequenceIterator and hasattr(found.cls, "__next__"):
+            self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
+        if class_of(found) is not SequenceIterator and defines(found, "__next__"):
             self.fail("iteration_over_value", what=describe(found))
         return found
 

@@ -18,6 +18,7 @@ from scriptc.frontend.met import meet
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
+    BOOL,
     EXC,
     STR,
     DictType,
@@ -466,6 +467,10 @@ def is_function(av: AV) -> bool:
     if isinstance(av, Known):
         return callable(av.obj) and not isinstance(av.obj, type)
     return isinstance(av, (Closure, Bound, PartialV, Native))
+
+
+def is_bool(av: AV) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, Dyn) and av.type == BOOL
 
 
 def is_complex_number(av: AV) -> bool:

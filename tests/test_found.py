@@ -150,6 +150,20 @@ def ends_inside_a_generator_that_calls_itself(n):
         return first, str(e)
 
 
+LABELS, NAMES, EDGES, INVERSE = ["x", "y", "zz"], ("p", "q"), (1, 3, 6), {0: "a", 1: "bc", 5: "é"}
+
+
+@found(call(torch.tensor([0, 1])), call(torch.tensor([1, 0, 1])), call(torch.tensor([2])), call(torch.tensor([-4])))
+def tables_outside_by_computed_indices(ids):
+    found = []
+    for i in ids.tolist():
+        try:
+            found.append(LABELS[i] + NAMES[i] + INVERSE[i] + str(EDGES[i]))
+        except IndexError as e:
+            found.append(str(e))
+    return found, "".join(INVERSE.get(i, "?") for i in ids.tolist()), EDGES[int(ids.argmax())]
+
+
 @found(call(0, True), call(2, True), call(2, False))
 def which_bool(n, given):
     on = n > 1

@@ -6,6 +6,7 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -312,3 +313,90 @@ def test_what_a_deque_is_given_requires_grad_as_eagers_does() -> None:
     with torch.no_grad():
         compiled(X)
     assert not module.q[0].requires_grad
+
+
+class Table:
+    """An object with methods for operators, whose answers change."""
+
+    def __init__(self):
+        self.n, self.held = 1, {"a": 1, "b": 2}
+
+    def __getitem__(self, key):
+        return self.held.get(key, 0) + self.n
+
+    def __setitem__(self, key, value):
+        self.n = value + len(key)
+
+    def __contains__(self, key):
+        return key in self.held or self.n > 5
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        return iter([self.n, self.n + 1])
+
+    def __bool__(self):
+        return self.n > 2
+
+    def __eq__(self, other):
+        return self.n == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other):
+        return self.n + other
+
+    def __rsub__(self, other):
+        return other - self.n
+
+    def __lt__(self, other):
+        return self.n < other
+
+    def __neg__(self):
+        return -self.n
+
+    def __str__(self):
+        return f"T{self.n}"
+
+
+@dataclass
+class Point:
+    x: int
+    y: float
+
+
+OPERATORS: list[Callable[[Table, str], Any]] = [
+    lambda t, k: (t["a"], t[k]),
+    lambda t, k: ("z" in t, k in t, k not in t),
+    lambda t, k: (len(t), bool(t), not t, 1 if t else 2),
+    lambda t, k: [v for v in t],
+    lambda t, k: (t == 1, t != 1, 3 == t, t < 3, 3 > t),
+    lambda t, k: (t + 2, 10 - t, -t),
+    lambda t, k: (str(t), f"{t}", f"{t!s:>4}"),
+    lambda t, k: (t.__setitem__(k, t.n + 1), t.n),
+]
+
+
+class Operates(nn.Module):
+    def __init__(self, how: int):
+        super().__init__()
+        self.table, self.point, self.other, self.how = Table(), Point(1, 2.0), Point(1, 2.0), how
+
+    def forward(self, k: str):
+        if self.how == 8:
+            self.table[k] = 7
+        if self.how >= 8:
+            return self.point == self.other, self.point != self.other, self.table.n
+        return OPERATORS[self.how](self.table, k)
+
+
+@pytest.mark.parametrize("how", range(9))
+def test_operators_of_objects_outside_are_not_baked_in(how: int) -> None:
+    eager, module = Operates(how), Operates(how)
+    compiled = scriptc.compile(module, optimize=0)
+    for n, k in ((1, "a"), (3, "b"), (3, "c"), (9, "c")):
+        eager.table.n = module.table.n = n
+        eager.point.x = module.point.x = n
+        assert compiled(k) == eager(k)
+        assert vars(module.table) == vars(eager.table)
