@@ -12,6 +12,7 @@ from typing import Any
 
 from scriptc.frontend.assumptions import TableSite
 from scriptc.frontend.context import Context
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.results import spec_of_type
 from scriptc.frontend.signature import has_place
 from scriptc.frontend.specs import (
@@ -24,6 +25,7 @@ from scriptc.frontend.specs import (
     ObjectSpec,
     OptionalSpec,
     PlaceSpec,
+    QueueSpec,
     ScalarSpec,
     SetSpec,
     Spec,
@@ -105,12 +107,19 @@ class Arguments(Context):
         held: dict[Any, AV] = {}
         match spec:
             case DictSpec(keys):
-                made: AV = DictV(held, home=home, sites=(self.site(name),) if _is_table(spec) else ())
+                site = self.site(name)
+                if kept:
+                    self.assume.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
+                made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
             case ObjectSpec(cls, keys):
                 made = ObjectV(cls, held, home=home)
             case ItemsSpec(items):
                 keys = tuple(range(len(items)))
                 made = KnownLengthListV(held, self, home=home)
+            case QueueSpec(_, maxlen):
+                keys = ("_items",)
+                held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
+                made = ObjectV(Deque, held, home=None if kept else Home(place))
             case _:
                 raise AssertionError(spec)
         self.outside.objects.append(made)
@@ -152,6 +161,9 @@ class Arguments(Context):
                 return MapSpec(ScalarSpec("str"), tensor)
             case TupleSpec(_, cls):
                 return TupleSpec(tuple(self.filled(*part) for part in _named(spec, name)), cls)
+            case QueueSpec(content, maxlen):
+                (filled,) = (self.filled(*part) for part in _named(spec, name))
+                return QueueSpec(filled if isinstance(filled, ListSpec) else content, maxlen)
             case ItemsSpec():
                 return ItemsSpec(tuple(self.filled(*part) for part in _named(spec, name)))
             case DictSpec(keys):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from scriptc.frontend.specs import Guard, Live, LiveValue, Raised
 from scriptc.frontend.values import AV
 from scriptc.ir.core import Param
+from scriptc.ir.loc import Loc
 from scriptc.ir.types import Record, Type
 
 
@@ -17,6 +18,7 @@ class Place:
 
     owner: Any
     key: Any
+    loc: Loc  # where the first change was found
     is_item: bool = False
 
 

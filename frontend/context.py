@@ -12,7 +12,7 @@ from scriptc.frontend.cells import fresh, holds, is_laid_out_anew, is_storable, 
 from scriptc.frontend.frame import Frame, Site, Watch
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.shapes import sequence_items, shape_of
+from scriptc.frontend.shapes import holds_function, sequence_items, shape_of
 from scriptc.frontend.specs import Guard
 from scriptc.frontend.values import (
     AV,
@@ -47,6 +47,7 @@ from scriptc.frontend.values import (
     ZipV,
     describe,
     is_complex_number,
+    is_function,
     is_plain_tuple,
     is_text,
     python_of,
@@ -191,7 +192,8 @@ class Context(Parts):
             self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
             self.allow_unions()
-        if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            if holds_function(content):
+                self.fail("functions_in_list")
             self.fail("list_of_other_length", why=self.assume.why_known_length.get(av.site, "its items differ in kind"))
         if isinstance(content, (OneOf, Maybe)):
             self.fail("other_keys_on_a_path", what=describe(av))
@@ -343,7 +345,7 @@ class Context(Parts):
                 self.promote(av)
             case ListV(value):
                 if value is None:
-                    self.fail("list_without_type_used")
+                    self.fail("functions_in_list" if any(map(holds_function, av.items or ())) else "list_without_type_used")
                 return value
             case Poison():
                 raise Poisoned
@@ -355,7 +357,7 @@ class Context(Parts):
                 self.fail("one_of_several_used", what=describe(av))
             case Maybe() | Unbound():
                 raise AssertionError(av)  # names that may be unbound are tested where they are read
-        self.fail("no_run_time_value", what=describe(av))
+        self.fail("function_as_value" if is_function(av) else "no_run_time_value", who="this", what=describe(av))
 
     def list_item(self, av: AV) -> Value:
         """The SSA value of something that goes into a container."""
@@ -386,8 +388,7 @@ class Context(Parts):
         with self.builder.at(Block()) as present:
             value = self.list_item(held)
             self.effect("yield", [value])
-        types = [OptionalType(value.type)]
-        return self.builder.op("if", [is_none], self.loc, regions=[absent, present], types=types).result
+        return self.builder.op("if", [is_none], self.loc, regions=[absent, present], types=[OptionalType(value.type)]).result
 
     def stored(self, target: ListV, item: AV) -> Value:
         """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""

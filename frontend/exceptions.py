@@ -84,6 +84,8 @@ class Exceptions(Loops, RaisedObjects):
             case OneOf():
                 self.split(av, self.raise_value)
             case Dyn(value) if value.type == EXC:
+                if self.leaves_generator:
+                    self.check_that(self.negate(self.is_exception(av, [StopIteration])), "StopIteration", "")
                 self.hold_again(av)
                 self.effect("reraise", [value])
             case Known(type() as cls) if issubclass(cls, BaseException):
@@ -103,6 +105,8 @@ class Exceptions(Loops, RaisedObjects):
     def raise_made(self, made: ObjectV) -> NoReturn:
         if any(isinstance(home.__dict__.get(n), FunctionType) for home in made.cls.__mro__ for n in _OWN_CODE):
             self.fail("raise_with_own_str", name=made.cls.__name__)
+        if issubclass(made.cls, StopIteration) and self.leaves_generator:
+            self.raises_at_run_time("StopIteration", "")
         self.note_held(made)
         self.raise_with(self.exception_name(made.cls), self.joined(self.message_parts(made)))
 

@@ -18,6 +18,7 @@ from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.lookup import Lookup
+from scriptc.frontend.objects import defines
 from scriptc.frontend.operators import Operators
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.scope import local_names
@@ -71,6 +72,8 @@ class Expressions(Comprehensions, Operators, Lookup):
             self.node = saved
         if isinstance(av, Poison):
             raise Poisoned
+        if isinstance(av, Known) and type(av.obj) is deque:
+            self.open_queue(av.obj)
         if isinstance(av, Known) and isinstance(av.obj, _UNGUARDED):
             self.fail("content_unguarded", kind=type(av.obj).__name__)
         return av
@@ -255,10 +258,14 @@ class Expressions(Comprehensions, Operators, Lookup):
             return self.index_tensor(owner, index)
         if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
             return self.text_item(owner, index)
+        if isinstance(owner, Known) and (found := self.special(owner, "__getitem__", [index])) is not None:
+            return found
         if isinstance(owner, Known):
             table = self.outside_table(owner, index)
             if isinstance(table, Dyn):
                 return self.table_get(table, index)
+            if (values := self.outside_list(owner, index)) is not None:
+                return self.subscript(values, index)
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, Dyn) and is_dict(owner):
             return self.table_get(owner, index)
@@ -413,7 +420,7 @@ class Expressions(Comprehensions, Operators, Lookup):
             target = self.mutate(owner)
             self.widen(target.type, 0, item.type)
             self.effect("list.set", [target, self.integer(index), self.item_for(target, item)])
-        elif isinstance(owner, ObjectV):
+        elif isinstance(owner, ObjectV) or defines(owner, "__setitem__"):
             self.special(owner, "__setitem__", [index, value])
         elif isinstance(owner, Known) and (slot := self.item_slot(owner.obj, index)) is not None:
             self.set_slot(slot, value)

@@ -26,6 +26,7 @@ from scriptc.frontend.values import (
     Unbound,
     describe,
     home_of,
+    is_function,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
@@ -198,16 +199,18 @@ class Flow(Context):
                 self.promote_objects(avs)
                 if isinstance(e, ItemConflict):
                     self.allow_unions()
-                self.report(self.conflict(key, str(e)))
+                self.report(self.conflict(key, str(e), avs))
                 plans[key] = self.poisoned_plan()
         self.keepidentities(plans, envs, mark)
         return plans
 
-    def conflict(self, key: Hashable, what: str) -> UserError:
+    def conflict(self, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
         name = getattr(key, "name", key)
         if isinstance(key, Ident) and not name:
             return UserError(self.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
         who = "this expression" if key == _VALUE else f"'{name}'"
+        if all(map(is_function, avs)):
+            return UserError(self.loc, *rejection("function_as_value", who=who))
         return UserError(self.loc, *rejection("paths_differ", who=who, what=what))
 
     def poisoned_plan(self) -> Plan:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from scriptc.frontend.context import Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.objects import class_of, defines
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import (
     AV,
@@ -56,6 +58,8 @@ class Iteration(Context):
     def is_run_time(self, av: AV) -> bool:
         """Whether the number of items is known only at run time."""
         match av:
+            case Known() if defines(av, "__iter__"):
+                return True
             case GeneratorV():
                 return self.is_run_time(av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
             case ListV():
@@ -110,7 +114,11 @@ class Iteration(Context):
                 return self.walk_generator(av, site)
             case ObjectV(cls) if cls is SequenceIterator and not self.is_run_time(self.items_of(av)["sequence"]):
                 return Walk(items=self.asked_items(av))
+            case ObjectV(cls) if cls is Deque:
+                return self.walk_queue(av, self.iteration(self.items_of(av)["_items"], site))
             case ObjectV():
+                return self.iteration(self.iterated_object(av), site)
+            case Known() if defines(av, "__iter__"):
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
                 found = self.present(av, "TypeError", "'NoneType' object is not iterable")
@@ -182,14 +190,37 @@ class Iteration(Context):
             yield av.items[i]
             i += 1
 
-    def iterated_object(self, av: ObjectV) -> AV:
+    def walk_queue(self, av: ObjectV, walk: Walk) -> Walk:
+        """Over a deque, as over its items, but that it must not change meanwhile."""
+        began = self.items_of(av)["_changes"]
+
+        def check() -> None:
+            same = self.compare("Eq", self.items_of(av)["_changes"], began)
+            self.check_that(same, "RuntimeError", "deque mutated during iteration")
+
+        def checked(items: Iterable[AV]) -> Iterator[AV]:
+            for item in items:
+                check()
+                yield item
+            check()
+
+        def length() -> AV:
+            assert walk.length is not None
+            check()
+            return walk.length()
+
+        if walk.items is not None:
+            return replace(walk, items=checked(walk.items))
+        return replace(walk, length=length)
+
+    def iterated_object(self, av: ObjectV | Known) -> AV:
         """What the __iter__ of an object returns, where that is iter() of something."""
-        if av.cls is SequenceIterator:
+        if isinstance(av, ObjectV) and av.cls is SequenceIterator:
             return self.rest_of(av)
         found = self.special(av, "__iter__", [])
         if found is None:
-            self.raises_at_run_time("TypeError", f"'{av.cls.__name__}' object is not iterable")
-        if isinstance(found, ObjectV) and found.cls is not SequenceIterator and hasattr(found.cls, "__next__"):
+            self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
+        if class_of(found) is not SequenceIterator and defines(found, "__next__"):
             self.fail("iteration_over_value", what=describe(found))
         return found
 

@@ -8,23 +8,29 @@ them from call to call. Tensors outside that the code writes to are slots as wel
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NoReturn
 
-from scriptc.frontend.assumptions import Place, TableSite
+from scriptc.frontend.assumptions import Place
+from scriptc.frontend.context import UserError
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import Conflict, Plan, unify
-from scriptc.frontend.results import result_of, spec_of_type
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.results import result_of
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.specs import (
     DictSpec,
     Kept,
     KnownSpec,
     ListSpec,
+    PlaceSpec,
+    QueueSpec,
     ScalarSpec,
     Spec,
     TensorSpec,
     TupleSpec,
     values_of,
 )
+from scriptc.frontend.specs import describe as described
 from scriptc.frontend.state import ABSENT, Slot, State, frozen
 from scriptc.frontend.values import AV, DictV, Known, KnownLengthListV, Maybe, ObjectV, OneOf, Tup, Unbound, describe
 from scriptc.ir.analysis import writes_to
@@ -43,21 +49,39 @@ class KeptState(State):
         obj = ABSENT if slot.container is None else slot.container[key]
         if slot.container is None and hasattr(type(slot.place.owner), key):
             obj = getattr(type(slot.place.owner), key)
-        first: Any = ABSENT if obj is ABSENT else _general(self.slot_spec(obj, slot.name, signature))
+        first: Any = ABSENT if obj is ABSENT else self.slot_spec(obj, slot.name, signature)
+        if isinstance(first, PlaceSpec):
+            self.refuse_kept(slot, "object_kept_twice", other=self.other_place(obj))
         if first is not ABSENT:
-            self.open_items(obj, first)
+            self.open_items(obj, first, slot.place.loc)
         kinds = self.assume.kinds.setdefault(at, [first])
         if len(kinds) > _MOST_KINDS:
-            self.fail("state_of_many_kinds", name=slot.name)
-        found = self.assume.elements.get(TableSite(("argument", name), "item"))
-        kinds[:] = [ListSpec(spec_of_type(found)) if k == ListSpec(None) and found is not None else k for k in kinds]
+            self.refuse_kept(slot, "state_of_many_kinds")
+        kinds[:] = dict.fromkeys(k if k is ABSENT else self.filled(k, name) for k in kinds)
+        for kind in kinds:
+            if kind is not ABSENT and not _is_kept(kind):
+                self.refuse_kept(slot, "state_of_structure", what=described(kind))
         try:
             avs = [self.scratch(k, name)[0] for k in kinds]
             slot.plan = unify(avs, self.kinds, fresh=True, mark=-1)
         except Conflict as e:
-            self.fail("state_of_two_kinds", name=slot.name, why=e)
+            self.refuse_kept(slot, "state_of_two_kinds", why=e)
         slot.initial = self.initial_leaves(slot.plan, kinds[0], obj, name)
         return slot.plan.rebuild(iter([self.parameter(t, name) for t in slot.plan.types()]), name)
+
+    def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
+        if not self.ahead:
+            return super().slot_spec(obj, name, signature)
+        with signature.known_keys():
+            return _general(super().slot_spec(obj, name, signature))
+
+    def other_place(self, obj: Any) -> str:
+        """What the place is called where an object was found first."""
+        slots = [s for s in self.slots.values() if s.container is not None]
+        return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
+
+    def refuse_kept(self, slot: Slot, key: str, **details: object) -> NoReturn:
+        raise UserError(slot.place.loc, *rejection(key, name=slot.name, **details))
 
     def scratch(self, spec: Any, name: str) -> tuple[AV, Block]:
         """A value of a kind, as if it were an argument of a block of its own."""
@@ -81,14 +105,15 @@ class KeptState(State):
         kinds = self.assume.kinds[at]
         try:
             more = [k for k in _kinds_of(held) if k not in kinds]
-        except Conflict:
-            self.fail("state_of_structure", name=slot.name, what=describe(held))
+            if not more:
+                leaves = list(slot.plan.flatten(self, held))
+        except Conflict as e:
+            self.fail("state_of_structure", name=slot.name, what=e)
         if more:
             kinds += more
             self.stale = True
             return
         target = self.target(slot.place.owner, slot.place.key, None, slot.name)
-        leaves = list(slot.plan.flatten(self, held))
         self.effect("state.set", leaves, name=slot.name, target=target.number, form=0)
         slot.target = target.number
 
@@ -101,7 +126,9 @@ class KeptState(State):
                 tensor = live.container[live.key] if isinstance(live.container, dict) else None
                 if tensor is not None and id(tensor) not in self.assume.written:
                     self.assume.written.add(id(tensor))
-                    self.assume.state[id(live.container), live.key] = Place(live.container, live.key, is_item=True)
+                    self.assume.state[id(live.container), live.key] = Place(
+                        live.container, live.key, op.loc, is_item=True
+                    )  # fmt: skip
                     more = True
         return more
 
@@ -144,8 +171,32 @@ def _kinds_of(av: AV) -> list[Any]:
         case DictV(items):
             rows = itertools.product(*map(_kinds_of, items.values()))
             return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
+        case ObjectV(cls, items) if cls is Deque:
+            if not isinstance(items["maxlen"], Known):
+                raise Conflict("a deque whose maxlen is known only at run time")
+            return [QueueSpec(content, items["maxlen"].obj) for content in _kinds_of(items["_items"])]
         case ObjectV() | KnownLengthListV():
             raise Conflict(describe(av))
         case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
             raise Conflict(describe(av))
-    return [_general(result_of(av)[0])]
+    try:
+        spec = _general(result_of(av)[0])
+    except Conflict as e:
+        raise Conflict(describe(av)) from e
+    if not _is_kept(spec):
+        raise Conflict(described(spec))
+    return [spec]
+
+
+def _is_kept(spec: Spec) -> bool:
+    """Whether a state can keep values of a spec: its leaves are tensors, numbers, strings, and lists of one kind of these."""
+    match spec:
+        case ListSpec(elem, cls):
+            return cls is list and (elem is None or isinstance(elem, (TensorSpec, ScalarSpec)))
+        case TupleSpec(items, cls):
+            return cls is not list and all(map(_is_kept, items))
+        case DictSpec(_, items):
+            return all(map(_is_kept, items))
+        case QueueSpec(content):
+            return _is_kept(content)
+    return isinstance(spec, (TensorSpec, ScalarSpec, KnownSpec))

@@ -37,27 +37,31 @@ class Knowledge(Context):
 
     def make_known(self, value: Value) -> bool:
         """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
+        v = self.knowable(value)
+        if v in self.counters:
+            self.assume.unrolled.add(self.counters[v])
+        elif v in self.number_args:
+            self.assume.changing.remove(self.number_args[v])
+        elif v is not None:
+            self.assume.known_args.add(self.arg_places[v])
+        return v is not None
+
+    def knowable(self, value: Value) -> Value | None:
+        """The counter of a loop, or the argument, by which another reading may know a number."""
         todo, seen = [value], set()
         while todo:
             v = todo.pop()
             if v in seen:
                 continue
             seen.add(v)
-            if v in self.counters:
-                self.assume.unrolled.add(self.counters[v])
-                return True
-            if v in self.number_args:
-                self.assume.changing.remove(self.number_args[v])
-                return True
-            if v in self.arg_places:
-                self.assume.known_args.add(self.arg_places[v])
-                return True
+            if v in self.counters or v in self.number_args or v in self.arg_places:
+                return v
             slot = slot_of(v) if v.op is not None else None
             if slot is not None:
                 todo += [op.operands[i] for op, i in slot.into_result if i < len(op.operands)]
             if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
                 todo += v.op.operands
-        return False
+        return None
 
     def prefer_known(self, av: AV, other: AV) -> None:
         """A string argument that is compared as a whole with a known string is a choice among few, so that the code is

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections import Counter
+from collections import Counter, deque
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -53,7 +53,7 @@ class Lookup(KeptState):
             return self.slot_value(slot)
         if isinstance(obj, torch.Tensor):
             return self.live_tensor(obj, container, key, name)
-        if type(obj) in (list, dict):
+        if type(obj) in (list, dict, deque):
             self.found[id(obj)] = container, key
         if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
             return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
@@ -344,6 +344,7 @@ class Lookup(KeptState):
             return self.slot_value(slot)
         if isinstance(obj, list) and not self.has_item_slots(obj):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            self.note_queues(obj)
             if isinstance(key, slice):
                 return self.made_here(obj[key])
         return self.element(self.evaluate(lambda o, k: o[k], obj, key))
@@ -364,6 +365,10 @@ class Lookup(KeptState):
         known = Known(obj)
         forget(obj)
         return known
+
+    def note_queues(self, obj: list[Any]) -> None:
+        """Where the deques in a list outside live."""
+        self.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
 
     def element(self, av: AV) -> AV:
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
@@ -414,6 +419,7 @@ class Lookup(KeptState):
             return [self.slot_value(self.slots[id(obj), i]) for i in range(len(obj))]
         if isinstance(obj, list):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            self.note_queues(obj)
         if isinstance(obj, (tuple, list, str, range, set, frozenset)):
             return [self.element(Known(o)) for o in obj]
         self.fail("iteration_over_outside", what=describe(Known(obj)))

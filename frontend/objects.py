@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import sys
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, Generic, Protocol
@@ -126,10 +127,9 @@ class Objects(Alternatives):
             self.call(self.object_attribute(made, "__post_init__"), [], {})
         return made
 
-    def compared_fields(self, av: ObjectV) -> list[AV]:
+    def compared_fields(self, av: AV) -> list[AV]:
         """What the comparisons that `dataclass` writes compare."""
-        items = self.items_of(av)
-        return [items[f.name] for f in dataclasses.fields(av.cls) if f.compare]
+        return [self.attribute(av, f.name) for f in dataclasses.fields(class_of(av)) if f.compare]  # type: ignore[arg-type]
 
     # ---- attributes ----
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
@@ -205,10 +205,38 @@ class Objects(Alternatives):
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
 
     def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
-        """owner.__name__(*args) of an object made here; None where its class does not say."""
-        if not isinstance(owner, ObjectV) or not isinstance(getattr(owner.cls, name, None), FunctionType):
+        """owner.__name__(*args) of an object of a user's class; None where its class does not say."""
+        if not defines(owner, name):
             return None
-        return self.call(self.object_attribute(owner, name), args, {})
+        if isinstance(owner, ObjectV):
+            return self.call(self.object_attribute(owner, name), args, {})
+        assert isinstance(owner, Known)
+        cls = type(owner.obj)
+        return self.call(self.class_attribute(owner.obj, cls, getattr(cls, name), name), args, {})
+
+
+def class_of(av: AV) -> type | None:
+    """The class of an object that is made here, or known."""
+    return av.cls if isinstance(av, ObjectV) else type(av.obj) if isinstance(av, Known) else None
+
+
+def defines(av: AV, name: str) -> bool:
+    """Whether an object is of a user's class that defines a method: then what it does may change from call to call."""
+    method = getattr(class_of(av), name, None)
+    if not isinstance(method, FunctionType) or isinstance(av, ObjectV):
+        return isinstance(method, FunctionType)
+    root = method.__module__.partition(".")[0]
+    return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
+
+
+def defines_outside(av: AV, name: str) -> bool:
+    """The same of an object that lives outside."""
+    return isinstance(av, Known) and defines(av, name)
+
+
+def is_generated(av: AV, name: str) -> bool:
+    """Whether a method is one that `dataclass` wrote, of which there is no source."""
+    return defines(av, name) and getattr(class_of(av), name).__code__.co_filename == "<string>"
 
 
 def is_plain(cls: type) -> bool:

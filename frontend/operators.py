@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -15,6 +14,7 @@ from scriptc.frontend.complexes import Complexes
 from scriptc.frontend.context import Poisoned
 from scriptc.frontend.decompositions import complexes, lists
 from scriptc.frontend.knowledge import Knowledge
+from scriptc.frontend.objects import class_of, defines, defines_outside, is_generated
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
@@ -37,6 +37,7 @@ from scriptc.frontend.values import (
     RangeV,
     Tup,
     ViewV,
+    is_bool,
     is_complex_number,
     is_dict,
     is_empty_list,
@@ -116,6 +117,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         self.refuse_item_sets(a, b)
         function, on_ints, on_floats, on_tensors = BINARY[op]
+        if defines_outside(a, f"__{_METHODS[op]}__") or defines_outside(b, f"__r{_METHODS[op]}__"):
+            return self.special_operator(op, a, b)
         if isinstance(a, Known) and isinstance(b, Known):
             found = self.evaluate(function, a.obj, b.obj)
             sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
@@ -315,6 +318,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         function, name = COMPARE[op]
         if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
             return self.identity(a, b, negate=op == "NotEq")
+        if any(defines_outside(av, f"__{n}__") for av in (a, b) for n in ("eq", name, _MIRRORED.get(name, name))):
+            return self.compare_objects(op, a, b)
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
         if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
@@ -349,13 +354,16 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         found = self.special(a, f"__{_METHODS[op]}__", [b]) if not is_generated(a, f"__{_METHODS[op]}__") else None
         if found is not None:
             return found
+        mirrored = f"__{_MIRRORED.get(_METHODS[op], _METHODS[op])}__"
+        if not defines(a, f"__{_METHODS[op]}__") and defines(b, mirrored) and not is_generated(b, mirrored):
+            return self.special(b, mirrored, [a]) or Known(False)
         name = f"__{_METHODS['Eq' if op == 'NotEq' else op]}__"
-        same = isinstance(a, ObjectV) and isinstance(b, ObjectV) and a.cls is b.cls
+        same = class_of(a) is class_of(b) is not None
         if same and is_generated(a, name):  # what `dataclass` writes
             return self.compare_sequences(op, *(Tup(self.compared_fields(o)) for o in (a, b)))
         if op not in ("Eq", "NotEq"):
             self.bad_operands(op, a, b)
-        if isinstance(a, ObjectV) and isinstance(getattr(a.cls, "__eq__", None), FunctionType):
+        if defines(a, "__eq__"):
             equal = (
                 Known(False)
                 if is_generated(a, "__eq__")
@@ -423,6 +431,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             result = found
         elif isinstance(a, Known) and isinstance(b, Known):
             result = Known(a.obj is b.obj)
+        elif is_bool(a) and is_bool(b):  # of which there are two
+            result = self.compare("Eq", a, b)
         elif a is not b and is_text(a) and is_text(b):
             self.fail("identity_of_strings")
         elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
@@ -462,12 +472,12 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         return name
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
-        if isinstance(item, Known) and isinstance(container, Known):
+        if (found := self.special(container, "__contains__", [item])) is not None:
+            result = self.truth(found)
+        elif isinstance(item, Known) and isinstance(container, Known) and not defines(container, "__iter__"):
             result = self.evaluate(operator.contains, container.obj, item.obj)
         elif is_text(container):
             result = self.text_contains(item, container)
-        elif isinstance(container, ObjectV) and (found := self.special(container, "__contains__", [item])) is not None:
-            result = self.truth(found)
         elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
             result = self.call(Known(lists.contains), [container, item], {})
         elif isinstance(container, RangeV):
@@ -489,7 +499,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
     def truth(self, av: AV) -> AV:
         """bool(av), as a known or dynamic bool."""
         match av:
-            case Known(obj):
+            case Known(obj) if not defines(av, "__bool__") and not defines(av, "__len__"):
                 return self.evaluate(bool, obj)
             case Tup(items):
                 return Known(bool(items))
@@ -503,7 +513,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
                 return Dyn(self.build("int.to_bool", [self.build("dict.len", [value])]))
             case OneOf():
                 return self.split(av, self.truth)
-            case ObjectV():
+            case ObjectV() | Known():
                 found = self.special(av, "__bool__", [])
                 if found is None and (found := self.special(av, "__len__", [])) is None:
                     return Known(True)
@@ -540,10 +550,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         if isinstance(av, OneOf):
             av = self.present(av, "TypeError", f"bad operand type for unary {_SYMBOLS.get(name, name)}: 'NoneType'")
             return self.split(av, lambda a: self.unary(node, a))
+        if (found := self.special(av, f"__{_METHODS[name]}__", [])) is not None:
+            return found
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
-        if isinstance(av, ObjectV) and (found := self.special(av, f"__{_METHODS[name]}__", [])) is not None:
-            return found
         if is_tensor(av):
             if name == "UAdd":
                 return av
@@ -588,9 +598,3 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
         self.effect("list.append", [list_value, self.item_for(list_value, value)])
-
-
-def is_generated(av: AV, name: str) -> bool:
-    """Whether a method is one that `dataclass` wrote, of which there is no source."""
-    method = getattr(av.cls, name, None) if isinstance(av, ObjectV) else None
-    return isinstance(method, FunctionType) and method.__code__.co_filename == "<string>"

@@ -272,6 +272,9 @@ class Parts:
     def tuple_of(self, items: list[AV]) -> AV:
         raise NotImplementedError
 
+    def class_attribute(self, obj: Any, cls: type, found: Any, name: str) -> AV:
+        raise NotImplementedError
+
     def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
         raise NotImplementedError
 
@@ -288,6 +291,9 @@ class Parts:
         raise NotImplementedError
 
     def known(self, av: AV, what: str) -> Any:
+        raise NotImplementedError
+
+    def knowable(self, value: Value) -> Value | None:
         raise NotImplementedError
 
     def make_known(self, value: Value) -> bool:

@@ -21,7 +21,7 @@ from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.joins import Plan, kind_of
 from scriptc.frontend.scope import captured_names
-from scriptc.frontend.shapes import identity_of, replaced, shape_of
+from scriptc.frontend.shapes import identity_of, parts_of, replaced, shape_of
 from scriptc.frontend.state import State
 from scriptc.frontend.statements import Statements
 from scriptc.frontend.values import (
@@ -37,6 +37,7 @@ from scriptc.frontend.values import (
     Maybe,
     ObjectV,
     OneOf,
+    Unbound,
     describe,
     home_of,
     is_tensor,
@@ -82,7 +83,12 @@ class Recursion(Statements, State):
             yield "known", home.place
             return
         shape = shape_of(av)
-        if isinstance(av, OneOf):
+        if isinstance(av, Maybe):
+            yield "maybe"
+            yield from self.leaf_kinds(av.av)
+        elif isinstance(av, Unbound):
+            yield "unbound"
+        elif isinstance(av, OneOf):
             for tag, alternative in av.alternatives.items():
                 yield tag
                 yield from self.leaf_kinds(alternative)
@@ -135,7 +141,7 @@ class Recursion(Statements, State):
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
-        key = (frame.source.node, tuple(settled), kinds)
+        key = (frame.source.node, tuple(settled), kinds, self.leaves_generator)
         function = self.functions.get(key)
         if function is None:
             function = self.functions[key] = self.new_function(frame, settled)
@@ -161,11 +167,12 @@ class Recursion(Statements, State):
         state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators
         outer = [(frame, name, frame.locals[name]) for frame, name in places]
         errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
+        leaves = [0] if self.leaves_generator else []  # then so does what the function does not catch
         self.nested += 1
         try:
             for _ in range(_MAX_READINGS):
                 block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
-                self.watches, self.handling, self.heap, self.generators = [], [], {}, []
+                self.watches, self.handling, self.heap, self.generators = [], [], {}, leaves
                 results, objects = self.read_body(function, outline, body, places, shared, block)
                 settled = _keys(results, objects) == _keys(function.results, function.objects)
                 function.results, function.objects = results, objects
@@ -352,30 +359,21 @@ def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
     """The objects and dicts that a settled value leads to."""
     if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
         yield av
-    for part in _parts(av):
+    for part in parts_of(av):
         yield from objects_in(part)
 
 
 def has_argument(av: AV) -> bool:
     """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
     home = home_of(av)
-    return home is not None and home.place is not None or any(map(has_argument, _parts(av)))
+    return home is not None and home.place is not None or any(map(has_argument, parts_of(av)))
 
 
 def lists_in(av: AV) -> Iterator[ListV]:
     if isinstance(av, ListV) and not av.is_tuple:
         yield av
-    for part in _parts(av):
+    for part in parts_of(av):
         yield from lists_in(part)
-
-
-def _parts(av: AV) -> Sequence[AV]:
-    if isinstance(av, OneOf):
-        return list(av.alternatives.values())
-    if isinstance(av, Maybe):
-        return [av.av]
-    shape = shape_of(av)
-    return shape.parts if shape is not None else ()
 
 
 def _symbol(name: str) -> str:

@@ -112,6 +112,14 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),
     "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
+    "function_as_value": (
+        "which function or module {who} is must be known at compile time",
+        "keep numbers in its place, and choose with if where it is called",
+    ),
+    "functions_in_list": (
+        "a list whose length is known only at run time cannot hold functions or modules",
+        "keep numbers in it, and choose with if where the function is called",
+    ),
     "generator_seeded": ("the generator cannot be seeded in compiled code", "seed it in front of the call"),
     "global_assigned": ("assignment to the global '{name}' is not supported", "pass the value in and return it"),
     "gradients_on": (
@@ -248,6 +256,15 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "the property '{name}' is not a Python function",
         "write the property as a function in Python",
     ),
+    "queue_of_kinds": (
+        "what this deque from outside holds is of several kinds, or cannot be the item of a list at run time",
+        "put numbers, strings, tensors, or tuples of one form of these into it",
+    ),
+    "queue_out_of_reach": (
+        "a deque that changes between calls is read from an argument, an attribute, a global, or a list or dict in one of "
+        "these, and this one is elsewhere",
+        "keep it in an attribute",
+    ),
     "raise_of_other": ("{name} cannot be raised in compiled code", "raise an Exception"),
     "raise_with_own_str": (
         "{name} has a __str__ of its own, which cannot be raised in compiled code",
@@ -331,8 +348,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "give it one type",
     ),
     "state_of_structure": (
-        "'{name}' is to keep {what}, which cannot live on after the call",
-        "keep tensors, numbers, strings, None, and lists, tuples and dicts of these",
+        "'{name}' is to keep {what}, which a build ahead of time cannot",
+        "keep tensors, numbers, strings, lists of one kind of these, and tuples and dicts with known keys",
     ),
     "state_of_two_kinds": ("'{name}' is kept from call to call, and is {why}", "give it one type"),
     "storage_offset": (

@@ -177,7 +177,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
         case ObjectV(cls, items) if cls is Deque:
-            return _tree([items["maxlen"], items["items"]], lambda specs: TupleSpec(specs, DequeMaker()))
+            return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(cls, items) if not issubclass(cls, BaseException):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):

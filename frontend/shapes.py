@@ -31,6 +31,7 @@ from scriptc.frontend.values import (
     ViewV,
     ZipV,
     is_complex_number,
+    is_function,
 )
 
 
@@ -91,6 +92,21 @@ def shape_of(av: AV) -> Shape | None:
                 lambda made: ZipV(made[: len(parts)], None if offset is None else made[-1], strict, ident),
             )  # fmt: skip
     return None
+
+
+def parts_of(av: AV) -> Sequence[AV]:
+    """What a value consists of, or may be."""
+    if isinstance(av, OneOf):
+        return list(av.alternatives.values())
+    if isinstance(av, Maybe):
+        return [av.av]
+    shape = shape_of(av)
+    return shape.parts if shape is not None else ()
+
+
+def holds_function(av: AV) -> bool:
+    """Whether a value is, or holds, a function or module."""
+    return is_function(av) or any(map(holds_function, parts_of(av)))
 
 
 def _living(home: Home | None) -> Hashable:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -20,6 +22,7 @@ from scriptc.frontend.specs import (
     ObjectSpec,
     OptionalSpec,
     PlaceSpec,
+    QueueSpec,
     ScalarSpec,
     SetSpec,
     Spec,
@@ -53,6 +56,7 @@ class Signature:
         self.dynamic = dynamic
         self.places = 0
         self.texts: dict[int, str] = {}
+        self.tables = True  # dicts may have run-time keys
         self.objects: dict[int, int] = {}  # places of the objects met so far, by id
 
     def of(self, arguments: Mapping[str, Any]) -> list[ArgSpec]:
@@ -75,6 +79,8 @@ class Signature:
             return TupleSpec(tuple(self.spec(v, f"{name}[{i}]") for i, v in enumerate(value)), type(value))
         if (found := self.container(value, name)) is not None:
             return found
+        if type(value) is deque:
+            return self.queue(value, name)
         if type(value) is list or type(value) is dict and all(map(_is_constant, value)):
             return self.structure(value, name)
         if is_plain(type(value)) and hasattr(value, "__dict__"):
@@ -85,6 +91,14 @@ class Signature:
         """The place of the next value that may have to be known, and whether it does."""
         self.places += 1
         return self.places - 1, self.places - 1 in self.known
+
+    def queue(self, value: deque[Any], name: str) -> Spec:
+        """A deque whose items are of one type, or may be None; any other is known by identity, which allows no use of it."""
+        found, elem = self.common(list(value), name)
+        if found and id(value) not in self.objects:
+            self.objects[id(value)] = len(self.objects)
+            return QueueSpec(ListSpec(elem), value.maxlen)
+        return PlaceSpec(self.objects[id(value)]) if found else KnownSpec(value)
 
     def structure(self, value: Any, name: str) -> Spec:
         """A list, dict or object by its parts."""
@@ -100,13 +114,22 @@ class Signature:
             type(value), tuple(attributes), tuple(self.spec(v, f"{name}.{k}") for k, v in attributes.items())
         )
 
+    @contextmanager
+    def known_keys(self) -> Iterator[None]:
+        """Within, keys of dicts are part of the signature."""
+        self.tables = False
+        try:
+            yield
+        finally:
+            self.tables = True
+
     # ---- lists, dicts and sets of any length ----
     def container(self, value: Any, name: str) -> Spec | None:
         """The spec of a list, dict or set whose items are of one type, or may be None; None for all else."""
         if type(value) is list:
             found, elem = self.common(value, name)
             return ListSpec(elem) if found else None
-        if type(value) is dict and value and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
+        if type(value) is dict and value and self.tables and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)
             return MapSpec(key, item) if hashable and found else None

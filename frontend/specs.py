@@ -140,6 +140,18 @@ class ItemsSpec(Spec):
     items: tuple[Spec, ...]
 
 
+class QueueSpec(Spec):
+    """An argument: a deque, which has a place. Its items are one leaf, as a list is;
+    `maxlen` is part of the signature."""
+
+    content: ListSpec
+    maxlen: int | None
+
+    @property
+    def items(self) -> tuple[Spec, ...]:
+        return (self.content,)
+
+
 class PlaceSpec(Spec):
     """The very object that has a place."""
 
@@ -185,6 +197,9 @@ def describe(spec: Spec) -> str:
             return f"{cls.__name__}({', '.join(f'{n}: {describe(i)}' for n, i in zip(names, items, strict=True))})"
         case ItemsSpec(items):
             return f"list[{', '.join(map(describe, items))}]"
+        case QueueSpec(ListSpec(elem), maxlen):
+            held = [] if elem is None else [describe(elem)]
+            return f"deque[{', '.join([*held, *([] if maxlen is None else [f'maxlen={maxlen}'])])}]"
         case InstanceSpec(cls):
             return cls.__name__
         case PlaceSpec():
@@ -211,6 +226,8 @@ def parts(spec: Spec, value: Any) -> Iterator[tuple[Spec, Any]]:
             yield from zip(items, cls.parts(value) if hasattr(cls, "parts") else value, strict=True)
         case ItemsSpec(items):
             yield from zip(items, value, strict=True)
+        case QueueSpec(content):
+            yield content, value  # a sequence, as a list is
         case DictSpec(keys, items):
             yield from ((item, value[key]) for key, item in zip(keys, items, strict=True))
         case ObjectSpec(_, names, items):
@@ -227,7 +244,7 @@ def leaves(spec: Spec) -> Iterator[Spec]:
 
 def placed(spec: Spec, value: Any) -> Iterator[Any]:
     """The objects with a place that an argument is or holds, in order."""
-    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec)):
+    if isinstance(spec, (DictSpec, ObjectSpec, ItemsSpec, QueueSpec)):
         yield value
     for item, part in parts(spec, value):
         yield from placed(item, part)

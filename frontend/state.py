@@ -11,6 +11,7 @@ A run-time list is changed in place, and those who pass it in see that; it needs
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -20,6 +21,7 @@ import torch
 
 from scriptc.frontend.assumptions import Assumptions, Place
 from scriptc.frontend.context import Context, Poisoned
+from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.flow import identities
 from scriptc.frontend.joins import Conflict, Plan
 from scriptc.frontend.objects import is_plain
@@ -49,6 +51,7 @@ from scriptc.frontend.values import (
     is_tensor,
 )
 from scriptc.ir.core import Block, Module, Value
+from scriptc.ir.loc import Loc
 from scriptc.ir.types import Type
 
 ABSENT = object()
@@ -155,15 +158,15 @@ class State(Context):
         spec = self.slot_spec(obj, slot.name, signature)
         spec = self.filled(spec, f"state.{slot.name}")
         self.outside.values.append(LiveValue(container, key, spec))
-        self.open_items(obj, spec)
+        self.open_items(obj, spec, slot.place.loc)
         return self.argument(spec, f"state.{slot.name}", Home(container, (key,)))
 
-    def open_items(self, obj: Any, spec: Spec) -> None:
+    def open_items(self, obj: Any, spec: Spec, loc: Loc) -> None:
         """The items of a list of several kinds that is changed are slots too."""
         if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in self.assume.changed:
             self.guard("LIST_LENGTH_IS", obj, None, len(obj))
             for i in range(len(obj)):
-                self.assume.state.setdefault((id(obj), i), Place(obj, i, is_item=True))
+                self.assume.state.setdefault((id(obj), i), Place(obj, i, loc, is_item=True))
 
     def slot_spec(self, obj: Any, name: str, signature: Signature) -> Spec:
         if isinstance(obj, list):  # of different kinds are told apart item by item
@@ -268,7 +271,7 @@ class State(Context):
         at = (id(own), name)
         slot = self.slots.get(at)
         if slot is None or slot.place.is_item:
-            self.assume.state[at] = Place(obj, name)
+            self.assume.state[at] = Place(obj, name, self.loc)
             self.outside.keep.append(own)
             self.stale = True
             return None
@@ -320,12 +323,30 @@ class State(Context):
             self.fail("container_outside_changed", kind=kind)
         container, key = self.found[id(obj)]
         self.assume.changed[id(obj)] = obj
-        self.assume.state.setdefault((id(container), key), Place(container, key, is_item=True))
+        self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
         self.outside.keep.append(container)
         self.stale = True
 
+    def open_queue(self, obj: deque[Any]) -> None:
+        """A deque outside, which changes without anybody asking it, is read live from the next reading on."""
+        container, key = self.found.get(id(obj), (None, None))
+        if not Signature().common(list(obj), "")[0]:
+            self.fail("queue_of_kinds")
+        if container is None:
+            self.fail("queue_out_of_reach")
+        if isinstance(container, list):
+            self.change_outside(container)
+        else:
+            self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
+            self.outside.keep.append(container)
+            self.stale = True
+        raise Poisoned
+
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
-        """Sets what an object or dict of the caller, or one that a slot was given, holds from here on."""
+        """Sets what an object or dict of the caller, or one that a slot was given, holds from here on. The items of a deque
+        are a list that is changed in place."""
+        if isinstance(av, ObjectV) and av.cls is Deque:
+            return
         if av.home is not None:
             if av.home.owner is None:
                 self.fail("dict_changed")
@@ -413,7 +434,9 @@ class State(Context):
             self.effect("state.set", (), name=target.name, target=target.number, form=-1)
             return
         held = frozen(self.settled(value, self.heap))
-        if not isinstance(target.owner, PlaceSpec) and any(isinstance(part, ObjectV) for part in _parts(held)):
+        if not isinstance(target.owner, PlaceSpec) and any(
+            isinstance(part, ObjectV) and part.cls is not Deque for part in _parts(held)
+        ):
             self.fail("made_is_kept", what=describe(held))
         try:
             _, leaves = result_of(held)

@@ -205,11 +205,13 @@ class Tables(Context):
         return made
 
     def outside_table(self, av: Known, key: AV) -> AV:
-        """A dict of numbers that lives outside as a run-time dict, made once in a call; itself where the key is known."""
+        """A dict of numbers or strings that lives outside as a run-time dict, made once in a call; itself where the key is
+        known."""
         is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
         if self.is_known_key(key) or self.type_of_key(key) is None or not is_plain:
             return av
-        if not all(type(x) in NUMBERS for x in (*av.obj.values(),)):
+        values = av.obj.values()
+        if not all(type(x) in NUMBERS for x in values) and not all(type(x) is str for x in values):
             return av
         self.guard("DICT_KEYS_ARE", av.obj, None, tuple(av.obj))
         for name, item in av.obj.items():
@@ -221,6 +223,22 @@ class Tables(Context):
             made = self.at_entry(lambda: self.new_dict([(Known(k), Known(v)) for k, v in av.obj.items()], site))
             self.outside.tables[site] = made
         return made
+
+    def outside_list(self, av: Known, index: AV) -> AV | None:
+        """A list or tuple of numbers or strings that lives outside as one of run time, made once in a call; None where the
+        index is known, or can be."""
+        obj = av.obj
+        if type(obj) not in (list, tuple) or not isinstance(index, Dyn) or index.type != INT:
+            return None
+        if self.knowable(index.value) is not None or {*map(type, obj)} not in ({int}, {float}, {bool}, {str}):
+            return None
+        if type(obj) is list:
+            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        site, items = ("outside", id(obj)), [Known(o) for o in obj]
+        if site not in self.outside.tables:
+            made = lambda: self.new_list(items, site) if type(obj) is list else self.wrap(self.any_length(Tup(items)))  # noqa: E731
+            self.outside.tables[site] = self.at_entry(made)
+        return self.outside.tables[site]
 
     def place(self, table: AV, av: AV) -> AV:
         """Where a dict or set has a key; -1 where it has not."""

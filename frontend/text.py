@@ -13,6 +13,7 @@ import torch
 
 from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
+from scriptc.frontend.objects import defines
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -70,7 +71,7 @@ class Texts(Context):
             value = self.call(Known(ascii), [value], {})
         elif conversion is not None:
             value = self.text_of(value) if conversion == "s" else self.joined([*self.text_parts(value, quoted=True)])
-        if isinstance(value, Known) and isinstance(spec, Known):
+        if isinstance(value, Known) and isinstance(spec, Known) and not has_own_text(value):
             yield self.evaluate(format, value.obj, spec.obj)
         elif isinstance(spec, Known) and not spec.obj:
             yield from self.text_parts(value)
@@ -81,7 +82,7 @@ class Texts(Context):
         """format(value, spec)"""
         if isinstance(value, OneOf) and not is_text(value):
             return self.split(value, lambda v: self.formatted(v, spec))
-        if isinstance(value, ObjectV) and (found := self.special(value, "__format__", [spec])) is not None:
+        if (found := self.special(value, "__format__", [spec])) is not None:
             return found
         kind = STR if is_text(value) else self.type_of(value)
         if kind == BOOL and not isinstance(spec, Known):
@@ -213,6 +214,8 @@ class Texts(Context):
     def text_parts(self, value: AV, *, quoted: bool = False) -> Iterator[AV]:
         """What str(value), or repr(value), consists of."""
         match value:
+            case Known() if (found := self.own_text(value, quoted)) is not None:
+                yield found
             case Known(obj):
                 yield Known(repr(obj) if quoted else str(obj))
             case Dyn() if value.type == STR:
@@ -253,7 +256,7 @@ class Texts(Context):
             case _:
                 self.fail("text_of_other", what=describe(value))
 
-    def own_text(self, value: ObjectV, quoted: bool) -> AV | None:
+    def own_text(self, value: AV, quoted: bool) -> AV | None:
         """What the __str__ or __repr__ of a user's class gives."""
         names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
         for name in names:
@@ -302,3 +305,8 @@ class Texts(Context):
     def printed(self, parts: list[AV]) -> None:
         format, values = self.format_of(self.joined(parts))
         self.effect("print", values, format=format)
+
+
+def has_own_text(av: AV) -> bool:
+    """Whether a user's class says what the text of an object is."""
+    return any(defines(av, name) for name in ("__str__", "__repr__", "__format__"))

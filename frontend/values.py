@@ -18,6 +18,7 @@ from scriptc.frontend.met import meet
 from scriptc.frontend.specs import PlaceSpec
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
+    BOOL,
     EXC,
     STR,
     DictType,
@@ -459,6 +460,17 @@ def is_empty_list(av: AV) -> bool:
     return isinstance(av, ListV) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
         av.value.type.elem, NeverType
     ) and av.value.type.cell.find().fixed  # fmt: skip
+
+
+def is_function(av: AV) -> bool:
+    """Whether a value is a function, a method or a module."""
+    if isinstance(av, Known):
+        return callable(av.obj) and not isinstance(av.obj, type)
+    return isinstance(av, (Closure, Bound, PartialV, Native))
+
+
+def is_bool(av: AV) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, Dyn) and av.type == BOOL
 
 
 def is_complex_number(av: AV) -> bool:

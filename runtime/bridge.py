@@ -8,6 +8,7 @@ below; they are lowered to tuples here and to C structs in src/bridge/spec.c, so
 import ctypes
 import os
 import sys
+from collections import deque
 from collections.abc import Callable as Function
 from collections.abc import Mapping
 from enum import IntEnum
@@ -22,7 +23,7 @@ from scriptc.runtime._bridge import ffi, lib
 
 class _Kind(IntEnum):  # ORDER KINDS: enum node_kind in bridge.h
     TENSOR, INT, FLOAT, BOOL, STR, KNOWN, LIST, TUPLE, DICT, IGNORED, NAMEDTUPLE, ARG = range(12)
-    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE, INSTANCE = range(12, 19)
+    MAP, SET, OPTIONAL, OBJECT, ITEMS, PLACE, INSTANCE, QUEUE = range(12, 20)
 
 
 # ---- specs: arguments and results ----
@@ -125,6 +126,13 @@ class Items(NamedTuple):
     items: tuple["Spec", ...]
 
 
+class Queue(NamedTuple):
+    """An argument: a deque with this maxlen, which has a place. Its items are a value as those of a list are."""
+
+    content: "Spec"  # List
+    maxlen: int | None
+
+
 class Place(NamedTuple):
     """The argument, or part of one, that has a place. As an argument: it is the same object as an earlier one."""
 
@@ -143,7 +151,7 @@ class Arg(NamedTuple):
 
 Spec = (
     Tensor | Int | Float | Bool | Str | Known | List | Tuple | NamedTuple_ | Dict | Ignored | Arg
-    | Map | Set | Optional | Object | Items | Place | Instance
+    | Map | Set | Optional | Object | Items | Place | Instance | Queue
 )  # fmt: skip
 
 
@@ -274,6 +282,8 @@ def _lower(spec: Spec, classes: dict[object, int] | None = None) -> _Lowered:
             return _Kind.ITEMS, None, tuple(map(inner, items))
         case Place(number):
             return _Kind.PLACE, number, ()
+        case Queue(content, maxlen):
+            return _Kind.QUEUE, (deque, maxlen), (inner(content),)
         case Instance(cls, names, _) if (cls, names) in numbers:
             return _Kind.INSTANCE, (numbers[cls, names], cls, names), ()
         case Instance(cls, names, fields):

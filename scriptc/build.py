@@ -52,12 +52,13 @@ def build(
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
     translated = translate(target, arguments, made, ahead=True)
+    described = entries.interface(entries.entry_name(entry), target, translated.entry)  # or it is refused
     state, first = entries.state(translated.entry)
     with rounded(rounded_weights(translated.entry)):  # what the tests of the package expect
         pairs = tuple(record.record(target, arguments, translated.entry, 0))
     package = Package(
         name=label,
-        entries=(entries.interface(entries.entry_name(entry), target, translated.entry),),
+        entries=(described,),
         program=translated.program,
         weights=(*entries.weights(translated.entry, translated.program.params), *first),
         state=state,

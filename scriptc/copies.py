@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,8 +25,8 @@ def copied(value: Any) -> Any:
 
 
 def leaves_of(path: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """(path, leaf) of lists, tuples and dicts."""
-    if isinstance(value, (list, tuple)):
+    """(path, leaf) of lists, tuples, deques and dicts."""
+    if isinstance(value, (list, tuple, deque)):
         for index, item in enumerate(value):
             yield from leaves_of(f"{path}[{index}]", item)
     elif isinstance(value, dict):
@@ -63,7 +64,7 @@ def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
         own = vars(module)
         containers += [(c, copy.copy(c)) for c in (own, own["_buffers"], own["_parameters"])]
         for name, value in own.items():
-            if not name.startswith("_") and isinstance(value, (list, dict)):
+            if not name.startswith("_") and isinstance(value, (list, deque, dict)):
                 containers.append((value, copy.copy(value)))
             if not name.startswith("_") and isinstance(value, torch.Tensor):
                 saved.append((value, value.detach().clone()))
@@ -73,6 +74,9 @@ def kept(receiver: torch.nn.Module | None) -> Iterator[None]:
         for container, content in containers:
             if isinstance(container, list):
                 container[:] = content
+            elif isinstance(container, deque):
+                container.clear()
+                container.extend(content)
             else:  # but for what compiling has put beside it
                 ours = {k: v for k, v in container.items() if str(k).startswith("__scriptc")}
                 container.clear()

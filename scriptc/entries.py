@@ -18,7 +18,7 @@ from scriptc.frontend.results import Chooser
 from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import NEVER, ListType, TensorType, TupleType, is_tuple
+from scriptc.ir.types import NEVER, ListType, TensorType
 from scriptc.target import Target
 
 # Headers serve both languages.
@@ -42,6 +42,7 @@ _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.SetSpec: ("a set", "pass a sorted list"),
     front.ObjectSpec: ("an object", "pass what it holds"),
     front.ItemsSpec: ("a list of items of different types", "pass a tuple"),
+    front.QueueSpec: ("a deque", "pass a list"),
     front.PlaceSpec: ("an object that is also an argument, or a part of one,", "return what it holds"),
 }
 _CONSTANTS = (bool, int, float, str, type(None))
@@ -197,17 +198,13 @@ def _values(name: str, tensor: torch.Tensor) -> Weight:
 
 
 def state(entry: Entry) -> tuple[tuple[StateLeaf, ...], list[Weight]]:
-    """What the entry keeps from call to call, and its first values as weights. CompileError for what C cannot keep."""
+    """What the entry keeps from call to call, and its first values as weights."""
     leaves: list[StateLeaf] = []
     written = _written(entry)
     first: list[Weight] = []
     for place in entry.kept:
         for i, (t, value) in enumerate(zip(place.types, place.initial, strict=True)):
             elem = t.elem if isinstance(t, ListType) else t
-            if isinstance(elem, (ListType, TupleType)) or is_tuple(t):
-                loc = entry.module.funcs[entry.module.entries[0]].loc
-                problem = f"'{place.name}' keeps {t}, which a build ahead of time cannot"
-                raise CompileError(Diagnostic(loc, problem, "keep flat lists, or tensors"))
             kind = "tensor" if isinstance(elem, TensorType) else "i64" if elem == NEVER else str(elem)
             name = f"state.{place.name}.{i}" if len(place.types) > 1 else f"state.{place.name}"
             if kind == "tensor" and value is not None:

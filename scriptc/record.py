@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 import warnings
+from collections import deque
 from typing import Any
 
 import torch
@@ -136,6 +137,9 @@ class _Saved:
                 self.value.copy_(self.content)
         elif isinstance(self.value, list):
             self.value[:] = self.content
+        elif isinstance(self.value, deque):
+            self.value.clear()
+            self.value.extend(self.content)
         elif isinstance(self.value, dict):
             self.value.clear()
             self.value.update(self.content)

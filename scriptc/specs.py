@@ -32,6 +32,8 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return bridge.Map(_or_nothing(key), _or_nothing(item), make)
         case front.SetSpec(key, cls):
             return bridge.Set(_or_nothing(key), cls)
+        case front.QueueSpec(content, maxlen):
+            return bridge.Queue(to_bridge(content), maxlen)
         case front.OptionalSpec(item):
             return bridge.Optional(to_bridge(item))
         case front.ObjectSpec(cls, names, items):

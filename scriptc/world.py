@@ -210,7 +210,7 @@ def description(obj: Any) -> Any:
         return "weak", description(obj())
     if isinstance(obj, _OF_C):
         return "builtin", getattr(obj, "__module__", None), obj.__qualname__
-    if isinstance(obj, (list, dict, set, torch.Tensor)) or has_state(obj):
+    if isinstance(obj, (list, dict, set, deque, torch.Tensor)) or has_state(obj):
         return "object", description(type(obj))
     raise Nameless(type(obj).__qualname__)
 

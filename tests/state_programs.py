@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -451,3 +452,64 @@ class ChangedByRecursion(nn.Module):
 
     def forward(self, x, n):
         return self.walk(x, n), self.calls
+
+
+@sequence(X, X + 1, X * 0, X, X)
+class KeepsQueues(nn.Module):
+    """In attributes, in a list, in a dict, twice, and in a submodule."""
+
+    def __init__(self):
+        super().__init__()
+        self.window = deque(maxlen=3)
+        self.levels = [deque([1], maxlen=2), deque()]
+        self.by = {"a": deque(["x"], 3), "b": deque([(1, 2.0)])}
+        self.alias = self.by["b"]
+        self.child = QueueOfOne()
+
+    def forward(self, x):
+        self.window.append(x)
+        self.alias.appendleft((len(self.window), x.sum().item()))
+        for i, q in enumerate(self.levels):
+            q.append(i + len(q))
+        for name, q in self.by.items():
+            x = x + len(q) * len(name)
+        self.by["a"].extend(str(len(self.window)))
+        if len(self.window) == 3 and x.sum() > 40:
+            self.window.popleft()
+        y = self.child(torch.stack(list(self.window)).sum(0))
+        return y, "".join(self.by["a"]), self.by["b"][-1], list(self.levels[1]), self.window is self.child.q
+
+
+class QueueOfOne(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = deque([torch.zeros(2, 3)], 1)
+
+    @property
+    def last(self):
+        return self.q[-1]
+
+    def forward(self, x):
+        old = self.last
+        self.q.append(x)
+        return x - old
+
+
+@sequence(X, X, X + 1, X, X)
+class ReplacesItsQueue(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q = None
+        self.other = deque([1, 2, 3])
+
+    def forward(self, x):
+        if self.q is None:
+            self.q = deque(maxlen=2)
+        self.q += [x]
+        if len(self.other) > 4:
+            self.other = deque(self.other, maxlen=3)
+        self.other.append(len(self.q))
+        if x.sum() > 2:
+            for t in self.q:
+                self.q.append(t)
+        return torch.stack(list(self.q)).sum(0), sum(self.other), self.other.maxlen

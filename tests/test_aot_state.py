@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,8 @@ import scriptc
 
 
 class Streaming(nn.Module):
-    """State of every form: None at first, a count, buffers written in place, a list that grows, a tuple, an attribute that
-    the first call makes."""
+    """State of every form: None at first, a count, buffers written in place, lists that grow, deques, a tuple, strings, an
+    attribute that the first call makes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,6 +30,9 @@ class Streaming(nn.Module):
         self.counts = [1, 2]
         self.steps = 0
         self.done = False
+        self.said = "né"
+        self.words = ["π"]
+        self.recent: deque[Tensor] = deque(maxlen=2)
 
     def forward(self, x: Tensor) -> tuple[Tensor, int, int]:
         self.steps += 1
@@ -45,7 +49,12 @@ class Streaming(nn.Module):
         self.pair = (self.pair[0] + self.h.sum(0), self.pair[1] * 2)
         self.counts[0] += self.steps
         self.done = not self.done
-        y = self.h * self.scale + self.pair[0] * self.pair[1] + torch.stack(self.log).sum(0)
+        self.said = self.said[1:] + str(len(self.words) % 7)
+        self.words.append(self.said + "π")
+        self.recent.append(x[0])
+        x = x + sum(self.recent)
+        known = sum(ord(c) for w in self.words for c in w)
+        y = self.h * self.scale + known * 1e-3 + self.pair[0] * self.pair[1] + torch.stack(self.log).sum(0)
         if old is not None and self.done:
             y = y + old
         return y, self.counts[0], self.steps
@@ -130,6 +139,9 @@ class Grows(nn.Module):
         super().__init__()
         self.kept = None
         self.cache: dict[str, Tensor] = {}
+        self.counts = {1: 2}
+        self.seen: list[dict[str, Tensor]] = []
+        self.holes: list[Tensor | None] = [None]
 
     def nested(self, x: Tensor) -> Tensor:
         self.kept = (x, self.kept)
@@ -143,10 +155,39 @@ class Grows(nn.Module):
         self.kept = [[x], [x]]
         return x
 
+    def records(self, x: Tensor) -> Tensor:
+        self.seen.append({"x": x})
+        return x
+
+    def nothing(self, x: Tensor) -> Tensor:
+        self.holes[0] = x
+        return x
+
+    def kinds(self, x: Tensor) -> Tensor:
+        self.kept = [x, 1]
+        return x
+
+    def tables(self, x: Tensor) -> Tensor:
+        self.counts = {int(x.sum()): 2}
+        return x
+
+    def computed(self, x: Tensor) -> Tensor:
+        self.counts[int(x.sum())] = 2
+        return x
+
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("nested", "takes ever more kinds of values"), ("lists", "list<list<f32"), ("keys", "other keys")],
+    [
+        ("nested", "takes ever more kinds of values"),
+        ("lists", r"list\[list\[f32"),
+        ("keys", "other keys"),
+        ("records", "'seen' is to keep list.*dict"),
+        ("nothing", "'holes' is to keep list.*None"),
+        ("kinds", r"'kept' is to keep list\[f32"),
+        ("tables", r"'counts' is to keep dict\[int, int\]"),
+        ("computed", "a build ahead of time keeps dicts with known keys alone"),
+    ],
 )
 def test_what_a_build_cannot_keep(name: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(scriptc.CompileError, match=message):

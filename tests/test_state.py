@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import threading
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -261,3 +263,140 @@ def test_a_tensor_for_a_parameter_raises_as_in_eager() -> None:
 
     with pytest.raises(TypeError, match="as parameter 'w'"):
         scriptc.compile(Wrong(), optimize=0)(X)
+
+
+def test_a_deque_stays_the_object_that_it_was() -> None:
+    class Fills(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q = deque([torch.ones(3)], maxlen=2)
+            self.given = None
+
+        def forward(self, x, q):
+            first = self.q[0]
+            self.q.append(x)
+            self.given = q
+            q.append(x)
+            return first, self.q, q is self.q
+
+    module = Fills()
+    compiled = scriptc.compile(module, optimize=0)
+    q, (first,) = module.q, module.q
+    given: deque[torch.Tensor] = deque()
+    x = torch.zeros(3)
+    result = compiled(x, given)
+    assert result[0] is first and result[1] is q and not result[2]
+    assert module.q is q and q[0] is first and q[1] is x
+    assert module.given is given and given[0] is x
+    assert compiled(x, q)[2] and len(q) == 2
+    module.q = q = deque([x], maxlen=1)  # another object of another length
+    compiled(first, given)
+    assert module.q is q and list(map(id, q)) == [id(first)] and q.maxlen == 1
+    assert len(given) == 2
+
+
+def test_what_a_deque_is_given_requires_grad_as_eagers_does() -> None:
+    class Window(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.lin = nn.Linear(3, 3)
+            self.q = deque(maxlen=2)
+
+        def forward(self, x):
+            self.q.extend([self.lin(x), x])
+            return sum(self.q)
+
+    module = Window()
+    compiled = scriptc.compile(module, optimize=0)
+    for _ in range(2):
+        assert compiled(X).requires_grad and [t.requires_grad for t in module.q] == [True, False]
+    with torch.no_grad():
+        compiled(X)
+    assert not module.q[0].requires_grad
+
+
+class Table:
+    """An object with methods for operators, whose answers change."""
+
+    def __init__(self):
+        self.n, self.held = 1, {"a": 1, "b": 2}
+
+    def __getitem__(self, key):
+        return self.held.get(key, 0) + self.n
+
+    def __setitem__(self, key, value):
+        self.n = value + len(key)
+
+    def __contains__(self, key):
+        return key in self.held or self.n > 5
+
+    def __len__(self):
+        return self.n
+
+    def __iter__(self):
+        return iter([self.n, self.n + 1])
+
+    def __bool__(self):
+        return self.n > 2
+
+    def __eq__(self, other):
+        return self.n == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other):
+        return self.n + other
+
+    def __rsub__(self, other):
+        return other - self.n
+
+    def __lt__(self, other):
+        return self.n < other
+
+    def __neg__(self):
+        return -self.n
+
+    def __str__(self):
+        return f"T{self.n}"
+
+
+@dataclass
+class Point:
+    x: int
+    y: float
+
+
+OPERATORS: list[Callable[[Table, str], Any]] = [
+    lambda t, k: (t["a"], t[k]),
+    lambda t, k: ("z" in t, k in t, k not in t),
+    lambda t, k: (len(t), bool(t), not t, 1 if t else 2),
+    lambda t, k: [v for v in t],
+    lambda t, k: (t == 1, t != 1, 3 == t, t < 3, 3 > t),
+    lambda t, k: (t + 2, 10 - t, -t),
+    lambda t, k: (str(t), f"{t}", f"{t!s:>4}"),
+    lambda t, k: (t.__setitem__(k, t.n + 1), t.n),
+]
+
+
+class Operates(nn.Module):
+    def __init__(self, how: int):
+        super().__init__()
+        self.table, self.point, self.other, self.how = Table(), Point(1, 2.0), Point(1, 2.0), how
+
+    def forward(self, k: str):
+        if self.how == 8:
+            self.table[k] = 7
+        if self.how >= 8:
+            return self.point == self.other, self.point != self.other, self.table.n
+        return OPERATORS[self.how](self.table, k)
+
+
+@pytest.mark.parametrize("how", range(9))
+def test_operators_of_objects_outside_are_not_baked_in(how: int) -> None:
+    eager, module = Operates(how), Operates(how)
+    compiled = scriptc.compile(module, optimize=0)
+    for n, k in ((1, "a"), (3, "b"), (3, "c"), (9, "c")):
+        eager.table.n = module.table.n = n
+        eager.point.x = module.point.x = n
+        assert compiled(k) == eager(k)
+        assert vars(module.table) == vars(eager.table)

@@ -111,9 +111,15 @@ def _interpret(obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     places = [v for a in entry.args for v in placed(a.spec, arguments[a.name])]
     places += [v for value in entry.values for v in placed(value.spec, value.container[value.key])]
     interpreter = Interpreter(entry.module, params, entry.exceptions)
+    queues = [(v, list(v)) for v in inputs if isinstance(v, deque)]
+    lists = iter([items for _, items in queues])
+    inputs = [next(lists) if isinstance(v, deque) else v for v in inputs]
     try:
         results = interpreter.run(entry.module.entries[0], *inputs)
     finally:
+        for queue, items in queues:
+            queue.clear()
+            queue.extend(items)
         _apply(entry.stores, interpreter.state, places)
     seen: set[int] = set()
     leaves = [_chosen(s, v, seen) for s, v in zip(specs.leaves(entry.result), results, strict=True)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.backend_c.literals import c_const, c_string
+from scriptc.backend_c.literals import c_const, c_str_object, c_string
 from scriptc.backend_c.package import weights
 from scriptc.backend_c.package.interface import MEMBERS, EntryInterface, Leaf, Package
 from scriptc.backend_c.package.templates import fill
@@ -85,11 +85,20 @@ def _state(package: Package) -> str:
     if not package.state:
         return ""
     places = {w.name: i for i, w in enumerate(package.weights)}
-    arrays, rows = [], []
+    arrays: list[str] = []
+    rows: list[str] = []
+
+    def first_value(kind: str, value: object) -> str:
+        if kind != "str":
+            return f"{{.{MEMBERS[kind]} = {c_const(value)}}}"
+        name = f"text_{len(arrays)}"
+        arrays.append(f"static const sc_str {name} = {c_str_object(str(value))};")
+        return f"{{.s = (sc_str *)&{name}}}"
+
     for i, leaf in enumerate(package.state):
         initial = leaf.initial
         target = -1 if leaf.target is None else leaf.target
-        flags = ", ".join(map(_bool, (leaf.kind == "tensor", leaf.kind == "bool", leaf.is_list)))
+        flags = ", ".join(map(_bool, (leaf.kind == "tensor", leaf.kind == "bool", leaf.kind == "str", leaf.is_list)))
         number, weight, n, numbers = "{0}", -1, 0, "NULL"
         if leaf.is_list:
             n = len(initial or ())
@@ -97,12 +106,12 @@ def _state(package: Package) -> str:
                 weight = places[initial[0]]
             elif n:
                 numbers = f"leaf_{i}"
-                values = ", ".join(_number(leaf.kind, v) for v in initial)
+                values = ", ".join(first_value(leaf.kind, v) for v in initial)
                 arrays.append(f"static const sc_value {numbers}[] = {{{values}}};")
         elif leaf.kind == "tensor":
             weight = -1 if initial is None else places[initial]
         elif initial is not None:
-            number = _number(leaf.kind, initial)
+            number = first_value(leaf.kind, initial)
         cells = [flags, number, str(weight), str(n), numbers, str(target), str(leaf.position), _bool(leaf.written)]
         rows.append(f"    {{{', '.join(cells)}}}, /* {leaf.name} */")
     return "\n".join([*arrays, "static const sc_leaf leaves[] = {", *rows, "};", ""])
@@ -110,10 +119,6 @@ def _state(package: Package) -> str:
 
 def _bool(value: bool) -> str:
     return "true" if value else "false"
-
-
-def _number(kind: str, value: object) -> str:
-    return f"{{.{MEMBERS[kind]} = {c_const(value)}}}"
 
 
 def _documentation(entry: EntryInterface) -> str:

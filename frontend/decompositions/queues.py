@@ -7,24 +7,28 @@ from typing import Any
 
 
 class Deque:
-    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end."""
+    """Both ends of a list; where there is a `maxlen`, what is one too many falls off the other end. Who walks a deque asks
+    for `_changes`, which counts what may not be done meanwhile."""
 
     def __init__(self, iterable: Any = (), maxlen: int | None = None) -> None:
         if maxlen is not None and maxlen < 0:
             raise ValueError("maxlen must be non-negative")
         self.maxlen = maxlen
-        self.items: list[Any] = []
+        self._changes = 0
+        self._items: list[Any] = []
         self.extend(iterable)
 
     def append(self, x: Any) -> None:
-        self.items.append(x)
-        if self.maxlen is not None and len(self.items) > self.maxlen:
-            del self.items[0]
+        self._changes += 1
+        self._items.append(x)
+        if self.maxlen is not None and len(self._items) > self.maxlen:
+            del self._items[0]
 
     def appendleft(self, x: Any) -> None:
-        self.items.insert(0, x)
-        if self.maxlen is not None and len(self.items) > self.maxlen:
-            del self.items[-1]
+        self._changes += 1
+        self._items.insert(0, x)
+        if self.maxlen is not None and len(self._items) > self.maxlen:
+            del self._items[-1]
 
     def extend(self, iterable: Any) -> None:
         for x in iterable:
@@ -35,60 +39,68 @@ class Deque:
             self.appendleft(x)
 
     def pop(self) -> Any:
-        if len(self.items) == 0:
+        if len(self._items) == 0:
             raise IndexError("pop from an empty deque")
-        return self.items.pop()
+        self._changes += 1
+        return self._items.pop()
 
     def popleft(self) -> Any:
-        if len(self.items) == 0:
+        if len(self._items) == 0:
             raise IndexError("pop from an empty deque")
-        return self.items.pop(0)
+        self._changes += 1
+        return self._items.pop(0)
 
     def insert(self, i: int, x: Any) -> None:
-        if self.maxlen is not None and len(self.items) >= self.maxlen:
+        if self.maxlen is not None and len(self._items) >= self.maxlen:
             raise IndexError("deque already at its maximum size")
-        self.items.insert(i, x)
+        self._changes += 1
+        self._items.insert(i, x)
 
     def rotate(self, n: int = 1) -> None:
-        if len(self.items) > 1:
-            k = len(self.items) - n % len(self.items)
-            self.items[:] = self.items[k:] + self.items[:k]
+        if len(self._items) > 1:
+            self._changes += 1
+            k = len(self._items) - n % len(self._items)
+            self._items[:] = self._items[k:] + self._items[:k]
 
     def remove(self, value: Any) -> None:
-        self.items.remove(value)
+        self._items.remove(value)
+        self._changes += 1
 
     def reverse(self) -> None:
-        self.items.reverse()
+        self._items.reverse()
 
     def clear(self) -> None:
-        self.items.clear()
+        if len(self._items) > 0:
+            self._changes += 1
+            self._items.clear()
 
     def count(self, value: Any) -> int:
-        return self.items.count(value)
+        return self._items.count(value)
 
     def index(self, value: Any, *bounds: int) -> int:
-        return self.items.index(value, *bounds)
+        return self._items.index(value, *bounds)
 
     def copy(self) -> Any:
-        return collections.deque(self.items, self.maxlen)
+        return collections.deque(self._items, self.maxlen)
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self._items)
 
     def __iter__(self) -> Any:
-        return iter(self.items)
+        return iter(self._items)
 
     def __contains__(self, value: Any) -> bool:
-        return value in self.items
+        return value in self._items
 
     def __getitem__(self, i: int) -> Any:
-        return self.items[i]
+        return self._items[i]
 
     def __setitem__(self, i: int, x: Any) -> None:
-        self.items[i] = x
+        self._items[i] = x
 
     def __delitem__(self, i: int) -> None:
-        del self.items[i]
+        del self._items[i]
+        self._changes += 1
 
     def __add__(self, other: Any) -> Any:
         made = self.copy()
@@ -100,6 +112,9 @@ class Deque:
         return self
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, collections.deque) and self.items == list(other)
+        return isinstance(other, collections.deque) and self._items == list(other)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+Deque.__name__ = "collections.deque"  # as messages call it

@@ -51,6 +51,8 @@ def len_(r: Reader, x: AV) -> AV:
             if all(isinstance(b, Known) for b in (start, stop, step)):
                 return Known(len(range(*(b.obj for b in (start, stop, step) if isinstance(b, Known)))))
             return r.call(Known(range_length), [start, stop, step], {})
+        case Known() if (found := r.special(x, "__len__", [])) is not None:
+            return found
         case ObjectV():
             found = r.special(x, "__len__", [])
             if found is None:

@@ -435,3 +435,24 @@ def of_several_kinds(n):
 def results_of_several_kinds(n):
     r = of_several_kinds(n)
     return -1 if r is None else r
+
+
+@cases(0, 1, 3, 5)
+def captures_what_may_be_unbound(n):
+    if n > 2:
+        first = 3
+
+        def inner(k):
+            return down(k - 1) + last
+    for i in range(n):
+        last = i
+
+    def down(k):
+        if k <= 0:
+            return first
+        return inner(k - 1) + 1 if k % 2 else down(k - 1) + 1
+
+    try:
+        return down(n)
+    except NameError as e:
+        return type(e).__name__, str(e)

@@ -17,7 +17,7 @@
 
 /* ORDER KINDS: _Kind in bridge.py */
 enum node_kind { N_TENSOR, N_INT, N_FLOAT, N_BOOL, N_STR, N_KNOWN, N_LIST, N_TUPLE, N_DICT, N_IGNORED, N_NAMEDTUPLE, N_ARG,
-                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE, N_INSTANCE };
+                 N_MAP, N_SET, N_OPTIONAL, N_OBJECT, N_ITEMS, N_PLACE, N_INSTANCE, N_QUEUE };
 
 /* Shape of an argument or result. Python objects are borrowed from the tuple that the variant was made from. */
 typedef struct node {
@@ -27,7 +27,7 @@ typedef struct node {
     int n;
     struct node *child;
     int place;      /* of an object among the arguments; -1: has none */
-    PyObject *data; /* known object, tuple of keys, class (of a list: list or tuple; of an instance: number, class, names), path of an argument, what makes a dict of a dict */
+    PyObject *data; /* known object, tuple of keys, class (of a list: list or tuple; of an instance: number, class, names; of a queue: class, maxlen), path of an argument, what makes a dict of a dict */
     PyObject *key_kind; /* bytes: the keys of a dict or set, as sc_dict has it */
     int64_t size[SC_MAX_RANK]; /* -1: any */
 } node;

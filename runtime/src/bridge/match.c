@@ -246,26 +246,25 @@ static int take_numbers(const node *n, PyObject *o, sc_list *l)
     return 1;
 }
 
-static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
+/* A list of what `items`, a list or tuple, holds for `o`. */
+static int take_sequence(frame *f, const node *n, PyObject *o, PyObject *items, sc_value *out)
 {
     seen *row;
-    if (is_tuple(n) ? !PyTuple_CheckExact(o) : !PyList_CheckExact(o))
-        return 0;
     int before = taken_before(f, n, o, out, &row);
     if (before > 0) { /* the same list again */
         const node *spec = f->lists[*bucket_of(f, o) - 1].spec;
         return same_node(spec, n) || (out->l->len == 0 && spec->kind == n->kind && spec->child->kind == n->child->kind);
     }
-    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, items_of(n), PySequence_Fast_GET_SIZE(o));
+    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, items_of(n), PySequence_Fast_GET_SIZE(items));
     if (!l)
         return PyErr_NoMemory(), -1;
     l->owner = o;
     row->made.l = l;
     if (n->child->kind == N_INT || n->child->kind == N_FLOAT || n->child->kind == N_BOOL)
-        return out->l = l, take_numbers(n->child, o, l);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); i++) {
+        return out->l = l, take_numbers(n->child, items, l);
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++) {
         sc_value item = {0};
-        int r = take_item(f, n->child, PySequence_Fast_GET_ITEM(o, i), &item);
+        int r = take_item(f, n->child, PySequence_Fast_GET_ITEM(items, i), &item);
         if (r <= 0)
             return r;
         if (sc_list_append(f->cx, l, l->holds, item) < 0)
@@ -276,6 +275,11 @@ static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
     l->written = false;
     out->l = l;
     return 1;
+}
+
+static int take_list(frame *f, const node *n, PyObject *o, sc_value *out)
+{
+    return (is_tuple(n) ? PyTuple_CheckExact(o) : PyList_CheckExact(o)) ? take_sequence(f, n, o, o, out) : 0;
 }
 
 static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out);
@@ -464,6 +468,25 @@ static int take_items(frame *f, const node *n, PyObject *o)
     return r;
 }
 
+/* data: the class and the maxlen. The items are taken as a list, which changes_write_back puts back. */
+static int take_queue(frame *f, const node *n, PyObject *o)
+{
+    if ((PyObject *)Py_TYPE(o) != PyTuple_GET_ITEM(n->data, 0))
+        return 0;
+    PyObject *maxlen = PyObject_GetAttrString(o, "maxlen"), *items = maxlen ? PySequence_List(o) : NULL;
+    int r = !items || frame_keep(f, Py_XNewRef(items)) < 0 ? -1 : same_value(maxlen, PyTuple_GET_ITEM(n->data, 1));
+    if (r > 0)
+        r = place_add(f, o);
+    if (r > 0) {
+        sc_value *out = &f->args[f->n_args++];
+        *out = (sc_value){0};
+        r = take_sequence(f, n->child, o, items, out);
+    }
+    Py_XDECREF(items);
+    Py_XDECREF(maxlen);
+    return r;
+}
+
 static int take_complex(frame *f, PyObject *o)
 {
     if (!PyComplex_CheckExact(o))
@@ -493,6 +516,7 @@ static int take(frame *f, const node *n, PyObject *o)
     case N_DICT: return take_dict(f, n, o);
     case N_OBJECT: return take_object(f, n, o);
     case N_ITEMS: return take_items(f, n, o);
+    case N_QUEUE: return take_queue(f, n, o);
     case N_PLACE: return n->place < f->n_places && f->places[n->place] == o;
     default: {
         sc_value v = {0};

@@ -278,10 +278,22 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
 
 /* ---- what the program changed ---- */
 
+/* Puts other items into a deque. */
+static int queue_back(PyObject *queue, PyObject *items)
+{
+    PyObject *done = PyObject_CallMethod(queue, "clear", NULL);
+    if (done)
+        Py_SETREF(done, PyObject_CallMethod(queue, "extend", "(O)", items));
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 static int list_back(frame *f, const seen *s)
 {
     PyObject *items = fresh_items(f, s->spec, s->made.l);
-    int r = items ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items) : -1;
+    int r = !items                       ? -1
+            : PyList_Check(s->object)    ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items)
+                                         : queue_back(s->object, items);
     Py_XDECREF(items);
     return r;
 }

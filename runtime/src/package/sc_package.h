@@ -14,11 +14,11 @@ typedef struct sc_weight { /* a tensor that the code was compiled for; contiguou
 } sc_weight;
 
 typedef struct sc_leaf { /* a value that the model keeps from call to call, and what it is at first */
-    bool is_tensor, is_bool, is_list;
-    sc_value number;
+    bool is_tensor, is_bool, is_text, is_list;
+    sc_value number;         /* or a constant str */
     int weight;              /* the first of the weights that hold it; -1: it is absent */
     int64_t n;               /* length of a list */
-    const sc_value *numbers; /* of a list of numbers */
+    const sc_value *numbers; /* of a list of numbers or strings */
     int target, position;    /* which leaf of which target sets it; -1: it is changed in place alone */
     bool written;            /* the code may write to its tensors */
 } sc_leaf;

@@ -5,8 +5,9 @@
 
 #include "sc_package.h"
 
-typedef struct sc_cell { /* one leaf: a number, a tensor, or a list of either */
+typedef struct sc_cell { /* one leaf: a number, a str, a tensor, or a list of one of these */
     sc_value number;
+    sc_str *text;         /* that nobody counts, with its data behind it */
     sc_tensor form;       /* sizes and strides of a tensor; data is NULL where it is absent */
     struct sc_cell *items; /* of a list */
     int64_t n;
@@ -24,6 +25,7 @@ static void cell_clear(sc_cell *c) {
     for (int64_t i = 0; i < c->n; i++) cell_clear(&c->items[i]);
     free(c->items);
     free(c->form.data);
+    free(c->text);
     *c = (sc_cell){0};
 }
 
@@ -46,8 +48,17 @@ static int copy_tensor(sc_cell *c, const sc_tensor *from) {
     return 0;
 }
 
+static int copy_text(sc_cell *c, const sc_str *from) {
+    size_t bytes = (size_t)from->len * from->width;
+    if (!(c->text = malloc(sizeof *c->text + bytes))) return -1;
+    *c->text = (sc_str)SC_STR_CONSTANT(from->width, from->len, sc_str_hash(from), c->text + 1);
+    memcpy(c->text + 1, from->data, bytes);
+    return 0;
+}
+
 static int copy_cell(sc_cell *c, const sc_cell *from) {
     *c = (sc_cell){.number = from->number};
+    if (from->text) return copy_text(c, from->text);
     if (from->form.data) return copy_tensor(c, &from->form);
     if (from->n && !(c->items = calloc((size_t)from->n, sizeof *c->items))) return -1;
     for (; c->n < from->n; c->n++)
@@ -68,10 +79,12 @@ static int first_tensor(const sc_model *m, int weight, sc_cell *c) {
 
 static int first_value(const sc_model *m, const sc_leaf *leaf, sc_cell *c) {
     c->number = leaf->number;
+    if (!leaf->is_list && leaf->is_text) return c->number.s ? copy_text(c, c->number.s) : 0;
     if (!leaf->is_list) return leaf->is_tensor && leaf->weight >= 0 ? first_tensor(m, leaf->weight, c) : 0;
     if (leaf->n && !(c->items = calloc((size_t)leaf->n, sizeof *c->items))) return -1;
     for (; c->n < leaf->n; c->n++) {
         if (leaf->is_tensor && first_tensor(m, leaf->weight + (int)c->n, &c->items[c->n])) return c->n++, -1;
+        if (leaf->is_text && copy_text(&c->items[c->n], leaf->numbers[c->n].s)) return c->n++, -1;
         if (!leaf->is_tensor) c->items[c->n].number = leaf->numbers[c->n];
     }
     return 0;
@@ -135,10 +148,13 @@ static int take_tensor(sc_ctx *cx, const sc_cell *c, sc_value *out) {
     return out->t ? 0 : -1;
 }
 
+static sc_value value_of(const sc_cell *c) { return c->text ? (sc_value){.s = c->text} : c->number; }
+
 static int take_list(sc_ctx *cx, const sc_leaf *leaf, const sc_cell *c, sc_value *out) {
-    sc_list *l = out->l = sc_list_new(cx, leaf->is_tensor ? SC_OBJECTS : leaf->is_bool ? SC_BOOLS : SC_VALUES, c->n);
+    bool counted = leaf->is_tensor || leaf->is_text;
+    sc_list *l = out->l = sc_list_new(cx, counted ? SC_OBJECTS : leaf->is_bool ? SC_BOOLS : SC_VALUES, c->n);
     for (int64_t i = 0; l && i < c->n; i++) {
-        sc_value item = c->items[i].number;
+        sc_value item = value_of(&c->items[i]);
         if ((leaf->is_tensor && take_tensor(cx, &c->items[i], &item)) || sc_list_append(cx, l, l->holds, item) < 0) return -1;
     }
     if (l) l->written = false;
@@ -151,7 +167,7 @@ int sc_state_take(const sc_state *s, sc_ctx *cx, sc_value *args) {
         const sc_leaf *leaf = &p->leaves[i];
         if (leaf->is_list ? take_list(cx, leaf, &s->cells[i], &args[i])
             : leaf->is_tensor ? take_tensor(cx, &s->cells[i], &args[i])
-                              : (args[i] = s->cells[i].number, 0))
+                              : (args[i] = value_of(&s->cells[i]), 0))
             return -1;
     }
     return 0;
@@ -170,11 +186,14 @@ static const sc_value *value_behind(const sc_package *p, const sc_ctx *cx, const
 
 static int keep_value(const sc_leaf *leaf, sc_value v, sc_cell *c) {
     if (!leaf->is_list && leaf->is_tensor) return v.t ? copy_tensor(c, v.t) : 0;
+    if (!leaf->is_list && leaf->is_text) return v.s ? copy_text(c, v.s) : 0;
     if (!leaf->is_list) return c->number = v, 0;
     int64_t n = v.l ? v.l->len : 0;
     if (n && !(c->items = calloc((size_t)n, sizeof *c->items))) return -1;
     for (; c->n < n; c->n++) {
-        c->items[c->n].number = sc_list_at(v.l, c->n);
+        sc_value item = sc_list_at(v.l, c->n);
+        if (leaf->is_text && copy_text(&c->items[c->n], item.s)) return c->n++, -1;
+        c->items[c->n].number = item;
         if (leaf->is_tensor && copy_tensor(&c->items[c->n], v.l->items[c->n].t)) return c->n++, -1;
     }
     return 0;

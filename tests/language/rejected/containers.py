@@ -133,8 +133,8 @@ def steps_in_a_table(n):
 
 
 @write("list_without_type_used", names_of_steps, (2,))
-def functions_in_a_table(n):
-    steps = [abs, 1]
+def dtypes_in_a_table(n):
+    steps = [torch.float32, 1]
     table = {}
     for i in range(n):
         table[i] = steps  # refused

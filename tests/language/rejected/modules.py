@@ -404,23 +404,30 @@ def calls_under_hooks(x):
 FOLLOWED = torch.nn.Identity()
 
 
-class KeepsAList(Plain):
-    def __init__(self):
-        super().__init__()
-        self.recent = [torch.zeros(3)]
-
-    def forward(self, x):
-        self.recent.append(x + 0)
-        if len(self.recent) > 3:
-            del self.recent[0]
-        return x
-
-
-@listed("content_unguarded", KeepsAList(), (X,))
 class KeepsADeque(Plain):
     def __init__(self):
         super().__init__()
         self.recent = collections.deque([torch.zeros(3)], maxlen=3)
+
+    def forward(self, x):
+        self.recent.append(x + 0)
+        return x
+
+
+@listed("queue_of_kinds", KeepsADeque(), (X,))
+class KeepsADequeOfKinds(KeepsADeque):
+    def __init__(self):
+        super().__init__()
+        self.recent.append(1)
+
+    def forward(self, x):
+        self.recent.append(x + 0)  # refused
+        return x
+
+
+@listed("queue_out_of_reach", KeepsADeque(), (X,))
+class KeepsADequeInItsClass(Plain):
+    recent = collections.deque([torch.zeros(3)], maxlen=3)
 
     def forward(self, x):
         self.recent.append(x + 0)  # refused
@@ -454,8 +461,8 @@ class KeepsATensor(Plain):
 
 @kept_ahead("state_of_many_kinds", KeepsATensor(), (X, 1))
 class KeepsEverDeeper(Plain):
-    def forward(self, x, n):  # refused
-        self.held = (self.held, n)
+    def forward(self, x, n):
+        self.held = (self.held, n)  # refused
         return x
 
 
@@ -463,6 +470,32 @@ class KeepsEverDeeper(Plain):
 class KeepsAFunctionAhead(Plain):
     def forward(self, x, n):
         self.held = lambda: x + n  # refused
+        return x
+
+
+class KeepsPairsOfLists(Plain):
+    def __init__(self):
+        super().__init__()
+        self.keys, self.items = [1], [torch.zeros(3)]
+
+    def forward(self, x, n):
+        key = n * n
+        if key in self.keys:
+            self.items[self.keys.index(key)] = x
+        else:
+            self.keys.append(key)
+            self.items.append(x)
+        return x
+
+
+@kept_ahead("state_of_structure", KeepsPairsOfLists(), (X, 1), (X, 2))
+class KeepsADictAhead(Plain):
+    def __init__(self):
+        super().__init__()
+        self.kept = {1: torch.zeros(3)}
+
+    def forward(self, x, n):
+        self.kept = {**self.kept, n * n: x}  # refused
         return x
 
 
@@ -478,9 +511,9 @@ class KeepsNumbers(Plain):
 
 @kept_ahead("state_of_two_kinds", KeepsNumbers(), (X, 1))
 class KeepsNumbersOrTexts(KeepsNumbers):
-    def forward(self, x, n):  # refused
+    def forward(self, x, n):
         if n > 0:
-            self.held = ["a"]
+            self.held = ["a"]  # refused
         return x
 
 

@@ -76,7 +76,7 @@ def names_of_functions(n):
     return [math.sin(1.0) if name == "sin" else math.cos(1.0) for name in found]
 
 
-@write("list_of_other_length", names_of_functions, (3,), (0,))
+@write("functions_in_list", names_of_functions, (3,), (0,))
 def functions_in_a_list_that_grows(n):
     found = []
     for i in range(n):

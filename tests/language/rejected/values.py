@@ -105,7 +105,7 @@ def appends_another_type(xs):
     return xs
 
 
-@write("paths_differ", lambda x, n: (x, True) if n else (x, False), (X, 1), (X, 0))
+@write("function_as_value", lambda x, n: (x, True) if n else (x, False), (X, 1), (X, 0))
 def returns_functions(x, n):
     return (lambda: x) if n else (lambda: x + 1)  # refused
 
@@ -328,12 +328,20 @@ def numbers_alone(n):
     return found
 
 
-@write("list_of_other_length", numbers_alone, (3,))
+@write("functions_in_list", numbers_alone, (3,))
 def lists_of_functions(n):
     found = []
     for i in range(n):
         found.append(lambda i=i: i + 1)  # refused
     return [f() for f in found]
+
+
+@write("list_of_other_length", numbers_alone, (3,))
+def lists_of_dtypes(n):
+    found = []
+    for i in range(n):
+        found.append(torch.float64 if i else torch.float32)  # refused
+    return [torch.ones(1, dtype=d) for d in found]
 
 
 @write("list_of_kinds_of_caller", lambda xs: [xs[0], xs[1], 2], ([1, X],))
@@ -356,5 +364,5 @@ def calls_a_list(xs):
 def other_content(x, n):
     d = {"a": {"b": x, "c": x}}
     if n > 1:
-        d["a"] = lambda: x  # refused
+        d["a"] = torch.float64  # refused
     return d["a"]
