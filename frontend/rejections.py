@@ -50,7 +50,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "class_unknown": ("the class of this value is not known at compile time", "use isinstance"),
     "complex32": ("complex32 (complex numbers of half precision) is not supported", "convert to float32 first"),
-    "complex_in_real": ("a complex number in a real tensor is not supported", "take its .real"),
     "complex_kernel": ("{name} of complex tensors is not supported", "compute on their parts: torch.view_as_real(x)"),
     "complex_number": ("a complex number cannot be used here", "make a tensor of it, or use its parts"),
     "complex_scatter": ("scatter of complex tensors with '{how}' is not supported", "assign, or add to what is there"),

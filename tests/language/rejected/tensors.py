@@ -98,11 +98,11 @@ def calls_numpy(x):
 
 
 @write("form_of_call", lambda x: x.sum(0), (X,))
-def sums_by_an_unknown_name(x):
-    return torch.relu(x, bogus=True)  # refused
+def size_by_an_unknown_name(x):
+    return abs(x, bogus=True)  # refused
 
 
-@write("not_known", lambda x: x.sum(0), (X,))
+@write("not_known", lambda x: x.sum(0), (torch.arange(3),))
 def dim_of_a_tensor(x):
     return x.sum(x[0])  # refused
 
@@ -153,6 +153,6 @@ def halves_of_complex(x):
     return torch.complex(x, x)  # refused
 
 
-@write("complex_number", lambda x, n: torch.full_like(x, n), (X, 2))
-def mean_that_is_complex(x, n):
-    return x.normal_(complex(n, 1.0), 1.0)  # refused
+@write("complex_number", lambda x, n: torch.arange(n), (X, 2))
+def bound_that_is_complex(x, n):
+    return torch.arange(complex(n, 1.0))  # refused
