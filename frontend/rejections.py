@@ -200,7 +200,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a context manager with other than one yield, or one on some paths only",
         "use a class",
     ),
-    "mask_without_dims": ("indexing a tensor with a mask without dimensions is not supported yet", "use torch.where"),
+    "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
     "method_of_builtin": ("{kind}.{name} is not supported yet", "compute it before the call and pass the result in"),
     "method_of_tensor": ("Tensor.{name} is not supported yet", "use another method, or compute it before the call"),
     "module_replaced": ("a module cannot be replaced in compiled code", "choose between modules with if"),

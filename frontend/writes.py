@@ -77,7 +77,7 @@ class Writes(Scalars):
         """The same of view[index] = value with tensors in the index. One number under one mask is filled in, and may lie in the
         view."""
         parts = [p for p in (index.items if isinstance(index, Tup) else (index,)) if is_tensor(p)]
-        masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8")
+        masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
 
         def check() -> bool:
             self.check_overlap(view, value, *parts, apart=True)

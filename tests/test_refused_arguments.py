@@ -50,6 +50,20 @@ BOOLS = """
     torch.add(m, m, alpha=2) | torch.add(m, m, alpha=True) | torch.add(x, x, alpha=True) | torch.add(i, i, alpha=2.0)
     x.masked_fill(m, x) | x.masked_fill(m, torch.tensor([2.0])) | m.index_fill(0, i, 2)
 """
+# Each of linspace and logspace, of each dtype.
+SPACED = """
+    0, 2j, 3 | 1 + 1j, 2j, 4 | c, 2, 3 | torch.tensor(1j), 2, 3 | 0, c, 1 | 0, c, 0 | 0.5, 3.7, 3 | 0.5, 3.7, 1 | 5, 1, 3
+    0, 1, -1
+"""
+DTYPES = "None | torch.complex64 | torch.complex128 | torch.int64 | torch.uint8 | torch.float64 | torch.bool"
+PADDED = """
+    F.pad(x, ()) | F.pad(x, (1,)) | F.pad(x, (1, 1, 1)) | F.pad(x, (1,) * 6) | F.pad(x, (), mode="reflect")
+    F.pad(x, (1, 1), "foo")
+    F.pad(x[0, 0], (1, 1)) | F.pad(x[0, 0], ()) | F.pad(x[0, 0], (1, 1), mode="reflect") | F.pad(x, (1, 1), "reflect", 3)
+    F.pad(x, (-1, -1)) | F.pad(x, (-2, -2)) | F.pad(x.t(), (0, 0)) | F.pad(x.t(), (-1, 0)) | F.pad(x.t(), (1, 0)) | F.pad(x, 1)
+    F.pad(x[:0], (1, 1)) | F.pad(x[:, :0], (1, 1, 0, 0), value=2) | F.pad(x, (0, 0)) | torch.constant_pad_nd(x[0, 0], (1, 1))
+    torch.constant_pad_nd(x, (1,)) | F.pad(k, (1, 1), value=1.5) | F.pad(k, (1, 1), value=w) | F.pad(x, (1, 1), value="a")
+"""
 _PARAMETERS = {
     "x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]),
     "k": torch.arange(9).reshape(3, 3), "u": torch.arange(9, dtype=torch.uint8).reshape(3, 3), "h": torch.ones(3, 3).half(),
@@ -67,6 +81,11 @@ TABLES = {
     **{f"floats {n}": _filled(FLOATS, "x", n) for n in NUMBERS},
     "parsed": statements(PARSED),
     "bools": statements(BOOLS),
+    "padded": statements(PADDED),
+    **{
+        f"spaced {d}": [f"torch.{f}({ends}, dtype={d})" for f in ("linspace", "logspace") for ends in statements(SPACED)]
+        for d in statements(DTYPES)
+    },
 }
 
 
