@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from scriptc.frontend.values import AV, Known
 
 
-def overload_of(packet: Any, count: int, kwargs: dict[str, AV]) -> Any:
+def overload_of(packet: Any, count: int, keywords: Collection[str]) -> Any:
     """The first overload that takes so many arguments by position and these by name; the first of all where none does."""
     overloads = [getattr(packet, name) for name in packet.overloads()]
-    return next((o for o in overloads if _takes(o._schema, count, kwargs)), overloads[0])
+    return next((o for o in overloads if _takes(o._schema, count, keywords)), overloads[0])
 
 
-def _takes(schema: Any, count: int, kwargs: dict[str, AV]) -> bool:
+def _takes(schema: Any, count: int, keywords: Collection[str]) -> bool:
     positional = [a for a in schema.arguments if not a.kwarg_only]
     required = [a.name for a in schema.arguments if not a.has_default_value()]
-    names = [a.name for a in positional[:count]] + [*kwargs]
+    names = [a.name for a in positional[:count]] + [*keywords]
     return count <= len(positional) and set(required) <= set(names) <= {a.name for a in schema.arguments}
 
 

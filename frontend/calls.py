@@ -21,6 +21,7 @@ from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.records import Records
 from scriptc.frontend.source import Source, SourceError, source_of
+from scriptc.frontend.torch_parser import TorchParser, own_names
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -79,7 +80,7 @@ def _tensor_parameters(function: FunctionType) -> frozenset[str]:
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
 
 
-class Calls(Objects, Records, Lookup):
+class Calls(Objects, Records, TorchParser, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -165,13 +166,15 @@ class Calls(Objects, Records, Lookup):
         if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
             return self.call_evaluated(getattr(func.owner.obj, func.name), [self.known_whole(a) for a in args],
                                        {k: self.known_whole(v) for k, v in kwargs.items()})  # fmt: skip
+        if kind == "Tensor":
+            self.check_parsed(getattr(torch.Tensor, func.name, None), [func.owner, *args], kwargs)
         handler = METHODS.get((kind, func.name))
         if handler is not None:
             return self.handle(handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
         decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
         if decomposition is not None:
             args, kwargs = self.known_texts(args, kwargs) if kind == "Tensor" else (args, kwargs)
-            return self.call_decomposition(decomposition, [func.owner, *args], kwargs)
+            return self.call_decomposition(decomposition, func.name, [func.owner, *args], kwargs)
         if isinstance(func.owner, Known):
             return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
@@ -208,6 +211,8 @@ class Calls(Objects, Records, Lookup):
             handler = decomposition = None
         if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
             return self.call(self.base_init(args[0]), args[1:], kwargs)
+        if handler or decomposition:
+            self.check_parsed(obj, args, kwargs)
         if "out" in kwargs and (handler or decomposition):
             rest = {name: av for name, av in kwargs.items() if name != "out"}
             if is_tensor(kwargs["out"]):
@@ -218,7 +223,7 @@ class Calls(Objects, Records, Lookup):
         if decomposition is not None:
             if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
                 args, kwargs = self.known_texts(args, kwargs)
-            return self.call_decomposition(decomposition, args, kwargs)
+            return self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs)
         if isinstance(obj, torch.nn.Module):
             return self.call_module(obj, args, kwargs)
         if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
@@ -243,6 +248,7 @@ class Calls(Objects, Records, Lookup):
                     handler, name, avs[: len(args)], dict(zip(names, avs[len(args) :], strict=True))
                 ),
             )
+        args, kwargs = self.with_numbers(name.rpartition(".")[2], args, own_names(handler, kwargs))
         try:
             bound = inspect.signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
@@ -283,8 +289,8 @@ class Calls(Objects, Records, Lookup):
                     return result
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
-    def call_decomposition(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        args, kwargs = self.with_tensors(function, args, kwargs)
+    def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, own_names(function, kwargs)))
         given = [*args, *kwargs.values()]
         halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
         asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)
@@ -364,7 +370,7 @@ class Calls(Objects, Records, Lookup):
         for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
             kind, _, method = target.partition(".")
             if (function := DECOMPOSITIONS.get(target)) is not None:
-                return self.call_decomposition(function, *aten.by_name(function, 0, schema, args, kwargs))
+                return self.call_decomposition(function, name, *aten.by_name(function, 0, schema, args, kwargs))
             if (handler := METHODS.get((kind, method))) is not None:
                 return self.handle(handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
         for home in (torch, torch._C._nn, torch.nn.functional):

@@ -48,7 +48,8 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
+from scriptc.ir.dtypes import INTEGRAL
+from scriptc.ir.types import BOOL, INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 _UNGUARDED = (deque, bytearray, array)  # containers outside that change without anybody asking them
@@ -395,7 +396,10 @@ class Expressions(Comprehensions, Operators, Lookup):
         if isinstance(owner, Dyn) and is_dict(owner):
             self.table_set(owner, index, value)
             return
-        if is_tensor(owner):
+        if is_tensor(owner) and isinstance(index, Known) and isinstance(index.obj, bool):
+            if index.obj:  # else eager does not look at the value
+                self.spread_into(self.op("unsqueeze", owner, dim=0), value)
+        elif is_tensor(owner):
             view, picked = self.indexed(owner, index)
             if picked:
                 self.check_placed(view, index, value)
@@ -517,7 +521,7 @@ class Expressions(Comprehensions, Operators, Lookup):
 
     def indexed_dims(self, part: AV) -> int:
         """How many dims of a tensor an index takes."""
-        if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis):
+        if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis) or self.is_bool(part):
             return 0
         is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
         return tensor_type(part).rank if is_mask else 1
@@ -532,6 +536,12 @@ class Expressions(Comprehensions, Operators, Lookup):
                 result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
             elif isinstance(part, Known) and obj is Ellipsis:
                 dim += skipped
+            elif self.is_bool(part) or is_tensor(part) and tensor_type(part).dtype == "u8" and not tensor_type(part).rank:
+                picked[dim] = self.mask_of_one(part)
+                result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
+            elif is_tensor(part) and tensor_type(part).dtype in INTEGRAL and not tensor_type(part).rank:
+                at = self.build("item.int", [self.value(part)])
+                result = Dyn(self.build("select", [self.value(result), at], dim=dim))
             elif self.is_slice(part):
                 result, dim = self.slice_dim(result, dim, part), dim + 1
             elif self.is_integer(part):
@@ -542,11 +552,22 @@ class Expressions(Comprehensions, Operators, Lookup):
                     dim += 1
         return (result if result is not tensor or picked else self.view_of(tensor)), picked
 
+    def is_bool(self, part: AV) -> bool:
+        """Whether an index is a bool, or a tensor of one: a mask without dims."""
+        if is_tensor(part):
+            return tensor_type(part).dtype == "bool" and not tensor_type(part).rank
+        return self.type_of(part) == BOOL
+
+    def mask_of_one(self, part: AV) -> AV:
+        """The places that a mask without dims stands for, in a dim of one: that one, or none."""
+        count = self.call(Known(int), [self.truth(part)], {})
+        return self.new_filled([count], Known(0), "i64")
+
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
         if isinstance(part, ListV) and part.is_tuple:
             self.fail("index_of_unknown_length")
-        if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple, bool))):
+        if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
             part = self.call(Known(torch.tensor), [part], {})
         if not is_tensor(part):
             self.fail("index_of_other", what=describe(part))
@@ -559,8 +580,6 @@ class Expressions(Comprehensions, Operators, Lookup):
             same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
             self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
         places = self.op("nonzero", part)
-        if not t.rank:
-            self.fail("mask_without_dims")
         return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
 
     def is_integer(self, av: AV) -> bool:

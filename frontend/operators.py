@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 import torch
 
 from scriptc.frontend.alternatives import Alternatives
-from scriptc.frontend.complexes import Complexes
 from scriptc.frontend.context import Poisoned
-from scriptc.frontend.decompositions import complexes, lists
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.elementwise import MIRRORED, Elementwise
 from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.objects import class_of, defines, defines_outside, is_generated
 from scriptc.frontend.shapes import identity_of, sequence_items
@@ -49,12 +49,8 @@ from scriptc.frontend.values import (
 )
 from scriptc.frontend.writes import Writes
 from scriptc.ir.core import Value
-from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
-from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, result_dtype
-from scriptc.ir.opdef import TypeRuleError
-from scriptc.ir.ops import OPS
-from scriptc.ir.ops.contractions import same_dtype
-from scriptc.ir.types import BOOL, COMPLEX, EXC, FLOAT, INT, NONE, STR, TensorType
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
 
 # ast operator -> Python function, row for ints, row for floats, row or library name for tensors
 BINARY: dict[str, tuple[Callable[..., Any], str, str, str]] = {
@@ -82,16 +78,7 @@ _METHODS = {
     "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
     "Invert": "invert",
 }  # fmt: skip
-_DIVIDES = ("floor_div", "trunc_div", "remainder", "fmod")
-_NOT_OF_BOOLS = {
-    "sub": "Subtraction, the `-` operator, with two bool tensors is not supported. "
-    "Use the `^` or `logical_xor()` operator instead.",
-    "neg": "Negation, the `-` operator, on a bool tensor is not supported. "
-    "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.",
-    "relu": "Boolean inputs not supported for relu",
-}
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
-_MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}  # b < a is a > b
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
 _SYMBOLS = {
     "Add": "+", "Sub": "-", "Mult": "*", "Div": "/", "FloorDiv": "//", "Mod": "%", "Pow": "**", "MatMult": "@",
@@ -100,7 +87,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Complexes, Writes):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elementwise, Writes):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -225,79 +212,6 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
     def to_int(self, v: Value) -> Value:
         return v if v.type == INT else self.build("bool.to_int", [v])
 
-    # ---- tensors ----
-    def result_dtype(self, *operands: AV) -> str:
-        """torch.result_type of tensors and numbers."""
-        dimensioned: list[str] = []
-        zero_dim: list[str] = []
-        numbers: list[str] = []
-        for av in operands:
-            if is_tensor(av):
-                t = tensor_type(av)
-                (zero_dim if t.dims == () else dimensioned).append(t.dtype)
-            else:
-                numbers.append(str(self.type_of(av)))
-        common = result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
-        if common == "c32":
-            self.fail("complex32")
-        return common
-
-    def cast(self, av: AV, dtype: str) -> AV:
-        """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
-        if not is_tensor(av) or tensor_type(av).dtype == dtype:
-            return av
-        return self.op("cast", av, dtype=dtype)
-
-    def elementwise(self, name: str, *operands: AV, dtype: str | None = None) -> Dyn:
-        """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
-        operands = tuple(Dyn(self.value(av)) if is_complex_number(av) else av for av in operands)
-        for av in operands:
-            if not is_tensor(av) and self.type_of(av) not in (INT, FLOAT, BOOL, COMPLEX):
-                self.raises_at_run_time(
-                    "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
-                )
-        common = dtype or self.result_dtype(*operands)
-        if "FLOATING" in OPS[name].traits and common not in INEXACT:
-            common = self.default_dtype
-        if common in COMPLEX_DTYPES and common not in OPS[name].takes and name not in _MIRRORED:
-            self.fail("complex_operator", name=name)
-        if common not in OPS[name].takes:
-            if common == "bool" and name in _NOT_OF_BOOLS:
-                self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
-            self.raises_at_run_time(
-                "NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'"
-            )
-        if name in _DIVIDES and common not in INEXACT:
-            self.check_divisor(*operands)
-        if name == "pow" and common not in INEXACT and self.type_of(operands[1]) == INT:
-            natural = self.compare("GtE", operands[1], Known(0))
-            self.check_that(natural, "RuntimeError", "Integers to negative integer powers are not allowed.")
-        return self.op(name, *(self.cast(av, common) for av in operands))
-
-    def check_divisor(self, dividend: AV, divisor: AV) -> None:
-        """Integers divided by zero raise, whatever else is in the tensor; where there is none nothing is divided."""
-        zero = self.compare("Eq", divisor, Known(0))
-        if is_tensor(zero):
-            dims = tuple(range(tensor_type(zero).rank))
-            zero = self.op("any", zero, dim=dims, keepdim=False, dtype="bool")
-        valid = self.negate(self.truth(zero))
-        if is_tensor(dividend) and not (isinstance(valid, Known) and valid.obj):
-            none = self.compare("Eq", self.call(self.attribute(dividend, "numel"), [], {}), Known(0))
-            valid = Dyn(self.build("bool.or_", [self.value(valid), self.value(none)]))
-        self.check_that(valid, "RuntimeError", "ZeroDivisionError")
-
-    def matmul(self, a: AV, b: AV) -> AV:
-        for av in (a, b):
-            if not is_tensor(av):
-                self.bad_operands("MatMult", a, b)
-        try:
-            dtype = same_dtype(tensor_type(a), tensor_type(b))
-        except TypeRuleError as e:
-            self.raises_at_run_time("RuntimeError", str(e))
-        if dtype in COMPLEX_DTYPES:
-            return self.call(Known(complexes.matrix_product), [a, b], {})
-        return self.op("matmul", a, b)
-
     # ---- comparisons and truth ----
     def compare(self, op: str, a: AV, b: AV) -> AV:
         if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
@@ -338,7 +252,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
         if (x.type, y.type) == (INT, FLOAT):
             return Dyn(self.build(f"mixed.{name}", [x, y]))
         if (x.type, y.type) == (FLOAT, INT):
-            return Dyn(self.build(f"mixed.{_MIRRORED.get(name, name)}", [y, x]))
+            return Dyn(self.build(f"mixed.{MIRRORED.get(name, name)}", [y, x]))
         if FLOAT in (x.type, y.type):
             return Dyn(self.build(f"float.{name}", [self.to_float(x), self.to_float(y)]))
         return Dyn(self.build(f"int.{name}", [self.to_int(x), self.to_int(y)]))
@@ -556,7 +470,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Comple
             return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
             if name == "UAdd":
-                return av
+                return self.call(Known(torch.positive), [av], {})
+            if name == "Invert" and tensor_type(av).dtype in INEXACT:
+                message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+                self.raises_at_run_time("TypeError", message)
             return self.elementwise("neg" if name == "USub" else "bitwise_not", av)
         if isinstance(av, ComplexV):
             return self.complex_unary(name, av)

@@ -227,6 +227,15 @@ class Parts:
     def compare(self, op: str, a: AV, b: AV) -> AV:
         raise NotImplementedError
 
+    def result_dtype(self, *operands: AV) -> str:
+        raise NotImplementedError
+
+    def with_numbers(self, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
+        raise NotImplementedError
+
+    def complex_parts(self, av: AV) -> list[AV] | None:
+        raise NotImplementedError
+
     def raise_with(self, type: str, message: AV) -> NoReturn:
         raise NotImplementedError
 

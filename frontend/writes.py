@@ -7,10 +7,10 @@ from functools import cache
 
 import torch
 
-from scriptc.frontend.context import Context
+from scriptc.frontend.scalars import FILLING, Scalars
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.core import Op, Value
-from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES, category
+from scriptc.ir.dtypes import SCALAR_TYPES, category
 from scriptc.ir.ops import OPS
 from scriptc.ir.types import ScalarType, TensorType
 
@@ -23,11 +23,9 @@ _PLACING = frozenset(
 _UNTAGGED = frozenset(
     ("addr", "divide", "floor_divide", "greater", "greater_equal", "less", "less_equal", "multiply", "not_equal", "subtract")
 )
-# These read a tensor without dims as a number before they write.
-_FILLING = frozenset({"fill", "index_fill", "masked_fill"})
 
 
-class Writes(Context):
+class Writes(Scalars):
     """Mixin: what writes tensors."""
 
     def write(self, dst: AV, src: AV) -> AV:
@@ -70,7 +68,7 @@ class Writes(Context):
         known = [isinstance(av, Tup) or (isinstance(av, ListV) and av.items is not None) for av in operands]
         items = [self.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
         tensors = [t for ts in items for t in ts if is_tensor(t)]
-        if name in _FILLING:
+        if name in FILLING:
             tensors = [t for t in tensors if tensor_type(t).rank]
         if name in _PLACING or _is_pointwise(name):
             self.check_overlap(dst, *tensors, apart=name in _PLACING)
@@ -79,7 +77,7 @@ class Writes(Context):
         """The same of view[index] = value with tensors in the index. One number under one mask is filled in, and may lie in the
         view."""
         parts = [p for p in (index.items if isinstance(index, Tup) else (index,)) if is_tensor(p)]
-        masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8")
+        masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
 
         def check() -> bool:
             self.check_overlap(view, value, *parts, apart=True)
@@ -108,10 +106,10 @@ class Writes(Context):
     def new_filled(self, size: Sequence[AV], number: AV, dtype: str) -> AV:
         """A new tensor of a number."""
         shape = self.shape_tuple(tuple(size))
+        if is_complex_number(number):
+            number = self.converted(number, dtype)
         if not is_complex_number(number):
             return self.op("full", shape, number, dtype=dtype)
-        if dtype not in COMPLEX:
-            self.fail("complex_in_real")
         return self.op("fill", self.op("full", shape, Known(0), dtype=dtype), number)
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:

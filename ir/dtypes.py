@@ -7,6 +7,7 @@ higher.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 # ORDER DTYPE: runtime/include/sc.h
@@ -24,6 +25,11 @@ SCALAR_TYPES = {  # in eager's messages
     "f32": "Float", "f64": "Double", "f16": "Half", "bf16": "BFloat16", "i64": "Long", "i32": "Int", "i16": "Short",
     "i8": "Char", "u8": "Byte", "bool": "Bool", "c64": "ComplexFloat", "c128": "ComplexDouble",
 }  # fmt: skip
+NUMBER_TYPES = {  # likewise, of numbers that do not fit
+    "bool": "bool", "u8": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int", "i64": "int64_t", "f16": "c10::Half",
+    "bf16": "c10::BFloat16", "f32": "float", "f64": "double",
+    "c64": "c10::complex<float>", "c128": "c10::complex<double>",
+}  # fmt: skip
 C_ENUM = {dtype: "SC_" + dtype.upper() for dtype in DTYPES}
 C_TYPES = {
     "bool": "bool", "u8": "uint8_t", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
@@ -35,12 +41,21 @@ PARTS = {"c64": "f32", "c128": "f64"}  # the dtype of the real and imaginary par
 COMPLEX = frozenset(PARTS)
 INEXACT = FLOATING | COMPLEX
 INTEGRAL = frozenset({"u8", "i8", "i16", "i32", "i64"})
+_LARGEST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127"), "f32": float.fromhex("0x1.fffffep127"), "f64": math.inf}
 _WIDTH = {"u8": 8, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 
 
 def category(dtype: str) -> int:
     """0 bool, 1 integer, 2 floating, 3 complex."""
     return 3 if dtype in COMPLEX else 2 if dtype in FLOATING else 1 if dtype in INTEGRAL else 0
+
+
+def held(dtype: str, floats: bool) -> tuple[float, float]:
+    """The least and the largest number that ATen takes for a real dtype: ints that are negative may wrap in u8."""
+    if dtype in FLOATING:
+        return -_LARGEST[dtype], _LARGEST[dtype]
+    bits = _WIDTH[dtype]
+    return (0 if floats else 1 - 2**bits, 2**bits - 1) if dtype == "u8" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def complex_of(dtype: str) -> str:

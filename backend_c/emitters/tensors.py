@@ -107,8 +107,10 @@ def full(low: Lowerer, op: Op) -> Sequence[Shape]:
         args.add(_as_float(low, op, value), "0")
     elif op.attrs["dtype"] == "bool":
         args.add("0", f"({args.slot(value)} != 0)")
+    elif value.type == FLOAT:
+        args.add(value, f"sc_f64_to_i64({args.slot(value)})")
     else:
-        args.add("0", f"sc_f64_to_i64({args.slot(value)})" if value.type == FLOAT else value)
+        args.add("0", value)
     return low.call(op, "sc_full", args, op.result.type)
 
 

@@ -42,7 +42,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor:
 
 @decomposes("torch._C._nn.elu", widens=True)
 def elu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    return torch.where(input > 0, input, alpha * torch.expm1(input))
+    return torch.where(input < 0, alpha * torch.expm1(input), input)
 
 
 @decomposes("torch.relu_")
@@ -52,6 +52,10 @@ def relu_(input: Tensor) -> Tensor:
 
 @decomposes("torch._C._nn.hardtanh")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    if input.dtype == torch.bool:
+        raise RuntimeError("Bool inputs not supported for hardtanh")
+    if input.dtype == torch.uint8 and (min_val < 0 or max_val < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
     return torch.clamp(input, min_val, max_val).to(input.dtype)
 
 
@@ -99,7 +103,7 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 @decomposes("torch.celu", widens=True)
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
-    return torch.where(input > 0, input, alpha * torch.expm1(input / alpha))
+    return torch.where(input < 0, alpha * torch.expm1(input / alpha), input)
 
 
 @decomposes("torch.selu", widens=True)

@@ -149,8 +149,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return result if bias is None else result + bias
 
 
-@decomposes("torch.cdist", "torch.functional.cdist", widens=True)
-def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+@decomposes("torch._C._VariableFunctions.cdist", widens=True)
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: int | None = None) -> Tensor:
     if x1.dim() < 2 or x2.dim() < 2:
         raise RuntimeError("cdist only supports at least 2D tensors")
     return torch.linalg.vector_norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)

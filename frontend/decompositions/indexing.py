@@ -10,6 +10,7 @@ from scriptc.frontend.library import decomposes
 
 def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
+    _check_fit(indices)
     wide = torch.broadcast_tensors(*indices)
     rest = tuple(d for d in range(x.dim()) if d not in dims)
     inner = 1
@@ -31,6 +32,15 @@ def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tu
     return matrix, rows.reshape(-1), tuple(wide[0].shape)
 
 
+def _check_fit(indices: tuple[Tensor, ...]) -> None:
+    for i, index in enumerate(indices):
+        for other in indices[:i]:
+            for d in range(1, 1 + min(index.dim(), other.dim())):
+                n, m = index.size(-d), other.size(-d)
+                if n != m and n != 1 and m != 1:
+                    raise IndexError("shape mismatch: indexing tensors could not be broadcast together")
+
+
 def index_order(dims: tuple[int, ...], rank: int, index_rank: int) -> tuple[int, ...]:
     """Where eager puts the dims of the indices: in place of `dims` if these are neighbours, else in front. The permutation from
     (indices, rest) to that."""
@@ -45,7 +55,10 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
     matrix, rows, shape = rows_of(x, dims, indices)
     picked = torch.index_select(matrix, 0, rows)
     rest = tuple(x.size(d) for d in range(x.dim()) if d not in dims)
-    return picked.reshape(*shape, *rest).permute(*index_order(dims, x.dim(), len(shape)))
+    order = index_order(dims, x.dim(), len(shape))
+    if dims[0] > 0 and rows.size(0) < 2:  # so few have the strides of a new tensor
+        return picked.reshape(tuple((*shape, *rest)[d] for d in order))
+    return picked.reshape(*shape, *rest).permute(*order)
 
 
 def put_tensors(
@@ -53,6 +66,10 @@ def put_tensors(
 ) -> Tensor:
     """A copy of x with x[..., index, ...] set to values, or increased by them."""
     matrix, rows, shape = rows_of(x, dims, indices)
+    for _ in range(values.dim() - len(shape) - x.dim() + len(dims)):
+        if values.size(0) != 1:
+            raise RuntimeError("shape mismatch: the values do not fit where they are assigned to")
+        values = values.select(0, 0)
     rest_dims = tuple(d for d in range(x.dim()) if d not in dims)
     rest = tuple(x.size(d) for d in rest_dims)
     full = (*shape, *rest)
@@ -100,6 +117,10 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
+    if isinstance(value, Tensor) and value.dim() > 0:
+        raise RuntimeError(
+            f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
+        )
     return torch.where(mask, value, input).to(input.dtype)
 
 

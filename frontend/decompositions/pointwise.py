@@ -75,6 +75,8 @@ def float_power(input: Tensor | float, exponent: Tensor | float) -> Tensor:
 
 @decomposes("torch.positive", "Tensor.positive")
 def positive(input: Tensor) -> Tensor:
+    if input.dtype == torch.bool:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 

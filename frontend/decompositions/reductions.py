@@ -146,6 +146,10 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if input.dim() < 2:
         raise RuntimeError("renorm: input needs at least 2 dimensions")
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     d = dim % input.dim()
     others = tuple(i for i in range(input.dim()) if i != d)
     length = torch.linalg.vector_norm(input, p, others, keepdim=True)

@@ -69,14 +69,44 @@ def _linspace(start: Tensor | float, end: Tensor | float, steps: int, dtype: tor
     return torch.where(torch.arange(steps) < steps // 2, start + step * index, end - step * (steps - 1 - index))
 
 
+def _is_complex(x: Tensor | float) -> bool:
+    return x.is_complex() if isinstance(x, Tensor) else isinstance(x, complex)
+
+
+def _kind(name: str, start: Tensor | float, end: Tensor | float, dtype: torch.dtype | None) -> torch.dtype:
+    """The dtype of numbers from start to end."""
+    default = torch.get_default_dtype()
+    if _is_complex(start) or _is_complex(end):
+        inferred = torch.complex128 if default == torch.float64 else torch.complex64
+        if dtype is not None and not dtype.is_complex:
+            raise RuntimeError(f"torch.{name}(): inferred dtype {inferred} can't be safely cast to passed dtype {dtype}")
+        return inferred if dtype is None else dtype
+    return default if dtype is None else dtype
+
+
+def _spaced(name: str, start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype | None) -> Tensor:
+    """The numbers from start to end in the dtype that they are computed in: whole ones in double, from whole ends."""
+    kind = _kind(name, start, end, dtype)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if kind.is_floating_point or kind.is_complex:
+        return _linspace(start, end, steps, kind)
+    if steps == 0:
+        return torch.empty(0)
+    if steps == 1 and (kind == torch.bool or name == "logspace"):
+        return _linspace(start, end, steps, torch.float64)
+    if kind == torch.bool:
+        raise NotImplementedError(f"\"{name}_cpu\" not implemented for 'Bool'")
+    ends = [x.to(kind) if isinstance(x, Tensor) else torch.full((), x, dtype=kind) for x in (start, end)]
+    return _linspace(ends[0].double(), ends[1].double(), steps, torch.float64)
+
+
 @decomposes("torch.linspace")
 def linspace(
     start: Tensor | float, end: Tensor | float, steps: int, *, dtype: torch.dtype | None = None,
     device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    kind = torch.get_default_dtype() if dtype is None else dtype
-    work = kind if kind.is_floating_point else torch.float64
-    return _linspace(start, end, steps, work).to(kind)
+    return _spaced("linspace", start, end, steps, dtype).to(_kind("linspace", start, end, dtype))
 
 
 @decomposes("torch.logspace")
@@ -84,9 +114,7 @@ def logspace(
     start: Tensor | float, end: Tensor | float, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None,
     device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
 ) -> Tensor:  # fmt: skip
-    kind = torch.get_default_dtype() if dtype is None else dtype
-    work = kind if kind.is_floating_point else torch.float64
-    return torch.pow(base, _linspace(start, end, steps, work)).to(kind)
+    return torch.pow(base, _spaced("logspace", start, end, steps, dtype)).to(_kind("logspace", start, end, dtype))
 
 
 @decomposes("torch.fill", "Tensor.fill")

@@ -393,13 +393,22 @@ def pad_around(input: Tensor, pad: list[int], mode: str) -> Tensor:
     raise NotImplementedError  # an op
 
 
-@decomposes("torch._C._nn.pad", "torch.nn.functional.pad")
+@decomposes("torch._C._nn.pad")
 def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    if mode == "constant":
-        return torch.constant_pad_nd(input, pad, 0 if value is None else value)
     count, rank = len(pad) // 2, input.dim()
+    if mode not in ("constant", "reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if len(pad) % 2 != 0:
         raise RuntimeError("Padding length must be divisible by 2")
+    if count > rank:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got padding length "
+            f"{len(pad)} and input of dimension {rank}"
+        )
+    if mode == "constant":
+        return torch.constant_pad_nd(input, pad, 0 if value is None else float(value))
+    if value is not None and value != 0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if count < 1 or count > 3 or (rank != count + 1 and rank != count + 2):
         raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now")
     return pad_around(input, pad, mode)
@@ -408,18 +417,27 @@ def pad(input: Tensor, pad: list[int], mode: str = "constant", value: float | No
 @decomposes("torch.constant_pad_nd")
 def constant_pad_nd(input: Tensor, pad: list[int], value: float = 0) -> Tensor:
     rank, count = input.dim(), len(pad) // 2
+    if len(pad) % 2 != 0:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if count > rank:
+        raise RuntimeError(
+            "Length of pad should be no more than twice the number of dimensions of the input. "
+            f"Pad length is {len(pad)}while the input has {rank}dimensions."
+        )
     before = (0,) * (rank - count) + tuple(pad[2 * (count - 1 - i)] for i in range(count))
     after = (0,) * (rank - count) + tuple(pad[2 * (count - 1 - i) + 1] for i in range(count))
+    kept = input
+    for d in range(rank):
+        cut = max(-before[d], 0)
+        kept = kept.narrow(d, cut, input.size(d) - cut - max(-after[d], 0))
+    if all(p <= 0 for p in pad):
+        return kept.clone()
     sizes = tuple(n + a + b for n, a, b in zip(input.shape, before, after))  # noqa: B905
     result = torch.full(sizes, value, dtype=input.dtype)
-    to, source = result, input
+    to = result
     for d in range(rank):
-        a, b = before[d], after[d]
-        cut, left = max(-a, 0), max(a, 0)
-        n = input.size(d) - cut - max(-b, 0)
-        source = source.narrow(d, cut, n)
-        to = to.narrow(d, left, n)
-    to.copy_(source)
+        to = to.narrow(d, max(before[d], 0), kept.size(d))
+    to.copy_(kept)
     return result
 
 

@@ -12,11 +12,12 @@ from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
-from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, FLOATING, TORCH_NAMES
 from scriptc.ir.types import FLOAT, INT
 
 _NONE = Known(None)
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
+_SURELY_HELD = 65504.0  # by all floating dtypes
 _IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
 
 
@@ -88,7 +89,8 @@ _filled(("empty",), 0)  # any content will do
 def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """Strides are those of the input, as for any pointwise op over it."""
     options(r, kwargs)
-    return r.op("fill", r.cast(input, as_dtype(r, dtype, tensor_type(input).dtype)), fill_value)
+    name = as_dtype(r, dtype, tensor_type(input).dtype)
+    return r.op("fill", r.cast(input, name), r.converted(fill_value, name))
 
 
 def _default(r: Reader, numbers: Sequence[AV]) -> str:
@@ -133,12 +135,23 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     shape, items = _flatten(r, data)
     default = _default(r, items)
     name = as_dtype(r, dtype, default)
+    if any(map(is_complex_number, items)) and name not in ("bool", *COMPLEX):
+        integer = "'complex' object cannot be interpreted as an integer"
+        r.raises_at_run_time("TypeError", "must be real number, not complex" if name in FLOATING else integer)
     if not shape:
-        return full(r, [], items[0], name)
-    scalars = r.new_list([full(r, [], i, name) for i in items], (r.loc, "tensor"))
+        return _element(r, items[0], name)
+    scalars = r.new_list([_element(r, i, name) for i in items], (r.loc, "tensor"))
     if not items:
         return full(r, [Known(n) for n in shape], Known(0), name)
     return r.op("view", r.op("stack", scalars, dim=0), r.shape_tuple(tuple(Known(n) for n in shape)))
+
+
+def _element(r: Reader, number: AV, dtype: str) -> AV:
+    """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
+    exact = r.type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
+    if dtype not in FLOATING or exact:
+        return full(r, [], number, dtype)
+    return r.cast(full(r, [], number, "f64"), dtype)
 
 
 @serves("scriptc.frontend.decompositions.lists.numbers_of")

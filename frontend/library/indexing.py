@@ -182,7 +182,10 @@ def count_nonzero(r: Reader, input: AV, dim: AV = _NONE) -> AV:
 
 @serves("torch.index_put", "Tensor.index_put")
 def index_put(r: Reader, input: AV, indices: AV, values: AV, accumulate: AV = _FALSE) -> AV:
-    view, picked = r.indexed(input, r.tuple_of(r.iterate(indices)))
+    parts = r.iterate(indices)
+    if any(is_tensor(part) and r.is_bool(part) for part in parts):
+        r.fail("mask_without_dims")
+    view, picked = r.indexed(input, r.tuple_of(parts))
     return r.put(view, picked, values, accumulate=bool(r.known(accumulate, "accumulate")))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import torch
 
@@ -10,7 +10,9 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import FLOATING, INEXACT, TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
+from scriptc.ir.types import FLOAT
 
 _ONE = Known(1)
 _NONE = Known(None)
@@ -132,23 +134,37 @@ def _cubed(r: Reader, input: AV) -> AV:
     return r.elementwise("mul", r.elementwise("mul", input, input), input)
 
 
-_POWERS: dict[float, Callable[[Reader, AV], AV]] = {
-    3: _cubed,
-    0.5: lambda r, x: r.elementwise("sqrt", x),
-    -0.5: lambda r, x: r.elementwise("rsqrt", x),
-    -1: lambda r, x: r.elementwise("reciprocal", x),
-    -2: lambda r, x: r.elementwise("reciprocal", r.elementwise("mul", x, x)),
+def _ones(r: Reader, input: AV) -> AV:
+    return r.op("fill", input, Known(1))
+
+
+_ROOTS = ("bf16", "f32", "f64", *COMPLEX)  # the dtypes of which eager takes roots for halves
+_POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AV], AV]]] = {
+    0: (DTYPES, _ones),
+    1: (DTYPES, lambda r, x: r.op("clone", x)),
+    2: (INTEGRAL | INEXACT, lambda r, x: r.elementwise("mul", x, x)),
+    3: (INEXACT, _cubed),
+    0.5: (_ROOTS, lambda r, x: r.elementwise("sqrt", x)),
+    -0.5: (_ROOTS, lambda r, x: r.elementwise("rsqrt", x)),
+    -1: (INEXACT, lambda r, x: r.elementwise("reciprocal", x)),
+    -2: (INEXACT, lambda r, x: r.elementwise("reciprocal", r.elementwise("mul", x, x))),
 }
 
 
 @serves("torch.pow", "Tensor.pow")
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
     """Small whole exponents are products, and halves roots, as in eager: which differs at infinities and -0."""
-    if isinstance(exponent, Known) and is_tensor(input):
-        if exponent.obj == 2 and tensor_type(input).dtype != "bool":
-            return r.elementwise("mul", input, input)
-        if exponent.obj in _POWERS and tensor_type(input).dtype in INEXACT:
-            return _POWERS[exponent.obj](r, input)
+    if not is_tensor(input) or is_tensor(exponent):
+        return r.elementwise("pow", input, exponent)
+    dtype = r.result_dtype(input, exponent)
+    if isinstance(exponent, Known):
+        taken, function = _POWERS.get(exponent.obj, ((), _cubed))
+        return function(r, r.cast(input, dtype)) if dtype in taken else r.elementwise("pow", input, exponent)
+    if dtype in COMPLEX and r.type_of(exponent) != COMPLEX_NUMBER:
+        nothing = r.compare("Eq", exponent, Known(0))
+        return r.choose(nothing, lambda: _ones(r, r.cast(input, dtype)), lambda: r.elementwise("pow", input, exponent))
+    if dtype in _ROOTS and r.type_of(exponent) == FLOAT:
+        return r.op("pow.number", r.cast(input, dtype), exponent)
     return r.elementwise("pow", input, exponent)
 
 

@@ -174,6 +174,10 @@ ROWS = [
     binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})", "complex": "sc_pow_{t}({0}, {1})"},
            dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power"),
+    # By a number that only the running program knows: eager takes roots for halves, which differs at -0 and infinities.
+    OpDef("pow.number", "(Tensor self, Scalar exponent) -> Tensor", elementwise, _TRAITS, ref="torch.pow", reads=_TENSOR,
+          c="sc_pow_number_{t}({0}, {1})", tolerance_ulp=2.0,
+          samples=Samples(UNARY_SHAPES, low=0.1, dtypes=("f32", "f64", "bf16"), extra=((0.5,), (-0.5,), (2.5,)))),
     binary("maximum", {"float": "sc_max_{t}({0}, {1})", "int": "({0} > {1} ? {0} : {1})", "bool": "({0} | {1})"},
            dtypes=_ALL, commutes=True, ref="maximum"),
     binary("minimum", {"float": "sc_min_{t}({0}, {1})", "int": "({0} < {1} ? {0} : {1})", "bool": "({0} & {1})"},

@@ -116,6 +116,11 @@ def _expand(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     items = tuple_items(operands[1])
     lead = len(items) - len(dims)
+    if lead < 0:
+        raise TypeRuleError(
+            f"expand: the number of sizes provided ({len(items)}) must be greater or equal to the number of dimensions in the "
+            f"tensor ({len(dims)})"
+        )
     kept = [False] * lead + [_is_minus_one(v) for v in items[lead:]]
     return _like(operands, tuple(dims[i - lead] if kept[i] else as_dim(v) for i, v in enumerate(items)))
 

@@ -252,6 +252,9 @@ SC_MATH double sc_sign_f64(double x) { return (double)((x > 0.0) - (x < 0.0)); }
 /* ---- libm ---- */
 
 SC_MATH float sc_pow_f32(float x, float y) { return powf(x, y); }
+SC_MATH float sc_pow_number_f32(float x, float e) {
+    return e == 0.5f ? sc_sqrt_f32(x) : e == -0.5f ? sc_rsqrt_f32(x) : sc_pow_f32(x, e);
+}
 SC_MATH float sc_sinh_f32(float x) { return sinhf(x); }
 SC_MATH float sc_cosh_f32(float x) { return coshf(x); }
 SC_MATH float sc_asin_f32(float x) { return asinf(x); }
@@ -291,6 +294,9 @@ SC_MATH double sc_sin_f64(double x) { return sin(x); }
 SC_MATH double sc_cos_f64(double x) { return cos(x); }
 SC_MATH double sc_tan_f64(double x) { return tan(x); }
 SC_MATH double sc_pow_f64(double x, double y) { return pow(x, y); }
+SC_MATH double sc_pow_number_f64(double x, double e) {
+    return e == 0.5 ? sc_sqrt_f64(x) : e == -0.5 ? sc_rsqrt_f64(x) : sc_pow_f64(x, e);
+}
 SC_MATH double sc_sinh_f64(double x) { return sinh(x); }
 SC_MATH double sc_cosh_f64(double x) { return cosh(x); }
 SC_MATH double sc_asin_f64(double x) { return asin(x); }

@@ -23,14 +23,16 @@ static void fill_elements(void *data, size_t bytes, int64_t n, element e) {
     else for (int64_t i = 0; i < n; i++) memcpy((char *)data + 16 * i, &e, 16);
 }
 
-/* Whether the number fits the dtype, as eager's fill sees it: negative integers may wrap in uint8, infinity fits floats. */
+/* Whether the number fits the dtype, as eager's fill sees it: negative integers may wrap in uint8, infinity fits floats. Of a float
+ * that goes into an integer dtype, i is the whole part. */
 static bool fits(int dtype, double f, int64_t i) {
     static const double largest[SC_NDTYPES] = {[SC_F16] = 65504.0, [SC_BF16] = 0x1.fep127, [SC_F32] = 0x1.fffffep127, [SC_C64] = 0x1.fffffep127};
     switch (dtype) {
-    case SC_U8: return i >= -255 && i <= 255;
-    case SC_I8: return i >= INT8_MIN && i <= INT8_MAX;
-    case SC_I16: return i >= INT16_MIN && i <= INT16_MAX;
-    case SC_I32: return i >= INT32_MIN && i <= INT32_MAX;
+    case SC_U8: return i >= -255 && i <= 255 && f >= 0 && f <= 255;
+    case SC_I8: return i >= INT8_MIN && i <= INT8_MAX && f >= INT8_MIN && f <= INT8_MAX;
+    case SC_I16: return i >= INT16_MIN && i <= INT16_MAX && f >= INT16_MIN && f <= INT16_MAX;
+    case SC_I32: return i >= INT32_MIN && i <= INT32_MAX && f >= INT32_MIN && f <= INT32_MAX;
+    case SC_I64: return f >= -0x1p63 && f <= 0x1p63;
     case SC_F16: case SC_BF16: case SC_F32: case SC_C64: return !(fabs(f) > largest[dtype]) || isinf(f);
     default: return true;
     }

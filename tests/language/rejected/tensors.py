@@ -78,13 +78,14 @@ def indexes_by_a_string(x):
     return x[{}]  # refused
 
 
-def chosen(x):
-    return torch.where(x[0] > 1, x, torch.zeros_like(x)).sum()
+def put_where(x):
+    x[x[0] > 1] = 2.0
+    return x
 
 
-@write("mask_without_dims", chosen, (X,))
+@write("mask_without_dims", put_where, (X,))
 def masks_without_dims(x):
-    return x[x[0] > 1].sum()  # refused
+    return x.index_put((x[0] > 1,), x[0])  # refused
 
 
 @write("method_of_tensor", lambda x: torch.empty(3).normal_().abs() * 0 + x, (X,))
@@ -98,11 +99,11 @@ def calls_numpy(x):
 
 
 @write("form_of_call", lambda x: x.sum(0), (X,))
-def sums_by_an_unknown_name(x):
-    return torch.relu(x, bogus=True)  # refused
+def size_by_an_unknown_name(x):
+    return abs(x, bogus=True)  # refused
 
 
-@write("not_known", lambda x: x.sum(0), (X,))
+@write("not_known", lambda x: x.sum(0), (torch.arange(3),))
 def dim_of_a_tensor(x):
     return x.sum(x[0])  # refused
 
@@ -153,6 +154,6 @@ def halves_of_complex(x):
     return torch.complex(x, x)  # refused
 
 
-@write("complex_number", lambda x, n: torch.full_like(x, n), (X, 2))
-def mean_that_is_complex(x, n):
-    return x.normal_(complex(n, 1.0), 1.0)  # refused
+@write("complex_number", lambda x, n: torch.arange(n), (X, 2))
+def bound_that_is_complex(x, n):
+    return torch.arange(complex(n, 1.0))  # refused

@@ -1,0 +1,119 @@
+"""Numbers that ATen converts to the dtype of a function's tensors, where other numbers take part in type promotion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from scriptc.frontend import aten
+from scriptc.frontend.context import Context
+from scriptc.frontend.values import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
+from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES, PARTS, compute_dtype, held, promote
+from scriptc.ir.types import BOOL, FLOAT, INT
+
+_CONVERTED = frozenset(
+    ("alpha", "beta", "input_scale", "lambd", "lower", "max_val", "min_val", "negative_slope", "scale", "threshold", "upper",
+     "value", "weight")
+)
+_REAL = frozenset(("maxnorm", "ord", "p"))
+# These compute with it in the dtype that half types are computed in; what others convert must fit a half type.
+_WIDE = frozenset(("addbmm", "addcdiv", "addcmul", "addmm", "baddbmm", "celu", "elu", "leaky_relu", "lerp", "softplus"))
+# These look at the kind of the number before they convert it.
+_STRICT = frozenset(("add", "addr", "rsub", "sub", "subtract"))
+# These take a tensor without dims as a number.
+FILLING = frozenset(("fill", "index_fill", "masked_fill"))
+_OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first may be indices
+
+
+class Scalars(Context):
+    """Mixin: conversions of numbers."""
+
+    def with_numbers(
+        self, name: str, args: Sequence[AV], kwargs: dict[str, AV]
+    ) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+        """The arguments of an ATen function, with its numbers converted; RuntimeError where eager raises it."""
+        tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
+        if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
+            return args, kwargs
+        dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else self.result_dtype(*tensors)
+        names = _names(name, len(args), frozenset(kwargs))
+        given = [self.as_parameter(name, p, av, dtype) for p, av in zip(names, args, strict=False)]
+        rest = {p: self.as_parameter(name, p, av, dtype) for p, av in kwargs.items()}
+        return [*given, *args[len(given) :]], rest
+
+    def as_parameter(self, name: str, parameter: str, av: AV, dtype: str) -> AV:
+        if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
+            av = self.item(av) if promote(tensor_type(av).dtype, dtype) != dtype else av
+        if not self.is_number(av):
+            return av
+        if parameter in _REAL and is_complex_number(av):
+            self.raises_at_run_time("RuntimeError", f"{name}: {parameter} must be real-valued")
+        if parameter not in _CONVERTED:
+            return av
+        if name in _STRICT:
+            self.check_kind(name, parameter, av, dtype)
+        if name == "index_fill" and is_complex_number(av) and dtype not in COMPLEX:
+            message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+            self.raises_at_run_time("RuntimeError", message)
+        return self.converted(av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
+
+    def item(self, tensor: AV) -> AV:
+        """The element of a tensor without dims."""
+        return self.call(self.attribute(tensor, "item"), [], {})
+
+    def is_number(self, av: AV) -> bool:
+        return is_complex_number(av) or self.type_of(av) in (INT, FLOAT, BOOL)
+
+    def check_kind(self, name: str, parameter: str, number: AV, dtype: str) -> None:
+        message = None
+        if is_complex_number(number) and dtype not in COMPLEX and name != "addr":
+            message = f"For non-complex input tensors, argument {parameter} must not be a complex number."
+        elif self.type_of(number) == FLOAT and dtype not in INEXACT:
+            message = f"For integral input tensors, argument {parameter} must not be a floating point number."
+        elif self.type_of(number) == BOOL and dtype != "bool":
+            message = f"Boolean {parameter} only supported for Boolean results."
+        if message is not None:
+            self.raises_at_run_time("RuntimeError", message)
+
+    def converted(self, number: AV, dtype: str) -> AV:
+        """The number as an element of the dtype would be read again; RuntimeError where it does not fit."""
+        if dtype == "bool":
+            return self.truth(number)
+        message = f"value cannot be converted to type {NUMBER_TYPES[dtype]} without overflow"
+        if dtype in COMPLEX:
+            if is_complex_number(number):
+                return number
+            dtype = PARTS[dtype]
+        parts = self.complex_parts(number) if is_complex_number(number) else None
+        if parts is not None:
+            self.check_that(self.compare("Eq", parts[1], Known(0.0)), "RuntimeError", message)
+            number = parts[0]
+        if isinstance(number, Known):
+            low, high = held(dtype, isinstance(number.obj, float))
+            floats = dtype in FLOATING
+            if not (low <= number.obj <= high or floats and not math.isfinite(number.obj)):
+                self.raises_at_run_time("RuntimeError", message)
+            return number if floats else Known(int(number.obj))
+        kind = self.type_of(number)
+        if kind != BOOL and dtype not in (("f64", "f32") if kind == INT else ("f64",)):
+            self.check_that(self.is_held(number, dtype), "RuntimeError", message)
+        return Dyn(self.build("float.to_int", [self.value(number)])) if kind == FLOAT and dtype in INTEGRAL else number
+
+    def is_held(self, number: AV, dtype: str) -> AV:
+        """Whether a number that the program computes fits a dtype; infinity and NaN fit all that float."""
+        low, high = (Known(bound) for bound in held(dtype, self.type_of(number) == FLOAT))
+        if dtype in INTEGRAL:
+            return self.both(self.compare("LtE", low, number), self.compare("LtE", number, high))
+        size = self.call(Known(abs), [number], {})
+        return self.negate(self.both(self.compare("Lt", high, size), self.compare("Lt", size, Known(math.inf))))
+
+
+@cache
+def _names(name: str, count: int, keywords: frozenset[str]) -> list[str]:
+    """What a function calls its first arguments."""
+    packet: Any = getattr(torch.ops.aten, name, None)
+    return [] if packet is None else [a.name for a in aten.overload_of(packet, count, keywords)._schema.arguments[:count]]

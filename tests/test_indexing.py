@@ -1,0 +1,53 @@
+"""Indices that are bools or tensors without dims, and values that are assigned through indices, in tables of statements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from statements import agree, module_of, statements
+from three_ways import assert_same, call, eager, interpreted
+
+READ = """
+    x[True] | x[False] | x[None, True] | x[True, None] | x[True, True] | x[True, False] | x[True, 1] | x[1, True] | x[..., True]
+    x[True, ...] | x[:, True] | x[:, False] | x[True, 1:2] | x[True, m] | x[False, m] | x[t] | x[f] | x[t, 1] | x[1, t]
+    x[..., t]
+    x[None, t] | x[t, f] | x[t, m] | x[t, :, i] | x[i, t] | x[s > 1] | x[k] | x[not k] | x[u] | x[i] | x[i, i] | x[:, i]
+    s[True]
+    s[False] | s[t] | s[f] | s[...] | s[None, True] | s[s < 1] | s[k] | s[()] | s[0] | x[m, True] | x[m, None]
+    y[True, 0, True]
+    y[:, True, i] | y[i, True, i] | y[:, t, :, i] | e[True] | e[f] | x[[True, False, True]] | x[(True,)] | x[[True]]
+    x[:, m[0]]
+    x[i, i, i] | x[True, 1, 1, 1] | x[p, q] | x[:, p[:1]] | x[:, p[:0]] | x.expand(3) | x.expand()
+"""
+WRITTEN = """
+    x[True] | x[False] | x[None, True] | x[t] | x[f] | s[True] | s[False] | s[t] | x[k] | x[True, 1] | x[t, 1] | x[..., t]
+    x[t, m]
+    x[m] | e[t] | x[i, t] | x[i]
+"""
+VALUES = "9.0 | s + 9 | torch.ones(1) | torch.ones(1, 1) | torch.ones(3, 4) | torch.ones(1, 3, 4) | torch.ones(2) | x | s"
+_PARAMETERS = {
+    "x": torch.arange(12.0).view(3, 4), "y": torch.arange(24.0).view(2, 3, 4), "s": torch.tensor(2.5), "t": torch.tensor(True),
+    "f": torch.tensor(False), "m": torch.arange(12).view(3, 4) > 4, "u": torch.tensor(1, dtype=torch.uint8),
+    "i": torch.tensor(1), "e": torch.empty(0, 4), "p": torch.tensor([0, 1]), "q": torch.tensor([0, 1, 2]), "k": True,
+}  # fmt: skip
+
+
+def _bodies() -> list[str]:
+    stores = [f"{place} = {value}\n    return {place[0]}" for place in statements(WRITTEN) for value in statements(VALUES)]
+    return [*(f"return {e}" for e in statements(READ)), *stores]
+
+
+def test_bools_and_tensors_without_dims_index(tmp_path: Path) -> None:
+    names, bodies = ", ".join(_PARAMETERS), _bodies()
+    source = "".join(f"def f{i}({names}):\n    {body}\n" for i, body in enumerate(bodies))
+    module, given = module_of(f"import torch\n{source}", tmp_path), call(**_PARAMETERS)
+    for i, body in enumerate(bodies):
+        function = getattr(module, f"f{i}")
+        try:
+            if i % 8 == 0:
+                agree(function, [given])
+            else:
+                assert_same(eager(function, given), interpreted(function, given))
+        except AssertionError as e:
+            raise AssertionError(body) from e
