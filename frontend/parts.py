@@ -90,6 +90,9 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
+    def own_method(self, obj: Any, name: str) -> AV | None:
+        raise NotImplementedError
+
     def known_items(self, obj: Any) -> list[AV]:
         raise NotImplementedError
 
@@ -225,6 +228,12 @@ class Parts:
         raise NotImplementedError
 
     def compare(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def identity(self, a: AV, b: AV, negate: bool) -> AV:
         raise NotImplementedError
 
     def raise_with(self, type: str, message: AV) -> NoReturn:
