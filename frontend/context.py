@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -345,6 +346,7 @@ class Context(Parts):
                 self.promote(av)
             case ListV(value):
                 if value is None:
+                    self.promote_objects(av.items or [])
                     self.fail("functions_in_list" if any(map(holds_function, av.items or ())) else "list_without_type_used")
                 return value
             case Poison():
@@ -370,6 +372,8 @@ class Context(Parts):
         if isinstance(av, OneOf) and not is_text(av):
             return self.union_item(av)
         items = sequence_items(av)
+        if isinstance(av, Known) and isinstance(av.obj, enum.Enum):  # an IntEnum is more than its number
+            self.fail("no_run_time_value", what=describe(av))
         if items is None:
             return self.value(av)
         if not items and is_plain_tuple(av):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 from collections import Counter, deque
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
@@ -375,18 +376,28 @@ class Lookup(KeptState):
             return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
         return av
 
+    def own_method(self, obj: Any, name: str) -> AV | None:
+        """A special method of a module that is not one of torch's."""
+        found = getattr(type(obj), name, None) if isinstance(obj, torch.nn.Module) else None
+        own = isinstance(found, FunctionType) and not is_library(found.__module__)
+        return self.attribute(Known(obj), name) if own else None
+
     def submodule_item(self, module: torch.nn.Module, key: Any) -> AV:
+        if (own := self.own_method(module, "__getitem__")) is not None:
+            return self.call(own, [Known(key)], {})
         if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and isinstance(key, (int, slice)):
-            names = list(module._modules)
             self.guard_children(module)
             if isinstance(key, slice):
                 return self.made_here(module[key])
             try:
-                name = names[key]
-            except IndexError:
-                self.raises_at_run_time("IndexError", f"index {key} is out of range")
-            return self.module_attribute(module, name)
-        if isinstance(module, torch.nn.ModuleDict) and key in module._modules:
+                child = module[key]
+            except (IndexError, KeyError) as e:
+                self.raises_at_run_time(type(e).__name__, str(e.args[0]))
+            return self.module_attribute(module, next(n for n, c in module._modules.items() if c is child))
+        if isinstance(module, torch.nn.ModuleDict):
+            self.guard_children(module)
+            if key not in module._modules:
+                self.raises_at_run_time("KeyError", repr(key))
             return self.module_attribute(module, key)
         if isinstance(module, torch.nn.ParameterDict) and key in module._keys:
             self.guard("DICT_KEYS_ARE", module._keys, None, tuple(module._keys))
@@ -404,12 +415,19 @@ class Lookup(KeptState):
 
     def known_items(self, obj: Any) -> list[AV]:
         """The items of a known object that can be iterated."""
+        if (own := self.own_method(obj, "__iter__")) is not None:
+            return self.iterate(self.call(own, [], {}))
         if isinstance(obj, (torch.nn.ModuleList, torch.nn.Sequential)):
             self.guard_children(obj)
             return [self.module_attribute(obj, n) for n in obj._modules]
         if isinstance(obj, torch.nn.ModuleDict):
             self.guard_children(obj)
             return [Known(k) for k in obj._modules]
+        if isinstance(obj, torch.nn.ParameterDict):
+            self.guard("DICT_KEYS_ARE", obj._keys, None, tuple(obj._keys))
+            return [Known(k) for k in obj._keys]
+        if isinstance(obj, enum.EnumMeta):
+            return [Known(obj[name]) for name in obj._member_names_]
         if isinstance(obj, torch.nn.ParameterList):
             return [self.module_attribute(obj, str(i)) for i in range(len(obj))]
         if isinstance(obj, dict):

@@ -15,6 +15,7 @@ import torch
 
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
+from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, RecordV, SuperV, Tup
 
@@ -41,6 +42,8 @@ class Objects(Alternatives):
             if issubclass(cls, evaluated) or cls.__module__ in ("builtins", "torch"):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
+        if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
+            return self.member_of(cls, args[0], list(cls))
         if not is_plain(cls):
             self.fail("object_of_other_class", name=cls.__name__)
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
@@ -53,6 +56,17 @@ class Objects(Alternatives):
         elif args or kwargs:
             self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no arguments")
         return made
+
+    def member_of(self, cls: type, value: AV, members: list[Any]) -> AV:
+        """The first of an enum's members whose value equals one of run time."""
+        if not members:
+            message = Tup([self.text_of(value), Known(f" is not a valid {cls.__qualname__}")])
+            self.raise_with("ValueError", self.joined(list(message.items)))
+        return self.choose(
+            self.truth(self.compare("Eq", Known(members[0].value), value)),
+            lambda: Known(members[0]),
+            lambda: self.member_of(cls, value, members[1:]),
+        )
 
     def maker_after(self, cls: type, place: int) -> AV:
         """The `__new__` that is found from a place in the order of bases of a named tuple's class on."""
@@ -102,14 +116,15 @@ class Objects(Alternatives):
 
     def dataclass_of(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """What the __init__ that `dataclass` writes does."""
-        fields = [f for f in dataclasses.fields(cls) if f.init]
-        positional = [f.name for f in fields if not f.kw_only]
+        parameters = list(inspect.signature(cls).parameters.values())
+        positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
         if len(args) > len(positional):
             self.raises_at_run_time(
                 "TypeError",
                 f"{cls.__name__}.__init__() takes {len(positional) + 1} positional arguments but {len(args) + 1} were given",
             )
-        given = self.by_name(f"{cls.__name__}.__init__", [f.name for f in fields], args, kwargs)
+        given = self.by_name(f"{cls.__name__}.__init__", [p.name for p in parameters], args, kwargs)
+        missing = f"{cls.__name__}.__init__() missing 1 required positional argument"
         items: dict[str, AV] = {}
         for f in dataclasses.fields(cls):
             if f.name in given:
@@ -119,12 +134,16 @@ class Objects(Alternatives):
             elif f.default_factory is not dataclasses.MISSING:
                 items[f.name] = self.call(Known(f.default_factory), [], {})
             elif f.init:
-                self.raises_at_run_time(
-                    "TypeError", f"{cls.__name__}.__init__() missing 1 required positional argument: '{f.name}'"
-                )
+                self.raises_at_run_time("TypeError", f"{missing}: '{f.name}'")
+        passed_on = []  # what is annotated as InitVar: `__post_init__` gets it
+        for p in parameters:
+            if all(f.name != p.name for f in dataclasses.fields(cls)):
+                if p.name not in given and p.default is p.empty:
+                    self.raises_at_run_time("TypeError", f"{missing}: '{p.name}'")
+                passed_on.append(given.get(p.name, Known(p.default)))
         made = ObjectV(cls, items)
         if hasattr(cls, "__post_init__"):
-            self.call(self.object_attribute(made, "__post_init__"), [], {})
+            self.call(self.object_attribute(made, "__post_init__"), passed_on, {})
         return made
 
     def compared_fields(self, av: AV) -> list[AV]:
@@ -245,7 +264,7 @@ def is_plain(cls: type) -> bool:
         return False
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
         return False
-    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.")
+    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
     if not own or cls.__setattr__ is not object.__setattr__ and not dataclasses.is_dataclass(cls):
         return False
     return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")

@@ -14,8 +14,9 @@ from scriptc.frontend.context import Poisoned
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.elementwise import MIRRORED, Elementwise
 from scriptc.frontend.knowledge import Knowledge
-from scriptc.frontend.objects import class_of, defines, defines_outside, is_generated
+from scriptc.frontend.objects import defines, defines_outside
 from scriptc.frontend.shapes import identity_of, sequence_items
+from scriptc.frontend.specials import METHODS, Specials
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.tuples import Tuples
@@ -72,12 +73,6 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
-_METHODS = {
-    "Add": "add", "Sub": "sub", "Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "Mod": "mod", "Pow": "pow",
-    "MatMult": "matmul", "BitAnd": "and", "BitOr": "or", "BitXor": "xor", "LShift": "lshift", "RShift": "rshift",
-    "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
-    "Invert": "invert",
-}  # fmt: skip
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
 _SYMBOLS = {
@@ -87,7 +82,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elementwise, Writes):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elementwise, Specials, Writes):
     """Mixin: arithmetic, comparisons and truth."""
 
     def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
@@ -104,7 +99,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             return self.split_all(self.both_present(op, a, b), lambda avs: self.binary(op, *avs))
         self.refuse_item_sets(a, b)
         function, on_ints, on_floats, on_tensors = BINARY[op]
-        if defines_outside(a, f"__{_METHODS[op]}__") or defines_outside(b, f"__r{_METHODS[op]}__"):
+        if defines_outside(a, f"__{METHODS[op]}__") or defines_outside(b, f"__r{METHODS[op]}__"):
             return self.special_operator(op, a, b)
         if isinstance(a, Known) and isinstance(b, Known):
             found = self.evaluate(function, a.obj, b.obj)
@@ -113,6 +108,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
             made = self.table_operator(op, a, b)
             return self.bad_operands(op, a, b) if made is None else made
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.special_operator(op, a, b)
         if is_tensor(a) or is_tensor(b):
             if on_tensors == "matmul":
                 return self.matmul(a, b)
@@ -123,8 +120,6 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             if not is_tensor(a) and on_tensors == "div":
                 return self.elementwise("mul", self.elementwise("reciprocal", b), a)  # Tensor.__rtruediv__
             return self.elementwise(on_tensors, a, b)
-        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
-            return self.special_operator(op, a, b)
         if (found := self.tuple_operator(op, a, b)) is not None:
             return found
         if is_complex_number(a) or is_complex_number(b):
@@ -176,16 +171,6 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             return self.wrap(self.build("list.repeat", [self.value(a), self.integer(b)]))
         return self.call(Known(lists.concatenated), [a, b], {})
 
-    def special_operator(self, op: str, a: AV, b: AV) -> AV:
-        """The operator as the class of an operand defines it."""
-        name = _METHODS[op]
-        found = self.special(a, f"__{name}__", [b])
-        if found is None:
-            found = self.special(b, f"__r{name}__", [a])
-        if found is None:
-            self.bad_operands(op, a, b)
-        return found
-
     def bad_operands(self, op: str, a: AV, b: AV) -> NoReturn:
         symbol, left, right = _SYMBOLS.get(op, op), self.type_name(a), self.type_name(b)
         if op in COMPARE:
@@ -232,22 +217,26 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         function, name = COMPARE[op]
         if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
             return self.identity(a, b, negate=op == "NotEq")
-        if any(defines_outside(av, f"__{n}__") for av in (a, b) for n in ("eq", name, _MIRRORED.get(name, name))):
+        if any(defines_outside(av, f"__{n}__") for av in (a, b) for n in ("eq", name, MIRRORED.get(name, name))):
             return self.compare_objects(op, a, b)
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
+        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+            return self.compare_objects(op, a, b)
         if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
+            if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
+                return Known(op == "NotEq")
             return self.elementwise(name, a, b)
-        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
-            return self.compare_objects(op, a, b)
         if is_complex_number(a) or is_complex_number(b):
             return self.compare_complex(op, a, b)
         if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
             return self.compare_tables(op, a, b)
         if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
             return self.compare_sequences(op, a, b)
+        if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
+            return Known(op == "NotEq")
         x, y = self.number(a, op, a, b), self.number(b, op, a, b)
         if (x.type, y.type) == (INT, FLOAT):
             return Dyn(self.build(f"mixed.{name}", [x, y]))
@@ -263,29 +252,6 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
                 return self.is_kind(one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
         return None
-
-    def compare_objects(self, op: str, a: AV, b: AV) -> AV:
-        found = self.special(a, f"__{_METHODS[op]}__", [b]) if not is_generated(a, f"__{_METHODS[op]}__") else None
-        if found is not None:
-            return found
-        mirrored = f"__{_MIRRORED.get(_METHODS[op], _METHODS[op])}__"
-        if not defines(a, f"__{_METHODS[op]}__") and defines(b, mirrored) and not is_generated(b, mirrored):
-            return self.special(b, mirrored, [a]) or Known(False)
-        name = f"__{_METHODS['Eq' if op == 'NotEq' else op]}__"
-        same = class_of(a) is class_of(b) is not None
-        if same and is_generated(a, name):  # what `dataclass` writes
-            return self.compare_sequences(op, *(Tup(self.compared_fields(o)) for o in (a, b)))
-        if op not in ("Eq", "NotEq"):
-            self.bad_operands(op, a, b)
-        if defines(a, "__eq__"):
-            equal = (
-                Known(False)
-                if is_generated(a, "__eq__")
-                else self.truth(self.special(a, "__eq__", [b]) or Known(False))
-            )
-        else:
-            equal = self.identity(a, b, negate=False)
-        return self.negate(equal) if op == "NotEq" else equal
 
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
         if (found := self.compare_tuples(op, a, b)) is not None:
@@ -428,10 +394,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             case OneOf():
                 return self.split(av, self.truth)
             case ObjectV() | Known():
-                found = self.special(av, "__bool__", [])
-                if found is None and (found := self.special(av, "__len__", [])) is None:
-                    return Known(True)
-                return self.truth(found)
+                return self.truth_of_object(av)
             case Poison():
                 raise Poisoned
             case RangeV():
@@ -457,6 +420,15 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         assert not isinstance(av, Dyn), av
         return Known(True)  # functions, iterators and the like
 
+    def truth_of_object(self, av: AV) -> AV:
+        found = self.special(av, "__bool__", [])
+        if found is None:
+            length = self.special(av, "__len__", [])
+            return Known(True) if length is None else self.truth(length)
+        if (cls := self.python_class(found)) is not bool:
+            self.raises_at_run_time("TypeError", f"__bool__ should return bool, returned {cls.__name__}")
+        return found
+
     def unary(self, node: ast.unaryop, av: AV) -> AV:
         name = type(node).__name__
         if name == "Not":
@@ -464,7 +436,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if isinstance(av, OneOf):
             av = self.present(av, "TypeError", f"bad operand type for unary {_SYMBOLS.get(name, name)}: 'NoneType'")
             return self.split(av, lambda a: self.unary(node, a))
-        if (found := self.special(av, f"__{_METHODS[name]}__", [])) is not None:
+        if (found := self.special(av, f"__{METHODS[name]}__", [])) is not None:
             return found
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
@@ -503,7 +475,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if isinstance(a, ListV) and op == "Mult":
             self.store_item(a, Known(slice(None)), self.binary(op, a, b))
             return a
-        if (found := self.special(a, f"__i{_METHODS[op]}__", [b])) is not None:
+        if (found := self.special(a, f"__i{METHODS[op]}__", [b])) is not None:
             return found
         return self.binary(op, a, b)
 
@@ -515,3 +487,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         list_value = self.mutate(target)
         self.widen(list_value.type, 0, value.type)
         self.effect("list.append", [list_value, self.item_for(list_value, value)])
+
+
+def is_container(av: AV) -> bool:
+    """Whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
+    if isinstance(av, Known):
+        return type(av.obj) in (tuple, list, dict, set, frozenset)
+    return isinstance(av, (Tup, ListV)) or is_dict_like(av) or is_set_like(av)

@@ -90,6 +90,9 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
+    def own_method(self, obj: Any, name: str) -> AV | None:
+        raise NotImplementedError
+
     def known_items(self, obj: Any) -> list[AV]:
         raise NotImplementedError
 
@@ -234,6 +237,12 @@ class Parts:
         raise NotImplementedError
 
     def complex_parts(self, av: AV) -> list[AV] | None:
+        raise NotImplementedError
+
+    def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
+        raise NotImplementedError
+
+    def identity(self, a: AV, b: AV, negate: bool) -> AV:
         raise NotImplementedError
 
     def raise_with(self, type: str, message: AV) -> NoReturn:

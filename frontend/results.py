@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import Conflict
 from scriptc.frontend.outside import dtype_name
@@ -178,7 +179,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
         case ObjectV(cls, items) if cls is Deque:
             return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
-        case ObjectV(cls, items) if not issubclass(cls, BaseException):
+        case ObjectV(cls, items) if not issubclass(cls, BaseException) and cls is not Future:
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))
@@ -213,6 +214,8 @@ def spec_of_type(t: Type) -> Spec:
             return TensorSpec(t.dtype, (None,) * t.rank)
         case TupleType(items):
             return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
+        case ObjectType(record) if record.cls is Future:
+            raise Conflict("a Future, which cannot be returned from compiled code")
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)

@@ -27,6 +27,7 @@ from language import (  # noqa: F401  (they list their programs)
     recursion,
     sequences,
     sets,
+    specials,
     statements,
     strings,
     tuples,

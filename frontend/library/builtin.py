@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import collections
+import operator
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
 from scriptc.frontend.decompositions import complexes
+from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.library import serves
 from scriptc.frontend.outside import type_name
@@ -74,6 +76,8 @@ def len_(r: Reader, x: AV) -> AV:
         case Dyn() if x.type == STR:
             return Dyn(r.build("str.len", [x.value]))
         case Known(torch.nn.Module() as module):
+            if (own := r.own_method(module, "__len__")) is not None:
+                return r.call(own, [], {})
             r.guard_children(module)
             return r.evaluate(len, module)
         case Known(list() as obj):
@@ -115,6 +119,15 @@ def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B
     return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
 
 
+@serves("operator.index")
+def index(r: Reader, x: AV) -> AV:
+    if isinstance(x, Known):
+        return r.evaluate(operator.index, x.obj)
+    if (found := r.special(x, "__index__", [])) is not None:
+        return found
+    return int_(r, x) if is_tensor(x) else Dyn(r.integer(x))
+
+
 def refuse_complex(r: Reader, name: str, x: AV) -> None:
     if isinstance(x, ComplexV):
         what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
@@ -125,6 +138,8 @@ def refuse_complex(r: Reader, name: str, x: AV) -> None:
 def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B008
     if isinstance(x, Known) and (base is None or isinstance(base, Known)):
         return r.evaluate(int, x.obj, *([] if base is None else [base.obj]))
+    if base is None and isinstance(x, ObjectV):
+        return number_of(r, "int", x, ["__int__", "__index__"])
     if is_text(x):
         return Dyn(r.build("parse.int", [r.value(x), r.const(10) if base is None else r.integer(base)]))
     if base is not None:
@@ -141,6 +156,8 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
 def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
     if isinstance(x, Known):
         return r.evaluate(float, x.obj)
+    if isinstance(x, ObjectV):
+        return number_of(r, "float", x, ["__float__", "__index__"])
     if is_text(x):
         return r.op("parse.float", x)
     refuse_complex(r, "float", x)
@@ -148,6 +165,18 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         _check_one_element(r, x)
         return Dyn(r.build("item.float", [r.value(x)]))
     return Dyn(r.to_float(r.value(x)))
+
+
+def number_of(r: Reader, name: str, x: ObjectV, methods: list[str]) -> AV:
+    """The number that the class of an object makes of it."""
+    for method in methods:
+        if (found := r.special(x, method, [])) is not None:
+            cls = python_class(r, found)
+            if cls is not (float if method == "__float__" else int):
+                wanted = "float" if method == "__float__" else "int"
+                r.raises_at_run_time("TypeError", f"{method} returned non-{wanted} (type {cls.__name__})")
+            return found if cls.__name__ == name else float_(r, found)
+    r.raises_at_run_time("TypeError", f"{name}() argument must be a string or a real number, not '{x.cls.__name__}'")
 
 
 def _check_one_element(r: Reader, x: AV) -> None:
@@ -166,6 +195,8 @@ def bool_(r: Reader, x: AV = Known(False)) -> AV:  # noqa: B008
 def abs_(r: Reader, x: AV) -> AV:
     if isinstance(x, Known):
         return r.evaluate(abs, x.obj)
+    if (found := r.special(x, "__abs__", [])) is not None:
+        return found
     if is_tensor(x):
         return r.elementwise("abs", x)
     if isinstance(x, ComplexV):
@@ -195,7 +226,7 @@ def python_class(r: Reader, x: AV) -> type:
         case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
             return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
         case ObjectV(cls):
-            return collections.deque if cls is Deque else cls
+            return {Deque: collections.deque, Future: torch._C.Future}.get(cls, cls)
         case RangeV():
             return range
         case Closure():

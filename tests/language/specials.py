@@ -1,0 +1,252 @@
+"""Operators and conversions that classes define, and containers of modules with methods of their own."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import InitVar, dataclass
+from typing import Any
+
+import torch
+from three_ways import Args, Program
+from torch import nn
+
+from language.cases import LANGUAGE, cases
+
+X = torch.arange(6.0).reshape(2, 3)
+
+
+class Metres:
+    def __init__(self, n: Any) -> None:
+        self.n = n
+
+    def __add__(self, other):
+        return NotImplemented if isinstance(other, str) else self.n + other
+
+    def __radd__(self, other):
+        return other + self.n * 2
+
+    def __rsub__(self, other):
+        return other - self.n
+
+    def __mul__(self, other):
+        return self.n * other + 1
+
+    def __lt__(self, other):
+        return self.n < (other.n if isinstance(other, Metres) else other)
+
+    def __gt__(self, other):
+        return self.n > other
+
+    def __eq__(self, other):
+        return NotImplemented if isinstance(other, float) else self.n == other
+
+    __hash__ = None
+
+    def __int__(self):
+        return self.n + 1
+
+    def __index__(self):
+        return self.n
+
+    def __abs__(self):
+        return "abs"
+
+
+class Feet(Metres):
+    def __radd__(self, other):
+        return "feet"
+
+
+@cases((X, 3))
+def beside_tensors(x, n):
+    m = Metres(n)
+    return m + x, x + m, m * x, x - m, 5 - m
+
+
+@cases(3, 2)
+def asked_from_the_right(n):
+    m = Metres(n)
+    return 2 < m, 2 > m, 3 == m, 3 != m, m == "a", "a" != m, m == 3.0, 3.0 != m
+
+
+@cases(3)
+def derived_class_first(n):
+    return Metres(n) + Feet(1), Feet(n) + 1
+
+
+@cases(3)
+def left_to_nobody(n):
+    return Metres(n) + "a"
+
+
+@cases(3)
+def numbers_of_objects(n):
+    return int(Metres(n)), float(Metres(n)), abs(Metres(n))
+
+
+@cases(1)
+def no_number(n):
+    return float(Vague(n))
+
+
+class Vague:
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __bool__(self):
+        return self.n  # type: ignore[return-value]  # which is the point
+
+
+@cases(1)
+def truth_that_is_none(n):
+    return 1 if Vague(n) else 2
+
+
+@cases((X, 1, [1, 2]))
+def unequal_kinds(x, n, xs):
+    return n == (), n != [], {} == n, x == xs, x != (1, 2), xs == x, x == {}
+
+
+@cases(3, 1)
+def sorted_objects(n):
+    xs = [Metres(2), Metres(n), Metres(0)]
+    ys = sorted(xs)
+    before = [x.n for x in xs]
+    xs.sort(reverse=True)
+    return [y.n for y in ys], before, [x.n for x in xs], min(xs).n
+
+
+class Colour(enum.Enum):
+    RED = 1
+    GREEN = 2
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+@cases(1, 2, 3)
+def members_by_value(n):
+    return Colour(n), Level(n) + 1, Colour(n) is Colour.RED
+
+
+@cases(1)
+def all_members(n):
+    return [c.value + n for c in Colour], list(Colour), len(Colour), [Level.LOW, Level.HIGH]
+
+
+@dataclass
+class Scaled:
+    x: float
+    factor: InitVar[int]
+    power: InitVar[int] = 2
+    result: float = 0.0
+
+    def __post_init__(self, factor: int, power: int) -> None:
+        self.result = self.x**power * factor
+
+
+@cases((1.5, 3))
+def values_of_init_alone(x, n):
+    return Scaled(x, n), Scaled(x, n, 3).result, Scaled(x, power=n, factor=1).result
+
+
+class Shifted(nn.ModuleList):
+    def __getitem__(self, i):
+        return super().__getitem__(i + 1)
+
+
+class Swapped(nn.ModuleList):
+    def __iter__(self):
+        return iter([self[1], self[0]])
+
+
+class Counted(nn.Sequential):
+    def __len__(self):
+        return 7
+
+    def __contains__(self, x):
+        return False
+
+
+class Prefixed(nn.ModuleDict):
+    def __getitem__(self, name):
+        return super().__getitem__("my_" + name)
+
+
+class OwnContainers(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.shifted, self.swapped = (c([nn.ReLU(), nn.Tanh()]) for c in (Shifted, Swapped))
+        self.counted, self.prefixed = Counted(nn.ReLU()), Prefixed({"my_a": nn.Tanh()})
+
+    def forward(self, x):
+        y = self.shifted[0](x)
+        for layer in self.swapped:
+            y = layer(y) - 1
+        return y, len(self.counted), self.prefixed["a"] in self.counted, self.prefixed["a"](x)
+
+
+LANGUAGE.append(Program(OwnContainers(), [Args((X,))]))
+
+
+class MissingModules(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_name = nn.ModuleDict({"a": nn.ReLU()})
+        self.weights = nn.ParameterDict({"a": nn.Parameter(torch.ones(3)), "b": nn.Parameter(torch.ones(3))})
+
+    def forward(self, x, name: str):
+        for key in self.weights:
+            x = x + self.weights[key]
+        return self.by_name[name](x)
+
+
+LANGUAGE.append(Program(MissingModules(), [Args((X, "a")), Args((X, "b"))]))
+
+
+class Affine(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+
+    def part(self, x, k: int = 1):
+        return x * k, [x]
+
+    def forward(self, x, n: int):
+        first = torch.jit.fork(self.part, x, k=n)
+        second = torch.jit.fork(self.lin, x)
+        return first.wait(), torch.jit.wait(second), first.done(), isinstance(first, torch.jit.Future)
+
+
+LANGUAGE.append(Program(Affine(), [Args((X, 2))]))
+
+
+@cases((X, 3), (X, 0))
+def forked_in_a_loop(x, n):
+    futures = []
+    for i in range(n):
+        futures.append(torch.jit.fork(torch.mul, x, i))  # noqa: PERF401
+    for future in futures:
+        x = x + torch.jit.wait(future)
+    return x
+
+
+@cases([1, 2], [])
+def lists_from_futures(xs):
+    future = torch.jit.fork(lambda held: held, xs)
+    xs.append(3)
+    first = future.wait()
+    first.append(4)
+    return first, future.wait(), future.value()
+
+
+@cases(0, 1)
+def raised_when_forked(n):
+    return torch.jit.fork(lambda k: 1 // k, n).wait()
+
+
+@cases(1)
+def mixed_from_futures(n):
+    return torch.jit.fork(lambda k: {"a": k, "b": "c"}, n).wait()
