@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,23 @@ def ends_inside_a_generator_that_calls_itself(n):
         return first, down(n)
     except RuntimeError as e:
         return first, str(e)
+
+
+@dataclass
+class Reading:
+    at: int
+    value: float
+    tags: list = field(default_factory=list, repr=False)
+
+
+FIRST = Reading(0, 0.5)
+
+
+@found(call(1), call(7))
+def texts_of_dataclasses(n):
+    FIRST.at = n
+    made = Reading(n, n / 2, [n])
+    return f"{made}", str(FIRST), repr(made), made == FIRST, made != Reading(n, n / 2, [n])
 
 
 LABELS, NAMES, EDGES, INVERSE = ["x", "y", "zz"], ("p", "q"), (1, 3, 6), {0: "a", 1: "bc", 5: "é"}
