@@ -255,7 +255,7 @@ def defines_outside(av: AV, name: str) -> bool:
 
 def is_generated(av: AV, name: str) -> bool:
     """Whether a method is one that `dataclass` wrote, of which there is no source."""
-    return defines(av, name) and getattr(class_of(av), name).__code__.co_filename == "<string>"
+    return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
 
 
 def is_plain(cls: type) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import itertools
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ import torch
 
 from scriptc.frontend.context import Context, Terminated
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.objects import defines
+from scriptc.frontend.objects import class_of, defines, is_generated
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -260,9 +261,21 @@ class Texts(Context):
         """What the __str__ or __repr__ of a user's class gives."""
         names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
         for name in names:
+            if name == "__repr__" and is_generated(value, name):
+                return self.dataclass_text(value)
             if (found := self.special(value, name, [])) is not None:
                 return found
         return None
+
+    def dataclass_text(self, value: AV) -> AV:
+        """What the __repr__ that `dataclass` writes gives."""
+        cls: Any = class_of(value)
+        parts: list[AV] = []
+        for f in dataclasses.fields(cls):
+            if f.repr:
+                begin = f"{cls.__qualname__}(" if not parts else ", "
+                parts += [Known(f"{begin}{f.name}="), *self.text_parts(self.attribute(value, f.name), quoted=True)]
+        return self.joined([*parts, Known(")")]) if parts else Known(f"{cls.__qualname__}()")
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""

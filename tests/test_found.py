@@ -6,6 +6,7 @@ import contextlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -140,30 +141,21 @@ def end_caught_inside_a_generator(xs, n):
     return sum(larger(r) for r in range(n))
 
 
-@found(call(0), call(1), call(3))
-def ends_inside_a_generator_that_calls_itself(n):
-    def down(k):
-        if k == 0:
-            return next(iter([1][n:]))
-        return sum(down(k - 1) for _ in range(2))
+@dataclass
+class Reading:
+    at: int
+    value: float
+    tags: list = field(default_factory=list, repr=False)
 
-    def countdown(k):
-        if k == 0:
-            raise StopIteration("zero")
-        return countdown(k - 1) + 1
 
-    try:
-        countdown(n)
-    except StopIteration as e:
-        first = str(e)
-    try:
-        return first, sum(countdown(i) for i in range(n))
-    except RuntimeError as e:
-        first = str(e)
-    try:
-        return first, down(n)
-    except RuntimeError as e:
-        return first, str(e)
+FIRST = Reading(0, 0.5)
+
+
+@found(call(1), call(7))
+def texts_of_dataclasses(n):
+    FIRST.at = n
+    made = Reading(n, n / 2, [n])
+    return f"{made}", str(FIRST), repr(made), made == FIRST, made != Reading(n, n / 2, [n])
 
 
 LABELS, NAMES, EDGES, INVERSE = ["x", "y", "zz"], ("p", "q"), (1, 3, 6), {0: "a", 1: "bc", 5: "é"}
@@ -195,37 +187,6 @@ def which_bool(n, given):
         case (True, False):
             found += " given"
     return on is True, on is False, on is not True, given is on, maybe is False, maybe is not None, found
-
-
-class Ended(StopIteration):
-    pass
-
-
-@found(call(0, [1, 2]), call(0, [1, 3]), call(1, [3]), call(2, [4]), call(1, [4]))
-def ends_behind_a_try_inside_a_generator(how, xs):
-    def look(k):
-        try:
-            if k == 3 and how == 0:
-                raise StopIteration
-            if k == 3:
-                raise Ended
-            if k == 4:
-                raise ValueError("four")
-            return k
-        except ValueError:
-            if how == 2:
-                raise
-            return 0
-        finally:
-            seen.append(k)
-
-    seen = []
-    try:
-        return sum(look(i) for i in xs), seen
-    except (RuntimeError, ValueError) as e:
-        return str(e), seen
-    except StopIteration:
-        return "ended", seen
 
 
 @found(*(call(torch.ones(s), way) for s in ((), (2,)) for way in range(6)))

@@ -144,3 +144,34 @@ def through_finally(x, n):
     except DecodeError as e:
         log.append(e.at)
     return log
+
+
+class Ended(StopIteration):
+    pass
+
+
+@cases((0, [1, 2]), (0, [1, 3]), (1, [3]), (2, [4]), (1, [4]))
+def ends_behind_a_try_inside_a_generator(how, xs):
+    def look(k):
+        try:
+            if k == 3 and how == 0:
+                raise StopIteration
+            if k == 3:
+                raise Ended
+            if k == 4:
+                raise ValueError("four")
+            return k
+        except ValueError:
+            if how == 2:
+                raise
+            return 0
+        finally:
+            seen.append(k)
+
+    seen = []
+    try:
+        return sum(look(i) for i in xs), seen
+    except (RuntimeError, ValueError) as e:
+        return str(e), seen
+    except StopIteration:
+        return "ended", seen

@@ -456,3 +456,29 @@ def captures_what_may_be_unbound(n):
         return down(n)
     except NameError as e:
         return type(e).__name__, str(e)
+
+
+@cases(0, 1, 3)
+def ends_inside_a_generator_that_calls_itself(n):
+    def down(k):
+        if k == 0:
+            return next(iter([1][n:]))
+        return sum(down(k - 1) for _ in range(2))
+
+    def countdown(k):
+        if k == 0:
+            raise StopIteration("zero")
+        return countdown(k - 1) + 1
+
+    try:
+        countdown(n)
+    except StopIteration as e:
+        first = str(e)
+    try:
+        return first, sum(countdown(i) for i in range(n))
+    except RuntimeError as e:
+        first = str(e)
+    try:
+        return first, down(n)
+    except RuntimeError as e:
+        return first, str(e)
