@@ -9,12 +9,16 @@ from statements import agree, module_of, statements
 from three_ways import assert_same, call, eager, interpreted
 
 TABLE = """
-    x.sort(0) | x.sort(-1, descending=True) | x.index_fill(0, i, 1.0) | x.put(g * 0, y) | torch.lerp(x, y, 0.7) | F.pad(x, (0, 0))
+    x.sort(0) | x.sort(-1, descending=True) | x.index_fill(0, i, 1.0) | x.put(g * 0, y) | torch.lerp(x, y, 0.7)
+    F.pad(x, (0, 0))
     x.nan_to_num() | x.topk(2, 1) | x.argsort(1) | x.cumsum(0) | x.cumprod(1) | x.cummax(1) | x.logcumsumexp(1)
     torch.where(x > 0, x, 0.0) | torch.where(m, x, y) | x.clamp(-1, 1) | x.clamp(max=y) | x.index_select(1, i) | x.gather(1, g)
-    x.scatter(1, g, 1.0) | x.scatter_add(1, g, x) | x.index_add(0, i, x) | x.index_copy(0, i, x) | x.masked_fill(m, 1.0) | x.flip(0)
-    x.masked_scatter(m, x) | x.roll(1) | x.repeat(2, 1, 1) | x.tile(2) | torch.cat([x, x], 1) | torch.stack([x, x], 1) | x.tril()
-    x.clone() | x.double() | x.abs() | x * y | x**2 | x.sum(1) | x.amax((0, 1)) | x.max(1) | x.softmax(1) | x.addcmul(y, y) | x.eq(y)
+    x.scatter(1, g, 1.0) | x.scatter_add(1, g, x) | x.index_add(0, i, x) | x.index_copy(0, i, x) | x.masked_fill(m, 1.0)
+    x.flip(0)
+    x.masked_scatter(m, x) | x.roll(1) | x.repeat(2, 1, 1) | x.tile(2) | torch.cat([x, x], 1) | torch.stack([x, x], 1)
+    x.tril()
+    x.clone() | x.double() | x.abs() | x * y | x**2 | x.sum(1) | x.amax((0, 1)) | x.max(1) | x.softmax(1) | x.addcmul(y, y)
+    x.eq(y)
     torch.maximum(x, y) | torch.zeros_like(x) | torch.full_like(x, 2) | F.gelu(x) | F.elu(x) | F.softplus(x) | F.leaky_relu(x)
     F.hardtanh(x) | F.normalize(x, dim=1) | F.layer_norm(x, x.shape[-1:]) | F.dropout(x, 0.5, False) | x.diff(dim=1) | x.round()
     x.repeat_interleave(2, 1) | x.take_along_dim(g, 1) | x.take(g) | x.renorm(2, 0, 1.0) | x.mT @ x | x.quantile(0.5, 1)
