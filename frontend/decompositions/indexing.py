@@ -8,14 +8,13 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
-    """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
+def row_numbers(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, tuple[int, ...]]:
+    """Which of the rows that `dims` number are named by `indices`, in one line, and the shape of the indices."""
     _check_fit(indices)
     wide = torch.broadcast_tensors(*indices)
-    rest = tuple(d for d in range(x.dim()) if d not in dims)
     inner = 1
-    for d in rest:
-        inner = inner * x.size(d)
+    for d in range(x.dim()):
+        inner = inner * (1 if d in dims else x.size(d))
     rows = torch.zeros((), dtype=torch.int64)
     for dim, index in zip(dims, wide):  # noqa: B905
         n = x.size(dim)
@@ -25,11 +24,19 @@ def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tu
         if bool(torch.any((place < -n) | (place >= n))):
             raise IndexError("index out of bounds for the dimension that it indexes")
         rows = rows * n + torch.where(place < 0, place + n, place)
-    count = 1
+    return rows.reshape(-1), tuple(wide[0].shape)
+
+
+def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
+    rows, shape = row_numbers(x, dims, indices)
+    rest = tuple(d for d in range(x.dim()) if d not in dims)
+    count, inner = 1, 1
     for d in dims:
         count = count * x.size(d)
-    matrix = x.permute(*dims, *rest).reshape(count, inner)
-    return matrix, rows.reshape(-1), tuple(wide[0].shape)
+    for d in rest:
+        inner = inner * x.size(d)
+    return x.permute(*dims, *rest).reshape(count, inner), rows, shape
 
 
 def _check_fit(indices: tuple[Tensor, ...]) -> None:
@@ -51,14 +58,16 @@ def index_order(dims: tuple[int, ...], rank: int, index_rank: int) -> tuple[int,
 
 
 def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> Tensor:
-    """x[..., index, ...]: `dims` are the indexed dims in order."""
-    matrix, rows, shape = rows_of(x, dims, indices)
-    picked = torch.index_select(matrix, 0, rows)
-    rest = tuple(x.size(d) for d in range(x.dim()) if d not in dims)
-    order = index_order(dims, x.dim(), len(shape))
-    if dims[0] > 0 and rows.size(0) < 2:  # so few have the strides of a new tensor
-        return picked.reshape(tuple((*shape, *rest)[d] for d in order))
-    return picked.reshape(*shape, *rest).permute(*order)
+    """x[..., index, ...]: `dims` are the indexed dims in order. Where these are neighbours, they are indexed in place."""
+    rows, shape = row_numbers(x, dims, indices)
+    rest = tuple(d for d in range(x.dim()) if d not in dims)
+    at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    before, after = tuple(x.size(d) for d in rest[:at]), tuple(x.size(d) for d in rest[at:])
+    count = 1
+    for d in dims:
+        count = count * x.size(d)
+    line = x if len(dims) == 1 else x.permute(*rest[:at], *dims, *rest[at:]).reshape(*before, count, *after)
+    return torch.index_select(line, at, rows).reshape(*before, *shape, *after)
 
 
 def put_tensors(
@@ -89,6 +98,11 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(order.index(i) for i in range(len(order)))
 
 
+def in_strides_of(input: Tensor, made: Tensor) -> Tensor:
+    """A new tensor with the strides that a clone of the input has: eager writes it into one."""
+    return made if input.is_contiguous() else torch.empty_like(input).copy_(made)
+
+
 @decomposes("torch.take_along_dim", "Tensor.take_along_dim")
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     if dim is None:
@@ -113,7 +127,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @decomposes("Tensor.put", "torch.put")
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     flat = put_tensors(input.reshape(-1), (0,), (index.reshape(-1),), source.reshape(-1), accumulate)
-    return flat.reshape(input.shape)
+    return in_strides_of(input, flat.reshape(input.shape))
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from scriptc.frontend.decompositions.indexing import in_strides_of
 from scriptc.frontend.library import decomposes
 
 
@@ -75,8 +76,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Tensor | float) ->
     if isinstance(value, Tensor):
         if value.dim() > 0:
             raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor")
-        return torch.scatter(input, d, places, value.to(input.dtype).expand(places.shape))
-    return torch.scatter(input, d, places, value)
+        return in_strides_of(input, torch.scatter(input, d, places, value.to(input.dtype).expand(places.shape)))
+    return in_strides_of(input, torch.scatter(input, d, places, value))
 
 
 def _dim_of(input: Tensor, dim: int) -> int:

@@ -16,7 +16,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     difference = end - input
     if isinstance(weight, Tensor):
         return torch.where(weight.abs() < 0.5, input + weight * difference, end - difference * (1 - weight))
-    return input + weight * difference if abs(weight) < 0.5 else end - difference * (1 - weight)
+    if abs(weight) < 0.5:
+        return input + weight * difference
+    return (input - end) * (1 - weight) + end  # with the strides of the input, as it comes first
 
 
 @decomposes("torch.addcmul", "Tensor.addcmul", widens=True)

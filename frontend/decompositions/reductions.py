@@ -153,7 +153,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     d = dim % input.dim()
     others = tuple(i for i in range(input.dim()) if i != d)
     length = torch.linalg.vector_norm(input, p, others, keepdim=True)
-    return input * torch.where(length > maxnorm, maxnorm / (length + 1e-7), 1.0)
+    return (input * torch.where(length > maxnorm, maxnorm / (length + 1e-7), 1.0)).contiguous()
 
 
 def _line(input: Tensor, dim: int | None) -> tuple[Tensor, int]:

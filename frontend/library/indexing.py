@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.decompositions import complexes
-from scriptc.frontend.decompositions.indexing import masked_fill, masked_scatter
+from scriptc.frontend.decompositions.indexing import in_strides_of, masked_fill, masked_scatter
 from scriptc.frontend.decompositions.shapes import tril, triu
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
@@ -82,7 +82,7 @@ for _name in ("cumsum", "cumprod", "logcumsumexp"):
     _scan(_name)
 
 
-def picked(r: Reader, input: AV, dim: int, indices: AV, cls: type) -> AV:
+def picked(r: Reader, input: AV, dim: int, indices: AV, cls: type) -> Tup:
     """(values at indices, indices)"""
     return Tup([r.op("gather", input, indices, dim=dim), indices], cls)
 
@@ -106,7 +106,10 @@ def argsort(r: Reader, input: AV, dim: AV = _LAST, descending: AV = _FALSE, *, s
 
 @serves("torch.sort", "Tensor.sort")
 def sort(r: Reader, input: AV, dim: AV = _LAST, descending: AV = _FALSE, *, stable: AV = _FALSE) -> AV:
-    return picked(r, input, axis(r, input, dim), argsort(r, input, dim, descending), torch.return_types.sort)
+    values, order = picked(r, input, axis(r, input, dim), argsort(r, input, dim, descending), tuple).items
+    if tensor_type(input).rank > 1:
+        values = r.call(Known(in_strides_of), [input, values], {})
+    return Tup([values, order], torch.return_types.sort)
 
 
 def _first(r: Reader, order: AV, dim: int, start: AV, stop: AV) -> AV:
