@@ -43,6 +43,10 @@ def index_order(dims: tuple[int, ...], rank: int, index_rank: int) -> tuple[int,
 def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> Tensor:
     """x[..., index, ...]: `dims` are the indexed dims in order."""
     matrix, rows, shape = rows_of(x, dims, indices)
+    if dims[0] > 0 and dims[-1] - dims[0] + 1 == len(dims):  # the result is contiguous where x is
+        picked = torch.index_select(x.flatten(dims[0], dims[-1]), dims[0], rows)
+        sizes = [x.size(d) for d in range(x.dim())]
+        return picked.reshape(*sizes[: dims[0]], *shape, *sizes[dims[-1] + 1 :])
     picked = torch.index_select(matrix, 0, rows)
     rest = tuple(x.size(d) for d in range(x.dim()) if d not in dims)
     return picked.reshape(*shape, *rest).permute(*index_order(dims, x.dim(), len(shape)))
