@@ -43,6 +43,9 @@ from scriptc.ir.types import EXC, ListType, TensorType
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
+_NEVER = frozenset(  # of a dense tensor on the CPU
+    f"is_{kind}" for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
+)
 
 
 class Lookup(KeptState):
@@ -193,7 +196,7 @@ class Lookup(KeptState):
                 return self.real_part(tensor)
             case "imag":
                 return self.imaginary_part(tensor)
-            case "is_cuda" | "is_sparse" | "is_nested" | "is_quantized" | "is_meta" | "is_mkldnn" | "is_xpu" | "is_mps":
+            case _ if name in _NEVER:
                 return Known(False)
             case "is_cpu":
                 return Known(True)
@@ -207,6 +210,8 @@ class Lookup(KeptState):
                 self.fail("attribute_of_autograd", name=name)
         if not hasattr(torch.Tensor, name):
             self.raises_at_run_time("AttributeError", f"'Tensor' object has no attribute '{name}'")
+        if not callable(getattr(torch.Tensor, name)):
+            self.fail("attribute_of_autograd", name=name)
         return Bound(tensor, name)
 
     def is_from_nothing(self, tensor: AV) -> bool:

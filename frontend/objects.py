@@ -44,6 +44,9 @@ class Objects(Alternatives):
                 return self.evaluate(lambda: cls(*known, **named))
         if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
             return self.member_of(cls, args[0], list(cls))
+        if cls is slice and 1 <= len(args) <= 3 and not kwargs:
+            bounds = [Known(None), *args] if len(args) == 1 else list(args)
+            return Tup([*bounds, Known(None)][:3], slice)
         if not is_plain(cls):
             self.fail("object_of_other_class", name=cls.__name__)
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":

@@ -202,6 +202,16 @@ def numbers_of(xs: list[Any]) -> torch.Tensor:
     raise NotImplementedError  # an op
 
 
+def all_present(xs: list[Any], message: str) -> list[Any]:
+    """The items, none of which may be None."""
+    made = []
+    for x in xs:
+        if x is None:
+            raise RuntimeError(message)
+        made.append(x)
+    return made
+
+
 def tensor_of(xs: list[Any], dtype: torch.dtype | None) -> torch.Tensor:
     """What torch.tensor makes of a list of numbers, of tensors with one element, or of such lists."""
     if len(xs) == 0:

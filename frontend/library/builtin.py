@@ -128,10 +128,11 @@ def index(r: Reader, x: AV) -> AV:
     return int_(r, x) if is_tensor(x) else Dyn(r.integer(x))
 
 
-def refuse_complex(r: Reader, name: str, x: AV) -> None:
-    if isinstance(x, ComplexV):
+def refuse_others(r: Reader, name: str, x: AV) -> None:
+    """What no number is made of."""
+    if isinstance(x, (ComplexV, Tup, ListV, DictV, RangeV)) or is_dict(x) or is_set(x):
         what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
-        r.raises_at_run_time("TypeError", f"{name}() argument must be {what}, not 'complex'")
+        r.raises_at_run_time("TypeError", f"{name}() argument must be {what}, not '{python_class(r, x).__name__}'")
 
 
 @serves("builtins.int", "Tensor.__int__")
@@ -147,7 +148,7 @@ def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B0
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.int", [r.value(x)]))
-    refuse_complex(r, "int", x)
+    refuse_others(r, "int", x)
     value = r.value(x)
     return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
@@ -160,7 +161,7 @@ def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
         return number_of(r, "float", x, ["__float__", "__index__"])
     if is_text(x):
         return r.op("parse.float", x)
-    refuse_complex(r, "float", x)
+    refuse_others(r, "float", x)
     if is_tensor(x):
         _check_one_element(r, x)
         return Dyn(r.build("item.float", [r.value(x)]))

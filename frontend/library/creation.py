@@ -11,11 +11,14 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, TORCH_NAMES
-from scriptc.ir.types import FLOAT, INT
+from scriptc.ir.ops.rules import elem_of
+from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
 
 _NONE = Known(None)
+_OF_TEXT = "new(): invalid data type 'str'"
+_OF_NONE = "Could not infer dtype of NoneType"
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _SURELY_HELD = 65504.0  # by all floating dtypes
 _IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
@@ -128,6 +131,8 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
     if is_tensor(data):
         r.fail("tensor_of_tensor")
+    if is_text(data):
+        r.raises_at_run_time("TypeError", _OF_TEXT)
     if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
         wanted = getattr(torch, TORCH_NAMES[name]) if name else None
@@ -157,15 +162,29 @@ def _element(r: Reader, number: AV, dtype: str) -> AV:
 @serves("scriptc.frontend.decompositions.lists.numbers_of")
 def numbers_of(r: Reader, xs: AV) -> AV:
     """A list of numbers as a tensor of int64, float64 or bool."""
+    elem = elem_of(r.value(xs))
+    if elem == NONE:
+        r.raises_at_run_time("RuntimeError", _OF_NONE)
+    if elem == STR:
+        r.raises_at_run_time("ValueError", "too many dimensions 'str'")
+    if isinstance(elem, OptionalType):
+        xs = r.call(Known(lists.all_present), [xs, Known(_OF_NONE)], {})
     return r.op("list.tensor", xs)
 
 
 def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
     if is_tensor(data):
         return [], [r.call(r.attribute(data, "item"), [], {})]
+    if isinstance(data, Known) and data.obj is None:
+        r.raises_at_run_time("RuntimeError", _OF_NONE)
+    if is_text(data):
+        r.raises_at_run_time("TypeError", _OF_TEXT)
     if _is_number(data):
         return [], [data]
-    parts = [_flatten(r, item) for item in r.iterate(data)]
+    items = r.iterate(data)
+    if items and is_text(items[0]):  # torch takes it for one more list
+        r.raises_at_run_time("ValueError", "too many dimensions 'str'")
+    parts = [_flatten(r, item) for item in items]
     if any(p[0] != parts[0][0] for p in parts):
         r.raises_at_run_time("ValueError", "expected sequence of equal length")
     return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]

@@ -10,7 +10,7 @@ from scriptc.frontend.library.creation import as_dtype, options
 from scriptc.frontend.outside import torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES
+from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim, own_dim
 
@@ -88,6 +88,16 @@ def item(r: Reader, self: AV) -> AV:
         return complex_item(r, self)
     kind = "float" if dtype in FLOATING else "bool" if dtype == "bool" else "int"
     return Dyn(r.build(f"item.{kind}", [r.value(self)]))
+
+
+@serves("torch.is_signed", "Tensor.is_signed")
+def is_signed(r: Reader, input: AV) -> AV:
+    return Known(getattr(torch, TORCH_NAMES[tensor_type(input).dtype]).is_signed)
+
+
+@serves("torch.get_device", "Tensor.get_device")
+def get_device(r: Reader, input: AV) -> AV:
+    return Known(-1)  # the CPU
 
 
 @serves("torch.is_floating_point", "Tensor.is_floating_point")

@@ -51,6 +51,8 @@ def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
     key, default = options.get("key", Known(None)), options.get("default")
+    if not args:
+        r.raises_at_run_time("TypeError", f"{name} expected at least 1 argument, got 0")
     if len(args) == 1 and r.is_run_time(args[0]):
         xs = as_list(r, args[0])
         found = lambda: r.call(Known(lists.smallest if name == "min" else lists.largest), [xs, key], {})  # noqa: E731

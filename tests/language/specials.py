@@ -250,3 +250,44 @@ def raised_when_forked(n):
 @cases(1)
 def mixed_from_futures(n):
     return torch.jit.fork(lambda k: {"a": k, "b": "c"}, n).wait()
+
+
+@cases((X, 3), (X.to(torch.uint8), 1))
+def asked_of_tensors(x, n):
+    kinds = x.is_vulkan, x.is_xla, x.is_mtia, x.is_signed(), x.get_device()
+    return [1 if kind else 2 for kind in kinds], x[slice(n - 1, None)], [1, 2, 3][slice(n)]
+
+
+@cases((1, [None]), (1, [1, None]), (1, [1, 2, None]), (1, []))
+def tensors_of_optional_numbers(n, xs):
+    return torch.tensor([x for x in xs if x is not None]), torch.tensor([n, *xs]), torch.tensor([n, None])
+
+
+@cases(([1, None],), ([1, 2],), (["a"],), ("a",))
+def tensors_of_anything(xs):
+    return torch.tensor(xs)
+
+
+@cases(1)
+def tensor_of_a_text(n):
+    return torch.tensor(["a"])
+
+
+@cases(1)
+def tensor_of_numbers_and_texts(n):
+    return torch.tensor([n, "a"])
+
+
+@cases((torch.arange(60.0).reshape(3, 4, 5), torch.tensor([0, -1])), (torch.ones(2, 3, 2), torch.tensor([[0, 1], [1, 0]])))
+def strides_of_what_indices_pick(x, i):
+    return x[:, i], x[..., i], x[:, i, i], x[i, :, i], x[:, [0, 1]], x[:, i].stride()
+
+
+@cases(1)
+def int_of_a_list(n):
+    return int([n])
+
+
+@cases(1)
+def largest_of_nothing(n):
+    return max()
