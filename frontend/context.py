@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -11,6 +10,7 @@ from typing import Any, NoReturn
 from scriptc.frontend.assumptions import Assumptions, Outside, TableSite
 from scriptc.frontend.cells import fresh, holds, is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.frontend.frame import Frame, Site, Watch
+from scriptc.frontend.operands import operands_of
 from scriptc.frontend.parts import Parts
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.shapes import holds_function, sequence_items, shape_of
@@ -52,7 +52,6 @@ from scriptc.frontend.values import (
     is_plain_tuple,
     is_text,
     python_of,
-    tensor_type,
 )
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
@@ -318,11 +317,7 @@ class Context(Parts):
 
     def op(self, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:
         """An op over abstract values, numbers or tensors."""
-        return Dyn(self.build(name, [self.value(a) for a in operands], hint, **attrs))
-
-    def view_of(self, tensor: AV) -> Dyn:
-        """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
-        return self.op("permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
+        return Dyn(self.build(name, [self.value(a) for a in operands_of(self, OPS[name], operands)], hint, **attrs))
 
     # ---- abstract values to SSA ----
     def value(self, av: AV) -> Value:
@@ -372,8 +367,8 @@ class Context(Parts):
         if isinstance(av, OneOf) and not is_text(av):
             return self.union_item(av)
         items = sequence_items(av)
-        if isinstance(av, Known) and isinstance(av.obj, enum.Enum):  # an IntEnum is more than its number
-            self.fail("no_run_time_value", what=describe(av))
+        if isinstance(av, Known) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
+            self.fail("no_run_time_value", what=describe(av))  # an IntEnum is more than its number
         if items is None:
             return self.value(av)
         if not items and is_plain_tuple(av):

@@ -245,6 +245,12 @@ class Parts:
     def identity(self, a: AV, b: AV, negate: bool) -> AV:
         raise NotImplementedError
 
+    def raises_at_run_time(self, type: str, message: str) -> NoReturn:
+        raise NotImplementedError
+
+    def view_of(self, tensor: AV) -> Dyn:
+        raise NotImplementedError
+
     def raise_with(self, type: str, message: AV) -> NoReturn:
         raise NotImplementedError
 

@@ -103,6 +103,10 @@ class Writes(Scalars):
             src = self.new_filled((), src, tensor_type(dst).dtype)
         self.effect("copy_", [self.value(dst), self.value(src)])
 
+    def view_of(self, tensor: AV) -> Dyn:
+        """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
+        return self.op("permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
+
     def new_filled(self, size: Sequence[AV], number: AV, dtype: str) -> AV:
         """A new tensor of a number."""
         shape = self.shape_tuple(tuple(size))

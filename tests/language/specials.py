@@ -291,3 +291,21 @@ def int_of_a_list(n):
 @cases(1)
 def largest_of_nothing(n):
     return max()
+
+
+NOT_ONE_NUMBER = ("a", [1], None, (1, 2), torch.tensor([1, 2]), 3)
+
+
+@cases(*((X.clone(), y) for y in NOT_ONE_NUMBER))
+def filled_with_anything(x, y):
+    return torch.full((2,), y)
+
+
+@cases(*((X.clone(), y) for y in NOT_ONE_NUMBER[:4]))
+def masked_with_anything(x, y):
+    return x.masked_fill(x > 0, y)
+
+
+@cases(*((X.clone(), y) for y in NOT_ONE_NUMBER[:4]))
+def chosen_from_anything(x, y):
+    return torch.where(x > 0, x, y)
