@@ -11,12 +11,11 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import torch
-
 from scriptc.frontend.cells import is_laid_out_anew, is_union
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.indexing import Indexing
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import defines
 from scriptc.frontend.operators import Operators
@@ -48,8 +47,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.dtypes import INTEGRAL
-from scriptc.ir.types import BOOL, INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
+from scriptc.ir.types import NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 _UNGUARDED = (deque, bytearray, array)  # containers outside that change without anybody asking them
@@ -59,7 +57,7 @@ _SHORT = 64  # items of a range that a generator is unrolled over
 _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
 
 
-class Expressions(Comprehensions, Operators, Lookup):
+class Expressions(Comprehensions, Operators, Indexing, Lookup):
     """Mixin: evaluates expressions to abstract values."""
 
     def eval(self, node: ast.expr) -> AV:
@@ -489,118 +487,3 @@ class Expressions(Comprehensions, Operators, Lookup):
         if not isinstance(owner, Known):
             self.fail("attribute_assigned", name=name, what=describe(owner))
         self.store_outside(owner.obj, name, value)
-
-    def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
-        """A copy of a tensor with a value where tensors index it."""
-        from scriptc.frontend.decompositions.indexing import put_tensors
-
-        if not is_tensor(value):
-            value = self.new_filled((), value, tensor_type(view).dtype)
-        places = Tup(list(picked.values()))
-        return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
-
-    def index_tensor(self, tensor: AV, index: AV) -> AV:
-        """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""
-        view, picked = self.indexed(tensor, index)
-        if not picked:
-            return view
-        from scriptc.frontend.decompositions.indexing import index_tensors
-
-        return self.call(Known(index_tensors), [view, Known(tuple(picked)), Tup(list(picked.values()))], {})
-
-    def indexed(self, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
-        """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index."""
-        parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
-        if isinstance(index, Known) and isinstance(index.obj, tuple):
-            parts = [Known(o) for o in index.obj]
-        rank = tensor_type(tensor).rank
-        consumed = sum(self.indexed_dims(p) for p in parts)
-        if consumed > rank:
-            self.raises_at_run_time("IndexError", f"too many indices for tensor of dimension {rank}")
-        return self.basic_index(tensor, parts, rank - consumed)
-
-    def indexed_dims(self, part: AV) -> int:
-        """How many dims of a tensor an index takes."""
-        if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis) or self.is_bool(part):
-            return 0
-        is_mask = is_tensor(part) and tensor_type(part).dtype in ("bool", "u8")
-        return tensor_type(part).rank if is_mask else 1
-
-    def basic_index(self, tensor: AV, parts: list[AV], skipped: int) -> tuple[AV, dict[int, AV]]:
-        """The view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
-        dim, result = 0, tensor
-        picked: dict[int, AV] = {}
-        for part in parts:
-            obj = part.obj if isinstance(part, Known) else ...
-            if isinstance(part, Known) and obj is None:
-                result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
-            elif isinstance(part, Known) and obj is Ellipsis:
-                dim += skipped
-            elif self.is_bool(part) or is_tensor(part) and tensor_type(part).dtype == "u8" and not tensor_type(part).rank:
-                picked[dim] = self.mask_of_one(part)
-                result, dim = self.op("unsqueeze", result, dim=dim), dim + 1
-            elif is_tensor(part) and tensor_type(part).dtype in INTEGRAL and not tensor_type(part).rank:
-                at = self.build("item.int", [self.value(part)])
-                result = Dyn(self.build("select", [self.value(result), at], dim=dim))
-            elif self.is_slice(part):
-                result, dim = self.slice_dim(result, dim, part), dim + 1
-            elif self.is_integer(part):
-                result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
-            else:
-                for index in self.index_tensors_of(part, result, dim):
-                    picked[dim] = index
-                    dim += 1
-        return (result if result is not tensor or picked else self.view_of(tensor)), picked
-
-    def is_bool(self, part: AV) -> bool:
-        """Whether an index is a bool, or a tensor of one: a mask without dims."""
-        if is_tensor(part):
-            return tensor_type(part).dtype == "bool" and not tensor_type(part).rank
-        return self.type_of(part) == BOOL
-
-    def mask_of_one(self, part: AV) -> AV:
-        """The places that a mask without dims stands for, in a dim of one: that one, or none."""
-        count = self.call(Known(int), [self.truth(part)], {})
-        return self.new_filled([count], Known(0), "i64")
-
-    def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
-        """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
-        if isinstance(part, ListV) and part.is_tuple:
-            self.fail("index_of_unknown_length")
-        if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
-            part = self.call(Known(torch.tensor), [part], {})
-        if not is_tensor(part):
-            self.fail("index_of_other", what=describe(part))
-        t = tensor_type(part)
-        if t.dtype in ("i64", "i32"):
-            return [part]
-        if t.dtype not in ("bool", "u8"):
-            self.raises_at_run_time("IndexError", "tensors used as indices must be long, int, byte or bool tensors")
-        for i in range(t.rank):
-            same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
-            self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
-        places = self.op("nonzero", part)
-        return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
-
-    def is_integer(self, av: AV) -> bool:
-        if isinstance(av, Known):
-            return isinstance(av.obj, int) and not isinstance(av.obj, bool)
-        return isinstance(av, Dyn) and av.type == INT
-
-    def slice_dim(self, tensor: AV, dim: int, part: AV) -> AV:
-        bounds: list[AV]
-        if isinstance(part, Known):
-            bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
-        else:
-            assert isinstance(part, Tup)
-            bounds = list(part.items)
-        start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
-        if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
-            self.raises_at_run_time("ValueError", "step must be greater than zero")
-        operands = [
-            self.value(tensor),
-            self.integer(start) if start is not None else self.const(0),
-            self.integer(stop) if stop is not None else self.const(2**63 - 1),
-            self.integer(step) if step is not None else self.const(1),
-        ]
-        return Dyn(self.build("slice", operands, dim=dim))

@@ -239,6 +239,9 @@ class Parts:
     def complex_parts(self, av: AV) -> list[AV] | None:
         raise NotImplementedError
 
+    def new_filled(self, size: Sequence[AV], number: AV, dtype: str) -> AV:
+        raise NotImplementedError
+
     def compare_sequences(self, op: str, a: AV, b: AV) -> AV:
         raise NotImplementedError
 
