@@ -232,7 +232,7 @@ def test_gil_is_released_for_long_runs(make):
     while thread.is_alive():
         ticks.append(time.perf_counter())
         time.sleep(0.005)
-    assert len(ticks) > 10
+    assert len(ticks) > 3  # one or two, if the run kept other threads waiting
 
 
 def test_threads_that_compile(library):

@@ -276,13 +276,6 @@ class Box:
         self.x = x
 
 
-def same_keys(x, n):
-    d = {"a": {"b": x, "c": x}}
-    if n > 1:
-        d["a"] = {"b": x + 1, "c": x}
-    return d["a"]["b"]
-
-
 @write("iteration_over_one_of_several", lambda xs, n: sum(xs) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
 def walks_one_of_several(xs, n):
     found = 0
@@ -360,9 +353,16 @@ def calls_a_list(xs):
     return xs(1)  # refused
 
 
-@write("no_run_time_value", same_keys, (X, 1), (X, 2))
-def other_content(x, n):
-    d = {"a": {"b": x, "c": x}}
-    if n > 1:
-        d["a"] = torch.float64  # refused
-    return d["a"]
+def names_of_dtypes(n):
+    kinds = {}
+    for i in range(n):
+        kinds[i] = "float64"
+    return kinds[0]
+
+
+@write("no_run_time_value", names_of_dtypes, (2,), (1,))
+def table_of_dtypes(n):
+    kinds = {}
+    for i in range(n):
+        kinds[i] = torch.float64  # refused
+    return kinds[0]
