@@ -78,7 +78,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Quiet, Path]:
     torch.manual_seed(0)
     model = Quiet()
     before = copy.deepcopy(model)
-    folder = scriptc.build(model, inputs(1)[0], out=tmp_path_factory.mktemp("state") / "it", optimize=1)
+    folder = scriptc.build(model, inputs(1)[0], out=tmp_path_factory.mktemp("state") / "it", optimize=1, march="native")
     assert vars(model).keys() == vars(before).keys()  # building has not called it
     torch.testing.assert_close(model.state_dict(), before.state_dict())
     return before, folder
@@ -247,7 +247,7 @@ class Drops(nn.Module):
 
 def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
     eager = Drops()
-    folder = scriptc.build(eager, inputs(1)[0], out=tmp_path / "drops", optimize=1)
+    folder = scriptc.build(eager, inputs(1)[0], out=tmp_path / "drops", optimize=1, march="native")
     model = scriptc.load(folder)
     for seed in (1, 2**40 + 5):
         torch.manual_seed(seed)
