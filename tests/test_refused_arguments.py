@@ -44,6 +44,7 @@ PARSED = """
     x.repeat(2, 1.5) | torch.norm(x, 2j) | torch.dist(x, x, 2 + 0j) | torch.linalg.vector_norm(x, 2j)
     torch.renorm(x, 2j, 0, 1.0) | torch.renorm(x, -2, 0, 1) | x.expand(3, "3")
     x.transpose(0) | x.transpose(0, 1, 2) | torch.clamp(x, "a") | torch.clamp(x, 0, 1)
+    x.to("a") | x.to(2) | x.to("cpu") | x.to([]) | torch.zeros(2, device="a") | torch.zeros(True) | x.size(True) | x.sum(True)
 """
 BOOLS = """
     m - m | m - 1 | 1 - m | x - m | m - x | torch.sub(m, 1) | torch.rsub(x, m) | -m | +m | ~x | m + m | x - True | True - x

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -35,11 +36,18 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
     return name
 
 
+def _is_cpu(r: Reader, device: Any) -> bool:
+    try:
+        return device is None or torch.device(device).type == "cpu"
+    except (RuntimeError, TypeError) as e:
+        r.raises_at_run_time(type(e).__name__, str(e))
+
+
 def options(r: Reader, kwargs: dict[str, AV]) -> None:
     """Arguments that do not matter on the CPU, where they ask for nothing else."""
     for key, av in kwargs.items():
         obj = r.known(av, f"the argument {key}")
-        cpu = key == "device" and (obj is None or torch.device(obj).type == "cpu")
+        cpu = key == "device" and _is_cpu(r, obj)
         if not (
             cpu
             or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format)
