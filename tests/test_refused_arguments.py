@@ -45,6 +45,10 @@ PARSED = """
     torch.renorm(x, 2j, 0, 1.0) | torch.renorm(x, -2, 0, 1) | x.expand(3, "3")
     x.transpose(0) | x.transpose(0, 1, 2) | torch.clamp(x, "a") | torch.clamp(x, 0, 1)
     x.to("a") | x.to(2) | x.to("cpu") | x.to([]) | torch.zeros(2, device="a") | torch.zeros(True) | x.size(True) | x.sum(True)
+    torch.full((2,), torch.tensor(3)) | torch.full((2,), x.sum()) | torch.full((2,), torch.tensor(True)) | torch.full((2,), x)
+    torch.full_like(x, x.sum()) | x.new_full((2,), x.sum()) | torch.zeros(size=(2,)) | x.new_ones(size=(2,)) | x.clamp(None)
+    x.view(size=(9,)) | x.reshape(shape=(9,)) | torch.reshape(input=x, shape=(9,)) | x.expand(size=(2, 3, 3)) | x.view(foo=(9,))
+    x.repeat(repeats=(2, 1)) | x.permute(dims=(1, 0)) | torch.permute(input=x, dims=(1, 0)) | x.permute(foo=(1, 0))
 """
 BOOLS = """
     m - m | m - 1 | 1 - m | x - m | m - x | torch.sub(m, 1) | torch.rsub(x, m) | -m | +m | ~x | m + m | x - True | True - x

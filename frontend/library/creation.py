@@ -75,10 +75,9 @@ def _filled(names: tuple[str, ...], value: int) -> None:
     fill = Known(value)
 
     @serves(f"torch.{names[0]}")
-    def plain(r: Reader, *size: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def plain(r: Reader, *sizes: AV, size: AV | None = None, dtype: AV = _NONE, **kwargs: AV) -> AV:
         options(r, kwargs)
-        named = (kwargs["size"],) if "size" in kwargs else size
-        return full(r, size_items(r, named), fill, as_dtype(r, dtype, r.default_dtype))
+        return full(r, size_items(r, sizes if size is None else (size,)), fill, as_dtype(r, dtype, r.default_dtype))
 
     @serves(f"torch.{names[0]}_like")
     def like(r: Reader, input: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
@@ -86,9 +85,10 @@ def _filled(names: tuple[str, ...], value: int) -> None:
         return full_like(r, input, fill, dtype)
 
     @serves(f"Tensor.new_{names[0]}")
-    def new(r: Reader, self: AV, *size: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def new(r: Reader, self: AV, *sizes: AV, size: AV | None = None, dtype: AV = _NONE, **kwargs: AV) -> AV:
         options(r, kwargs)
-        return full(r, size_items(r, size), fill, as_dtype(r, dtype, tensor_type(self).dtype))
+        items = size_items(r, sizes if size is None else (size,))
+        return full(r, items, fill, as_dtype(r, dtype, tensor_type(self).dtype))
 
 
 _filled(("zeros",), 0)
@@ -101,7 +101,12 @@ def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs:
     """Strides are those of the input, as for any pointwise op over it."""
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(input).dtype)
-    return r.op("fill", r.cast(input, name), r.converted(fill_value, name))
+    return r.op("fill", r.cast(input, name), r.converted(_number(r, fill_value), name))
+
+
+def _number(r: Reader, value: AV) -> AV:
+    """A number, or the element of a tensor without dims."""
+    return r.call(r.attribute(value, "item"), [], {}) if is_tensor(value) else value
 
 
 def _default(r: Reader, numbers: Sequence[AV]) -> str:
@@ -115,14 +120,14 @@ def _default(r: Reader, numbers: Sequence[AV]) -> str:
 @serves("torch.full")
 def full_(r: Reader, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    default = _default(r, [fill_value])
-    return full(r, r.iterate(size), fill_value, as_dtype(r, dtype, default))
+    number = _number(r, fill_value)
+    return full(r, r.iterate(size), number, as_dtype(r, dtype, _default(r, [number])))
 
 
 @serves("Tensor.new_full")
 def new_full(r: Reader, self: AV, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return full(r, r.iterate(size), fill_value, as_dtype(r, dtype, tensor_type(self).dtype))
+    return full(r, r.iterate(size), _number(r, fill_value), as_dtype(r, dtype, tensor_type(self).dtype))
 
 
 @serves("torch.arange")

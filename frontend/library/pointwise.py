@@ -112,7 +112,7 @@ def where(r: Reader, condition: AV, *values: AV) -> AV:
 def clamp(r: Reader, input: AV, min: AV = _NONE, max: AV = _NONE) -> AV:
     bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not (isinstance(b, Known) and b.obj is None)]
     if not bounds:
-        r.raises_at_run_time("ValueError", "torch.clamp: At least one of 'min' or 'max' must not be None")
+        r.raises_at_run_time("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = r.result_dtype(input, *(b for _, b in bounds))
     result: AV = r.cast(input, dtype)
     for name, bound in bounds:

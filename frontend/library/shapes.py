@@ -13,14 +13,21 @@ _NONE = Known(None)
 _ZERO = Known(0)
 
 
-def _sized(name: str) -> None:
+def _sized(name: str, keyword: str) -> None:
     @serves(f"Tensor.{name}", *((f"torch.{name}",) if name == "reshape" else ()))
-    def handler(r: Reader, self: AV, *shape: AV) -> AV:
-        return r.op(name, self, r.shape_tuple(tuple(size_items(r, shape))))
+    def handler(r: Reader, input: AV, *sizes: AV, **named: AV) -> AV:
+        return r.op(name, input, r.shape_tuple(tuple(size_items(r, _given(r, name, sizes, named, keyword)))))
 
 
-for _name in ("view", "reshape", "expand", "repeat"):
-    _sized(_name)
+def _given(r: Reader, name: str, items: tuple[AV, ...], named: dict[str, AV], keyword: str) -> tuple[AV, ...]:
+    """What is given one by one, as one sequence, or by the name that torch has for it."""
+    for other in named.keys() - {keyword}:
+        r.fail("form_of_call", name=name, why=f"got an unexpected keyword argument '{other}'")
+    return (named[keyword],) if named else items
+
+
+for _name, _keyword in (("view", "size"), ("reshape", "shape"), ("expand", "size"), ("repeat", "repeats")):
+    _sized(_name, _keyword)
 
 
 @serves("scriptc.frontend.decompositions.shapes.pad_around")
@@ -42,8 +49,8 @@ def t(r: Reader, input: AV) -> AV:
 
 
 @serves("torch.permute", "Tensor.permute")
-def permute(r: Reader, input: AV, *dims: AV) -> AV:
-    order = tuple(axis(r, input, d) for d in size_items(r, dims))
+def permute(r: Reader, input: AV, *dims: AV, **named: AV) -> AV:
+    order = tuple(axis(r, input, d) for d in size_items(r, _given(r, "permute", dims, named, "dims")))
     if sorted(order) != list(range(tensor_type(input).rank)):
         r.raises_at_run_time(
             "RuntimeError",
