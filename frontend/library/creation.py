@@ -133,7 +133,8 @@ def new_full(r: Reader, self: AV, size: AV, fill_value: AV, dtype: AV = _NONE, *
 @serves("torch.arange")
 def arange(r: Reader, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    start, end, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
+    given = [_number(r, b) for b in bounds]
+    start, end, step = (Known(0), given[0], Known(1)) if len(given) == 1 else (*given, Known(1))[:3]
     floating = any(r.type_of(b) == FLOAT for b in (start, end, step))
     return r.op("arange", start, end, step, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
 
