@@ -48,6 +48,8 @@ PARSED = """
     torch.full((2,), torch.tensor(3)) | torch.full((2,), x.sum()) | torch.full((2,), torch.tensor(True)) | torch.full((2,), x)
     torch.full_like(x, x.sum()) | x.new_full((2,), x.sum()) | torch.zeros(size=(2,)) | x.new_ones(size=(2,)) | x.clamp(None)
     x.view(size=(9,)) | x.reshape(shape=(9,)) | torch.reshape(input=x, shape=(9,)) | x.expand(size=(2, 3, 3)) | x.view(foo=(9,))
+    x.unique() | x.unique(return_inverse=True) | x.unique(return_counts=True) | x.unique_consecutive(True, True)
+    x[0].unique_consecutive() | torch.unique_consecutive(x, True, False) | torch._unique2(x) | torch._unique2(x, True, True)
     torch.arange(x.sum()) | torch.arange(i[1], i[0]) | torch.arange(0, n // 100, x[0, 0]) | torch.arange(x)
     x.repeat(repeats=(2, 1)) | x.permute(dims=(1, 0)) | torch.permute(input=x, dims=(1, 0)) | x.permute(foo=(1, 0))
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -30,7 +31,7 @@ def unique2(
     ordered = torch.index_select(flat, 0, order)
     starts, runs, counts = _runs(ordered)
     inverse = torch.scatter(torch.zeros_like(order), 0, order, runs).reshape(input.shape)
-    return torch.index_select(ordered, 0, starts), inverse, counts
+    return torch.index_select(ordered, 0, starts), *_asked_for(inverse, counts, return_inverse, return_counts)
 
 
 @decomposes("torch._VF.unique_consecutive")
@@ -41,7 +42,28 @@ def unique_consecutive(
         raise NotImplementedError("unique_consecutive along a dim")
     flat = input.reshape(-1)
     starts, runs, counts = _runs(flat)
-    return torch.index_select(flat, 0, starts), runs.reshape(input.shape), counts
+    inverse = runs.reshape(input.shape)
+    return torch.index_select(flat, 0, starts), *_asked_for(inverse, counts, return_inverse, return_counts)
+
+
+def _asked_for(inverse: Tensor, counts: Tensor, return_inverse: bool, return_counts: bool) -> tuple[Tensor, Tensor]:
+    """ATen leaves empty what is not asked for."""
+    found = inverse if return_inverse else torch.empty(0, dtype=torch.int64)
+    return found, counts if return_counts else torch.empty(0, dtype=torch.int64)
+
+
+@decomposes("Tensor.unique")
+def unique(
+    self: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    return torch.unique(self, sorted=sorted, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
+
+
+@decomposes("Tensor.unique_consecutive")
+def unique_consecutive_of(
+    self: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
+    return torch.unique_consecutive(self, return_inverse=return_inverse, return_counts=return_counts, dim=dim)
 
 
 @decomposes("torch.combinations")
