@@ -80,6 +80,7 @@ class Frame:
     loops: list[LoopTarget] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
     signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
+    codes: frozenset[Any] = frozenset()  # nodes of the functions and generators among them
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read

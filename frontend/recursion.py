@@ -31,6 +31,7 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
+    GeneratorV,
     Ident,
     Known,
     ListV,
@@ -114,9 +115,12 @@ class Recursion(Statements, State):
         """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
         node = frame.source.node
         frame.signature = self.signature([*frame.locals.values()])
+        frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
         if node in self.assume.recursive:
             return True
         around = [f for f in self.frames if f.source.node is node]
+        if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
+            return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
         if not around:
             return False
         if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):

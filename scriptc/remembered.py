@@ -139,7 +139,9 @@ def _kind(value: Any) -> Any:
 @cache
 def _versions() -> list[object]:
     """Of Python, torch, the processor, and each file of scriptc, as this process found them."""
-    folders = (os.path.dirname(__file__), *(package.__path__[0] for package in (frontend, ir, backend_c, runtime)))
+    own = os.path.dirname(__file__)
+    stages = (package.__path__[0] for package in (frontend, ir, backend_c, runtime))
+    folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))  # below it, where installed
     stamps = [sorted(_stamps(folder)) for folder in folders]
     return [sys.version, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
 

@@ -56,6 +56,24 @@ def lists_of_several_ranks_meet(x, m, n):
     return x, ys[0] + 1, len(ys), zs
 
 
+@found(call([[1, 2], [3]], 2), call([[1], [0]], 2))
+def any_of_any(grid, n):
+    return any(any(q > n for q in row) for row in grid), any((n := row[0]) > any(q > n for q in row) for row in grid), n
+
+
+@found(call([1, 2, 3], 1), call([1, 2, 3], 7))
+def a_generator_within_a_generator_over_a_variable_of_both(xs, n):
+    n += 1
+    return next((q for q in xs if q > next((q for q in xs if q > n), n)), 7)
+
+
+@found(call(1))
+def a_generator_reads_what_is_never_bound(n):
+    if False:
+        w = n
+    return next(q for q in [1, 2] if q > w)
+
+
 SHARED = [1, 2]
 
 
