@@ -381,15 +381,9 @@ class Lookup(KeptState):
             return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
         return av
 
-    def own_method(self, obj: Any, name: str) -> AV | None:
-        """A special method of a module that is not one of torch's."""
-        found = getattr(type(obj), name, None) if isinstance(obj, torch.nn.Module) else None
-        own = isinstance(found, FunctionType) and not is_library(found.__module__)
-        return self.attribute(Known(obj), name) if own else None
-
     def submodule_item(self, module: torch.nn.Module, key: Any) -> AV:
-        if (own := self.own_method(module, "__getitem__")) is not None:
-            return self.call(own, [Known(key)], {})
+        if (found := self.special(Known(module), "__getitem__", [Known(key)])) is not None:
+            return found
         if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and isinstance(key, (int, slice)):
             self.guard_children(module)
             if isinstance(key, slice):
@@ -420,8 +414,8 @@ class Lookup(KeptState):
 
     def known_items(self, obj: Any) -> list[AV]:
         """The items of a known object that can be iterated."""
-        if (own := self.own_method(obj, "__iter__")) is not None:
-            return self.iterate(self.call(own, [], {}))
+        if (walked := self.special(Known(obj), "__iter__", [])) is not None:
+            return self.iterate(walked)
         if isinstance(obj, (torch.nn.ModuleList, torch.nn.Sequential)):
             self.guard_children(obj)
             return [self.module_attribute(obj, n) for n in obj._modules]

@@ -90,9 +90,6 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
-    def own_method(self, obj: Any, name: str) -> AV | None:
-        raise NotImplementedError
-
     def known_items(self, obj: Any) -> list[AV]:
         raise NotImplementedError
 

@@ -76,8 +76,6 @@ def len_(r: Reader, x: AV) -> AV:
         case Dyn() if x.type == STR:
             return Dyn(r.build("str.len", [x.value]))
         case Known(torch.nn.Module() as module):
-            if (own := r.own_method(module, "__len__")) is not None:
-                return r.call(own, [], {})
             r.guard_children(module)
             return r.evaluate(len, module)
         case Known(list() as obj):
