@@ -177,8 +177,8 @@ class Iteration(Context):
                 self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
             case Known(obj) if isinstance(obj, (int, float, type(None))) and not hasattr(obj, "__iter__"):
                 self.raises_at_run_time("TypeError", f"'{type(obj).__name__}' object is not iterable")
-            case Known(obj):
-                return Walk(items=self.known_items(obj))
+            case Known():
+                return Walk(items=self.known_items(av))
             case Poison():
                 raise Poisoned
         self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")

@@ -341,7 +341,7 @@ class Lookup(KeptState):
     def known_item(self, owner: Known, key: Any) -> AV:
         obj = owner.obj
         if isinstance(obj, torch.nn.Module):
-            return self.submodule_item(obj, key)
+            return self.submodule_item(owner, key)
         if isinstance(obj, dict):
             return self.missing_item(obj, key) if key not in obj else self.outside_value(
                 obj[key], obj, key, str(key), guarded=True
@@ -381,9 +381,10 @@ class Lookup(KeptState):
             return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
         return av
 
-    def submodule_item(self, module: torch.nn.Module, key: Any) -> AV:
-        if (found := self.special(Known(module), "__getitem__", [Known(key)])) is not None:
+    def submodule_item(self, owner: Known, key: Any) -> AV:
+        if (found := self.special(owner, "__getitem__", [Known(key)])) is not None:
             return found
+        module = owner.obj
         if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and isinstance(key, (int, slice)):
             self.guard_children(module)
             if isinstance(key, slice):
@@ -412,10 +413,11 @@ class Lookup(KeptState):
         for name, child in children.items():
             self.guard("DICT_IS", children, name, child)
 
-    def known_items(self, obj: Any) -> list[AV]:
+    def known_items(self, owner: Known) -> list[AV]:
         """The items of a known object that can be iterated."""
-        if (walked := self.special(Known(obj), "__iter__", [])) is not None:
+        if (walked := self.special(owner, "__iter__", [])) is not None:
             return self.iterate(walked)
+        obj = owner.obj
         if isinstance(obj, (torch.nn.ModuleList, torch.nn.Sequential)):
             self.guard_children(obj)
             return [self.module_attribute(obj, n) for n in obj._modules]
@@ -439,4 +441,4 @@ class Lookup(KeptState):
             self.note_queues(obj)
         if isinstance(obj, (tuple, list, str, range, set, frozenset)):
             return [self.element(Known(o)) for o in obj]
-        self.fail("iteration_over_outside", what=describe(Known(obj)))
+        self.fail("iteration_over_outside", what=describe(owner))

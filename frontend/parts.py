@@ -14,6 +14,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     GeneratorV,
+    Known,
     KnownLengthListV,
     ListV,
     ObjectV,
@@ -90,7 +91,7 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
-    def known_items(self, obj: Any) -> list[AV]:
+    def known_items(self, owner: Known) -> list[AV]:
         raise NotImplementedError
 
     def iteration(self, av: AV, site: Any) -> Walk:
