@@ -44,11 +44,13 @@ def run(options: argparse.Namespace) -> None:
             return
         rows = {name: _measure(CASES[name], size, options) for name in options.cells}
     print(f"{cpu_model()}, one thread; {size}; microseconds per sequence, medians of interleaved samples\n")
-    names = [comparing.EAGER, comparing.JIT, comparing.SCRIPTC, comparing.FROZEN, comparing.INSIDE, comparing.BY_HAND]
+    names = [comparing.EAGER, comparing.JIT, comparing.SCRIPTC, comparing.FROZEN, comparing.INSIDE,
+             comparing.INSIDE_FROZEN, comparing.BY_HAND]  # fmt: skip
     ratios = [
         (comparing.EAGER, comparing.SCRIPTC),
         (comparing.JIT, comparing.SCRIPTC),
         (comparing.INSIDE, comparing.BY_HAND),
+        (comparing.INSIDE_FROZEN, comparing.BY_HAND),
     ]
     print(comparing.show(rows, names, ratios))
     speedups = [times[comparing.EAGER] / times[comparing.SCRIPTC] for times in rows.values()]
@@ -75,7 +77,7 @@ def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: b
     if everything and not options.no_compile:
         makers[comparing.COMPILED] = lambda: rivals.torch_compile(model, *inputs, timeout=options.compile_timeout)
     row = comparing.candidates(makers, expected, f"{case.model}, {size}")
-    row.append(comparing.inside(compiled, lambda: compiled(*inputs)))
+    row += comparing.inside(compiled, frozen, *inputs)
     if case.floor is None:
         return comparing.timed(row, options.samples)
     with floor(case.floor, size, _weights(model), inputs[0], expected) as plans:

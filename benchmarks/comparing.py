@@ -16,6 +16,7 @@ from benchmarks.rivals import Call, Unavailable
 from scriptc.tables import table
 
 EAGER, JIT, SCRIPTC, FROZEN, INSIDE, BY_HAND = "eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"
+INSIDE_FROZEN = "frozen in C"  # what compares with programs by hand, whose weights are packed before
 COMPILED, JAX, ONNX = "torch.compile", "JAX scan", "ONNX Runtime"
 
 Times = dict[str, float]
@@ -56,10 +57,14 @@ def _compare(result: Any, expected: Any, tolerance: float) -> None:
     torch.testing.assert_close(result, expected, atol=tolerance, rtol=tolerance)
 
 
-def inside(compiled: Any, call: Call) -> Candidate:
+def inside(compiled: Any, frozen: Any, *inputs: Any) -> list[Candidate]:
     """The time between entry and return of the compiled C."""
-    clock = compiled._dispatcher.callable
-    return Candidate(INSIDE, call, lambda: clock.last_call_seconds)
+
+    def candidate(name: str, target: Any) -> Candidate:
+        clock = target._dispatcher.callable
+        return Candidate(name, lambda: target(*inputs), lambda: clock.last_call_seconds)
+
+    return [candidate(INSIDE, compiled), candidate(INSIDE_FROZEN, frozen)]
 
 
 def timed(row: Sequence[Candidate], samples: int, *, rounds: int = 5, more: Callable[[], Times] = dict) -> Times:

@@ -29,8 +29,9 @@ def run(options: argparse.Namespace) -> None:
         rows = {str(LAYERS[index]): _measure(LAYERS[index], options) for index in options.sizes}
     print(f"{cpu_model()}, one thread; microseconds per sequence, medians of interleaved samples\n")
     names = [comparing.EAGER, comparing.COMPILED, comparing.JAX, comparing.ONNX, comparing.SCRIPTC, comparing.FROZEN,
-             comparing.INSIDE, comparing.BY_HAND]  # fmt: skip
-    ratios = [(comparing.EAGER, comparing.SCRIPTC), (comparing.INSIDE, comparing.BY_HAND)]
+             comparing.INSIDE, comparing.INSIDE_FROZEN, comparing.BY_HAND]  # fmt: skip
+    ratios = [(comparing.EAGER, comparing.SCRIPTC), (comparing.INSIDE, comparing.BY_HAND),
+              (comparing.INSIDE_FROZEN, comparing.BY_HAND)]  # fmt: skip
     print(comparing.show(rows, names, ratios))
     save(options.json, rows)
 
@@ -63,7 +64,7 @@ def _measure(size: Any, options: argparse.Namespace) -> dict[str, float]:
             lambda x: model(x)[0], inputs, timeout=options.compile_timeout
         )
     row = comparing.candidates(makers, states(inputs), str(size))
-    row.append(comparing.inside(compiled, lambda: compiled(inputs)))
+    row += comparing.inside(compiled, frozen, inputs)
     with floor("lstm", size, list(model.parameters()), inputs, states(inputs)) as plans:
         times = comparing.timed([*row, *plans], options.samples)
     by_hand = fastest(times)

@@ -33,9 +33,10 @@ def run(options: argparse.Namespace) -> None:
             rows[str(ELMAN[index])] = _measure(ELMAN[index], floor, options)
     print(f"{cpu_model()}, one thread; microseconds per sequence, medians of interleaved samples\n")
     names = [comparing.EAGER, comparing.JIT, comparing.COMPILED, comparing.JAX, comparing.ONNX, comparing.SCRIPTC,
-             comparing.FROZEN, comparing.INSIDE, comparing.BY_HAND]  # fmt: skip
+             comparing.FROZEN, comparing.INSIDE, comparing.INSIDE_FROZEN, comparing.BY_HAND]  # fmt: skip
     pairs = ((comparing.EAGER, comparing.SCRIPTC), (comparing.JIT, comparing.SCRIPTC),
-             (comparing.SCRIPTC, comparing.BY_HAND), (comparing.INSIDE, comparing.BY_HAND))  # fmt: skip
+             (comparing.SCRIPTC, comparing.BY_HAND), (comparing.INSIDE, comparing.BY_HAND),
+             (comparing.INSIDE_FROZEN, comparing.BY_HAND))  # fmt: skip
     print(comparing.show(rows, names, pairs))
     save(options.json, rows)
 
@@ -59,7 +60,7 @@ def _measure(size: Any, floor: Path, options: argparse.Namespace) -> dict[str, f
     if not options.no_compile:
         makers[comparing.COMPILED] = lambda: rivals.torch_compile(model, inputs, timeout=options.compile_timeout)
     row = comparing.candidates(makers, model(inputs), str(size))
-    row.append(comparing.inside(compiled, lambda: compiled(inputs)))
+    row += comparing.inside(compiled, frozen, inputs)
     return comparing.timed(row, options.samples, more=lambda: {comparing.BY_HAND: _floor(floor, size)})
 
 

@@ -9,8 +9,8 @@ enum {
     GEMM_MR = 6,          /* rows and ... */
     GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
-    GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that a product by ... */
-    GEMM_AHEAD = 2048,    /* ... one row asks for so many bytes ahead; where it is, that only takes loads away */
+    GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that it is asked ... */
+    GEMM_AHEAD = 2048,    /* ... for early, by one row so many bytes ahead; where it is, that only takes loads away */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
     GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
@@ -40,9 +40,9 @@ SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, i
 /* Both types: see sc_gemm_tile.inc. */
 SC_KERNEL int gemm_panel_vectors_f32(int64_t columns);
 SC_KERNEL void gemm_panel_f32(int nv, int64_t m, int64_t n, int64_t k, const float *a, int64_t ra, const float *b, int64_t rb,
-                              const float *init, int64_t ldi, float *c, int64_t ldc);
+                              const float *init, int64_t ldi, float *c, int64_t ldc, const float *soon);
 SC_KERNEL int gemm_panel_vectors_f64(int64_t columns);
 SC_KERNEL void gemm_panel_f64(int nv, int64_t m, int64_t n, int64_t k, const double *a, int64_t ra, const double *b, int64_t rb,
-                              const double *init, int64_t ldi, double *c, int64_t ldc);
+                              const double *init, int64_t ldi, double *c, int64_t ldc, const double *soon);
 
 #endif
