@@ -12,7 +12,7 @@ INSTALLED := $(VENV)/.installed
 # The compiled bridge is part of the installation, so a change of what it is made from installs again.
 BUILT_FROM := setup.py pyproject.toml $(wildcard runtime/build_*.py) \
 	$(shell find runtime/src runtime/include -name '*.[ch]' -o -name '*.inc')
-PYTEST := $(PY) -m pytest -q -n 2 --hypothesis-profile=quick
+PYTEST := $(PY) -m pytest -q -n 2 --dist worksteal --hypothesis-profile=quick
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -32,7 +32,7 @@ def test_contractions_convolution_and_pooling(tmp_path: Path) -> None:
 
     def build(source: Path) -> Path:
         target = tmp_path / f"{source.stem}.o"
-        run(COMPILER, *FLAGS, *WARNINGS, *SANITIZERS, "-O1", "-march=native", "-c", source, "-o", target)
+        run(COMPILER, *FLAGS, *WARNINGS, *SANITIZERS, "-O0", "-march=native", "-c", source, "-o", target)
         return target
 
     with ThreadPoolExecutor(2) as pool:

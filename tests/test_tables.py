@@ -63,8 +63,8 @@ def test_sets_have_pythons_order(on_sets: Any, ops: list[Any]) -> None:
 
 def test_large_tables(on_a_dict: Any, on_sets: Any) -> None:
     """Beyond the size from which tables grow by less."""
-    same(on_a_dict, tables.on_a_dict, [(0, (i * 7919) % 200_003, i) for i in range(150_000)])
-    same(on_sets, tables.on_sets, [(0, (i * 7919) % 200_003) for i in range(150_000)])
+    same(on_a_dict, tables.on_a_dict, [(0, (i * 7919) % 200_003, i) for i in range(60_000)])
+    same(on_sets, tables.on_sets, [(0, (i * 7919) % 200_003) for i in range(60_000)])
 
 
 @pytest.fixture(scope="module", name="walked")

@@ -21,6 +21,8 @@ PARAMETERS = {
     "AlexNet": 61_100_840, "DCGAN generator": 3_576_704, "DCGAN discriminator": 2_765_568, "DenseNet-121": 7_978_856,
     "Inception v3": 23_834_568, "ResNet-50": 25_557_032, "SqueezeNet": 1_248_424, "VGG-16": 138_357_544,
 }  # fmt: skip
+# Those that are soon built; they call what the ten nets call, but for average pooling.
+IN_C = ("AlexNet", "DCGAN generator", "DCGAN discriminator", "SqueezeNet", "SuperResolution", "EnhanceNet-like")
 
 
 @pytest.fixture(autouse=True)
@@ -45,9 +47,11 @@ def test_has_the_published_size(name: str) -> None:
     assert sum(p.numel() for p in net.parameters()) == PARAMETERS[name]
 
 
-@pytest.mark.parametrize("name", NETS)
+@pytest.mark.parametrize("name", IN_C)
 def test_equals_eager_from_c(name: str, tmp_path: Path) -> None:
-    """Built ahead of time, for this machine: tests/test_aot.py tries all ISA levels, and the packages' own tests."""
+    """Built ahead of time, for this machine: tests/test_aot.py tries all ISA levels, and the packages' own tests. All ten
+    nets: `python -m examples.zoo.ahead`.
+    """
     net, image = NETS[name].small()
     result = run_in_c(net, image, tmp_path, cmake=cmake_tool("cmake"), optimize=OPTIMIZE)
     assert difference(result, net(image)) < 1e-5
