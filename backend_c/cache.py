@@ -20,11 +20,13 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 META = "meta.json"
-PRUNE_EVERY = 64  # new entries between two looks at the total size
+LOOK = "looked-at"  # a file that is as old as the last look at the total size
+PRUNE_EVERY = 64  # new entries of a process between two looks at the total size, ...
+PRUNE_SECONDS = 3600  # ... the first of which waits until nobody has looked for so long: it reads the whole directory
 GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
 # A cache that meets one of these is replaced by a private directory; other errors are the caller's.
 STORAGE_ERRORS = {
@@ -92,10 +94,17 @@ class Cache:
             except BaseException:
                 _remove(temporary)
                 raise
-        if self._built % PRUNE_EVERY == 0:
+        if self._built % PRUNE_EVERY == 0 and (self._built or self._unseen()):
             self.prune()
         self._built += 1
         return path
+
+    def _unseen(self) -> bool:
+        """Whether the last look at the total size, by any process, is long ago."""
+        try:
+            return time.time() - (self.root / LOOK).stat().st_mtime > PRUNE_SECONDS
+        except FileNotFoundError:
+            return True
 
     def size(self) -> int:
         """Bytes in all entries."""
@@ -103,6 +112,8 @@ class Cache:
 
     def prune(self, max_bytes: int | None = None, *, grace: float = GRACE_SECONDS) -> int:
         """Drops the least recently used entries until at most `max_bytes` are left; returns how many went."""
+        with suppress(OSError):  # of a full disk, on which pruning is what helps
+            (self.root / LOOK).touch()
         limit = max_bytes if max_bytes is not None else _max_bytes()
         entries = sorted(self._entries())
         total = sum(size for _, size, _ in entries)

@@ -341,7 +341,18 @@ def test_prune_drops_the_least_recently_used(root: Path) -> None:
     assert [entry.exists() for entry in entries] == [True, False, False, True]
     assert store.prune(0) == 1 and entries[0].exists()  # whoever has just asked for it may still load it
     assert store.prune(0, grace=-1) == 1
-    assert list(root.iterdir()) == []
+    assert list(root.iterdir()) == [root / cache.LOOK]
+
+
+def test_a_process_that_builds_once_prunes_where_nobody_did_lately(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    monkeypatch.setattr(cache.Cache, "prune", lambda store: (looks.append(store), (store.root / cache.LOOK).touch()))
+    for key in ("first", "second"):
+        cache.Cache(root).entry(key, write("file"))
+    assert len(looks) == 1
+    os.utime(root / cache.LOOK, (0, 0))
+    cache.Cache(root).entry("third", write("file"))
+    assert len(looks) == 2
 
 
 def test_prune_clears_what_a_dead_builder_left_and_spares_a_living_one(root: Path) -> None:
