@@ -130,6 +130,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a hook that returns None on some paths only is not supported",
         "return a value on all paths",
     ),
+    "hash_of_other": (
+        "the hash of {what} may differ from process to process",
+        "hash numbers, or tuples of numbers; dicts and sets take strings too",
+    ),
     "hooks_on_all_modules": ("hooks on all modules are not supported yet", "remove them before the call"),
     "hooks_on_container": ("hooks on a {kind} are not supported yet", "call the function in forward instead"),
     "identity_of_strings": ("whether two strings are one object is not known in compiled code", "compare with =="),

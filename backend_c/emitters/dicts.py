@@ -50,6 +50,12 @@ def _key(low: Lowerer, value: Value, args: Args) -> Args:
 
 
 @emitter
+def hash_(low: Lowerer, op: Op) -> Sequence[Shape]:
+    key = op.operands[0]
+    return low.call(op, "sc_hash", _key(low, key, Args(f'"{_kind(key.type)}"')), INT, fails="never")
+
+
+@emitter
 def dict_new(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = Args("cx", f'"{_kind(_key_type(op.result))}"', str(holds_objects(_elem(op.result))).lower())
     return low.call(op, "sc_dict_new", args, op.result.type)

@@ -5,11 +5,15 @@ from __future__ import annotations
 import ast
 import builtins
 
+from scriptc.frontend.cells import is_hashable
+from scriptc.frontend.context import NUMBERS
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
 from scriptc.frontend.operators import BINARY, COMPARE
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Dyn, Known, PartialV, is_text
+from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.values import AV, Dyn, Known, PartialV, describe, is_text
+from scriptc.ir.ops.dicts import has_hash
 
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
 
@@ -48,6 +52,26 @@ def ascii_(r: Reader, value: AV) -> AV:
 @serves("builtins.format")
 def format_(r: Reader, value: AV, spec: AV = Known("")) -> AV:  # noqa: B008
     return r.joined([*r.field(value, None, spec)])
+
+
+@serves("builtins.hash")
+def hash_(r: Reader, value: AV) -> AV:
+    if (own := r.special(value, "__hash__", [])) is not None:
+        return own
+    r.refuse_unhashable(value)
+    if not _is_of_numbers(r, value):
+        r.fail("hash_of_other", what=describe(value))
+    return Dyn(r.build("hash", [r.list_item(value)]))
+
+
+def _is_of_numbers(r: Reader, value: AV) -> bool:
+    items = sequence_items(value)
+    if items is not None:
+        return all(_is_of_numbers(r, item) for item in items)
+    if isinstance(value, Known):  # members of enums have a hash of their own
+        return type(value.obj) in NUMBERS
+    t = r.type_of_key(value)
+    return t is not None and is_hashable(t) and has_hash(t)
 
 
 @serves("builtins.ord")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, elem_of, fixed, key_of
-from scriptc.ir.types import INT, NEVER, Type, dict_of, is_subtype, set_of
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType, TupleType, Type, dict_of, is_subtype, set_of
 
 _MAKES = frozenset({"ALLOCATES"})
 _PURE = frozenset({"PURE"})
@@ -36,6 +36,21 @@ def _fits(operands: Operands) -> None:
     key = key_of(operands[0])
     if not is_subtype(operands[1].type, key):
         raise TypeRuleError(f"a {operands[0].type} has no keys of type {operands[1].type}")
+
+
+def has_hash(t: Type) -> bool:
+    """Whether values of a type hash alike in all processes, which strings do not."""
+    if isinstance(t, TupleType):
+        return all(map(has_hash, t.items))
+    if isinstance(t, ListType) and t.is_tuple:
+        return has_hash(t.elem)
+    return t in (INT, FLOAT, BOOL, NEVER)
+
+
+def _hash(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if not has_hash(operands[0].type):
+        raise TypeRuleError(f"{operands[0].type} has no hash")
+    return (INT,)
 
 
 def _find(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -73,6 +88,7 @@ def _made(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
+    OpDef("hash", "(Value self) -> SymInt", _hash, _PURE, ref="builtins.hash", reads=_MEMORY, emit="hash_"),
     OpDef("dict.new", "() -> Value", _dict, _MAKES, emit="dict_new"),
     OpDef("dict.len", "(Value self) -> SymInt", fixed(INT), _PURE, ref="builtins.len", reads=_MEMORY, emit="dict_len"),
     # the place of a key, -1 where there is none

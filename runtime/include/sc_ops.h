@@ -79,6 +79,7 @@ SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, 
  * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
 SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
 SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
+SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; kind: as of sc_dict_new */
 SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
 SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
 SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);

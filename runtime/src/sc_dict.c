@@ -99,6 +99,8 @@ static inline uint64_t hash_key(const char *kind, const sc_value *leaves) {
     return hash_next(&kind, &leaves);
 }
 
+SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key) { return (int64_t)hash_key(kind, key); }
+
 static inline const sc_value *leaves_of(const sc_dict *d, const sc_item *item) {
     return d->kind[0] == '(' ? item->key.l->items : &item->key;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
+from typing import NamedTuple
 
 import torch
 
@@ -11,6 +12,11 @@ from language.cases import cases
 X = torch.arange(6.0).reshape(2, 3)
 XS = [3, 1, 2, 3, -7, 1]
 TABLE = {1: 10, 2: 20}
+
+
+class Named(NamedTuple):
+    n: int
+    v: float
 
 
 @cases(XS, [], [5], [2**61, -1, 0])
@@ -337,3 +343,10 @@ def named_tensors(x, names):
             weights[name] = x * len(weights)
         weights[name].add_(1)
     return weights, sorted(weights)
+
+
+@cases((5, 1.5, [1, 2]), (-1, 2.0, []), (2**61 + 3, float("inf"), [0]), (-(2**63), -0.1, [7, 7, 7]))
+def hashes(n, v, xs):
+    one = n, v, (n > 2, ())
+    found = hash(n), hash(v), hash(n > 2), hash(one), hash(tuple(xs)), hash(Named(n, v)), hash(-1)
+    return found if xs else hash(xs)

@@ -366,3 +366,8 @@ def table_of_dtypes(n):
     for i in range(n):
         kinds[i] = torch.float64  # refused
     return kinds[0]
+
+
+@write("hash_of_other", lambda s, n: hash((len(s), n)), ("a", 2))
+def hash_of_text(s, n):
+    return hash((s, n))  # refused
