@@ -94,7 +94,7 @@ class Comprehensions(Flow, Iteration):
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
         sequence = self.eval(first.iter) if sequence is None else sequence
-        if self.frame.func is not None and is_library(self.frame.func.__module__):
+        if self.frame.func is not None and is_library(self.frame.func.__module__) and not self.is_run_time(sequence):
             sequence = self.unrolled_ranges(sequence)  # over dims and the like
         items = self.known_items_of(node.generators, elt, sequence)
         if items is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.context import Context, Poisoned, Walk
+from scriptc.frontend.context import LONG, UNROLL_LIMIT, Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.objects import class_of, defines
@@ -39,8 +39,6 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.types import ListType, ScalarType
 
-UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
-
 
 class Iteration(Context):
     """Mixin: iteration over abstract values."""
@@ -56,7 +54,7 @@ class Iteration(Context):
         self.fail("length_unknown", what=describe(av))
 
     def is_run_time(self, av: AV) -> bool:
-        """Whether the number of items is known only at run time."""
+        """Whether the number of items is known only at run time, or too large to take them one by one."""
         match av:
             case Known() if defines(av, "__iter__"):
                 return True
@@ -65,7 +63,8 @@ class Iteration(Context):
             case ListV():
                 return av.items is None and not is_empty_list(av)
             case RangeV(start, stop, step):
-                return not all(isinstance(b, Known) for b in (start, stop, step))
+                bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]
+                return len(bounds) < 3 or len(range(*bounds)) > LONG
             case ZipV(parts):
                 return any(map(self.is_run_time, parts))
             case ReversedV(part) | IteratorV(part):
@@ -79,8 +78,12 @@ class Iteration(Context):
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True
                 has_items = is_tensor(av) and tensor_type(av).rank > 0
-                return has_items and not isinstance(self.size_av(av, 0), Known)
+                return has_items and not self.is_short(self.size_av(av, 0))
         return False
+
+    def is_short(self, count: AV) -> bool:
+        """Whether so many items are taken one by one."""
+        return isinstance(count, Known) and count.obj <= LONG
 
     def unrolled_ranges(self, av: AV) -> AV:
         """The sequence with the numbers of known ranges written out."""
@@ -151,7 +154,7 @@ class Iteration(Context):
                 if not tensor_type(av).dims:
                     self.raises_at_run_time("TypeError", "iteration over a 0-d tensor")
                 count = self.size_av(av, 0)
-                if site is None and isinstance(count, Known):
+                if site is None and isinstance(count, Known) and self.is_short(count):
                     return Walk(
                         items=[Dyn(self.build("select", [av.value, self.const(i)], dim=0)) for i in range(count.obj)]
                     )

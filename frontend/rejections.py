@@ -328,10 +328,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{name} calls itself, to a depth that is not known, with {what} of the caller",
         "pass the tensors, numbers and lists in it",
     ),
-    "reduce_without_start": (
-        "reduce() of a list of unknown length without an initial value is not supported",
-        "give the initial value",
-    ),
     "replace_of_outside": (
         "dataclasses.replace() of an object from outside is not supported",
         "make it in the compiled code",
@@ -370,6 +366,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "too_long_to_unroll": (
         "this loop needs its counter at compile time, but {count} iterations are too many to unroll",
         "use what the counter gives at run time: a list or a tensor",
+    ),
+    "repeated_too_often": (
+        "{count} items of several kinds, or other than numbers and tensors, are too many",
+        "repeat what is of one kind",
     ),
     "transpose_of_many_dims": ("{name} of a tensor of {rank} dims is not supported", "use permute or mT"),
     "tuple_of_kinds": (

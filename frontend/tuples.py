@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import TypeGuard
 
 from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, spelt, unite
-from scriptc.frontend.context import Context
+from scriptc.frontend.context import LONG, UNROLL_LIMIT, Context
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, Bound, Dyn, Known, ListV, OneOf, is_plain_tuple
+from scriptc.frontend.values import AV, Bound, Dyn, Known, ListV, OneOf, is_plain_tuple, is_tensor, is_text, tensor_type
 from scriptc.ir.core import Value
-from scriptc.ir.types import NEVER, JoinError, ListType, OptionalType, TupleType, Type, tuple_of
+from scriptc.ir.types import NEVER, STR, JoinError, ListType, OptionalType, ScalarType, TupleType, Type, tuple_of
 
 
 class Tuples(Context):
@@ -89,9 +90,30 @@ class Tuples(Context):
             return None
         if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListV) for av in (a, b)):
             return self.joined_tuples(a, b)
-        if op == "Mult" and (isinstance(a, ListV) or not isinstance(b, Known)):
+        items = sequence_items(a)
+        if op == "Mult" and (items is None or not self.is_repeated_by_hand(items, b)):
             return self.wrap(self.build("list.repeat", [self.any_length(a), self.integer(b)]))
         return None
+
+    def is_repeated_by_hand(self, items: Sequence[AV], times: AV) -> TypeGuard[Known]:
+        """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
+        if not isinstance(times, Known) or not isinstance(times.obj, int):
+            return False
+        return len(items) * times.obj <= LONG or not self.are_alike(items)
+
+    def are_alike(self, items: Sequence[AV]) -> bool:
+        """Whether items are numbers, texts or tensors of one type, or all None."""
+        kinds = {
+            (tensor_type(i).dtype, tensor_type(i).rank) if is_tensor(i) else STR if is_text(i) else self.type_of(i)
+            for i in items
+        }
+        return len(kinds) == 1 and None not in kinds and all(isinstance(k, (tuple, ScalarType)) for k in kinds)
+
+    def few(self, items: Sequence[AV], times: int) -> int:
+        """How often items are repeated in the compiler."""
+        if len(items) * times > UNROLL_LIMIT:
+            self.fail("repeated_too_often", count=len(items) * times)
+        return times
 
     def joined_tuples(self, a: AV, b: AV) -> AV:
         left, right = self.any_length(a), self.any_length(b)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import torch
 from programs.models import LSTM, VARIANTS, HyTorchNet, HyTorchRNN, Pytorch2cNet, custom_add, lstm
 from settings import OPTIMIZE
+from statements import module_of
 from three_ways import assert_same, call, compiled, eager
 
 import scriptc
@@ -114,3 +116,20 @@ def test_custom_add_on_all_shapes(optimize: int) -> None:
     for a in SHAPES:
         for b in SHAPES:
             agrees(custom_add, made, torch.randn(a), torch.randn(b))
+
+
+@pytest.mark.parametrize(
+    "expression",
+    ["[n] * {}", "list(range({}))", "torch.zeros({}).tolist()", "[v.sum() for v in torch.zeros({}, 2)]", "(n,) * {}"],
+)
+def test_code_does_not_grow_with_known_lengths(expression: str, tmp_path: Path) -> None:
+    body = "def f(n: int):\n    return sum({})\n"
+    lines = set()
+    for length in (300, 3000):
+        folder = tmp_path / str(length)
+        folder.mkdir()
+        f = module_of("import torch\n" + body.format(expression.format(length)), folder).f
+        made = scriptc.compile(f, optimize=OPTIMIZE)
+        assert made(2) == f(2)
+        lines.add(made.ir().count("\n"))
+    assert len(lines) == 1

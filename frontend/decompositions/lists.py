@@ -250,6 +250,15 @@ def items_of(xs: Any) -> list[Any]:
     return [x for x in xs]
 
 
+def reduced_alone(function: Any, xs: Any) -> Any:
+    if not xs:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    result = xs[0]
+    for i in range(1, len(xs)):
+        result = function(result, xs[i])
+    return result
+
+
 def reduced(function: Any, xs: Any, initial: Any) -> Any:
     result = initial
     for x in xs:

@@ -143,7 +143,7 @@ def same(r: Reader, a: AV, b: AV) -> AV:
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
     if r.is_run_time(sequence):
         if not initial:
-            r.fail("reduce_without_start")
+            return r.call(Known(lists.reduced_alone), [function, as_list(r, sequence)], {})
         return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
     items = [*initial, *r.iterate(sequence)]
     if not items:

@@ -165,7 +165,7 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
     needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
     size = r.size_av(input, d)
-    if isinstance(size, Known):
+    if isinstance(size, Known) and r.is_short(size):
         return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])
     return r.wrap(r.build("unbind", [r.value(input)], dim=d))
 

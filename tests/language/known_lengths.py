@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import namedtuple
 
 import torch
@@ -165,3 +166,26 @@ def other_contents_on_some_path(x: Tensor, flag: bool) -> object:
         mixed.append(1)
         named["b"] = 3
     return mixed, named
+
+
+@cases((torch.ones(2), 3), (torch.zeros(1), 700))
+def long_sequences(x: Tensor, n: int) -> object:
+    """What has more items than are taken one by one."""
+    counts = [0] * 700
+    for i in range(n):
+        counts[i % 700] += i
+    rows = [float(v) for v in torch.arange(300.0)]
+    held = [None] * 200
+    held[n % 200] = x
+    parts = torch.arange(300.0).unbind(0)
+    numbers = sorted(range(300), key=lambda i: i % 7)
+    total = functools.reduce(lambda a, b: a + b, range(n, n + 150))
+    named = dict.fromkeys(range(200), n)
+    texts = len("ab" * 300), ("a",) * 150, [x] * 150
+    sums = sum(range(300)), max(range(300)), list(reversed(range(150)))[:3], (n,) * 300, list(map(lambda i: i + n, range(200)))
+    return counts, rows, held[n % 200], parts[n % 300] + len(parts), numbers, total, named, texts, sums, [*range(150)][::50]
+
+
+@cases([3, 1, 2], [], [5])
+def reduced_without_a_start(xs: list[int]) -> object:
+    return functools.reduce(lambda a, b: a * 2 + b, xs)

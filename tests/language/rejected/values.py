@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 from typing import Any
 
 import torch
@@ -205,13 +204,13 @@ def walks_a_set_of_strings(xs):
     return text
 
 
-def initial_value(xs):
-    return functools.reduce(lambda a, b: a + b, xs, 0)
+def repeats_numbers(n):
+    return len((n, n) * 600)
 
 
-@write("reduce_without_start", initial_value, ([1, 2],))
-def reduces(xs):
-    return functools.reduce(lambda a, b: a + b, xs)  # refused
+@write("repeated_too_often", repeats_numbers, (2,))
+def repeats_kinds(n):
+    return len((n, "a") * 600)  # refused
 
 
 class Counter:
