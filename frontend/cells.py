@@ -231,6 +231,8 @@ def _link(left: Elem, right: Elem, unions: bool) -> None:
     joined = unite(left.type, right.type, unions=unions and not fixed)
     if fixed and is_union(joined):
         raise JoinError(f"{left.type} and {right.type}")
+    if holds(joined, left) or holds(joined, right):
+        raise JoinError("a container within itself")
     for cell in (left, right):
         left.stale |= cell.stale or (cell.observed and cell.type != joined) or is_laid_out_anew(cell.type, joined)
     left.type = joined

@@ -370,3 +370,15 @@ def table_of_dtypes(n):
 @write("hash_of_other", lambda s, n: hash((len(s), n)), ("a", 2))
 def hash_of_text(s, n):
     return hash((s, n))  # refused
+
+
+def sorted_beside(n):
+    xs = [n - i for i in range(n)]
+    return [xs[:-1], sorted(xs)]
+
+
+@write("list_of_other_length", sorted_beside, (3,))
+def a_list_of_lists_like_itself(n):
+    xs = [n - i for i in range(n)]  # refused
+    xs[-1] = sorted(xs)
+    return xs
