@@ -256,7 +256,7 @@ def histogram(
 
 def _edges(line: Tensor, bins: int | Tensor, low: float | None, high: float | None) -> Tensor:
     if isinstance(bins, Tensor):
-        return bins
+        return bins.clone()
     if low is None or high is None:
         low, high = (0.0, 1.0) if line.numel() == 0 else (float(torch.amin(line)), float(torch.amax(line)))
     if low == high:
