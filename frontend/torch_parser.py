@@ -32,7 +32,9 @@ _NUMBERS: dict[Type, Any] = {INT: 1, FLOAT: 1.0, BOOL: True}
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
-_ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError)  # not those of classes derived from them
+_ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)  # not those of classes derived from them
+# Of errors of dtypes and ranks, whatever else may be wrong.
+_WORDS = ("not implemented for '", "can't be cast to the desired output type", "Dimension out of range")
 _refusals: dict[Hashable, Exception | None] = {}  # by calls of stand-ins
 
 
@@ -187,10 +189,13 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
 
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What a call raises for the dtypes of its tensors: where torch says so, or takes the same call of floats."""
+    """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the same call of floats, of
+    tensors of one dtype or without `out`."""
     first = next(leaf.dtype for leaf in _leaves([*args, *kwargs.values()]) if isinstance(leaf, _Tensor))
 
-    def raised(size: int, dtype: Callable[[str], str]) -> Exception | None:
+    without_out = {name: part for name, part in kwargs.items() if name != "out"}
+
+    def raised(size: int, dtype: Callable[[str], str], kwargs: dict[str, Any] = kwargs) -> Exception | None:
         given, named = _filled(args, kwargs, lambda t: t.of_ones(size, dtype(t.dtype)))
         try:
             with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.no_grad():
@@ -201,10 +206,11 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         return None
 
     for size in _SIZES:
-        error = raised(size, lambda dtype: dtype)
+        error = raised(size, str)
         if error is None or type(error) not in _ERRORS:
             return None
-        says_so = isinstance(error, NotImplementedError) and "not implemented for '" in str(error)
-        if says_so or not raised(size, lambda _: "f32") or not raised(size, lambda d: "f32" if d == first else d):
+        says_so = isinstance(error, TypeError) or any(words in str(error) for words in _WORDS)
+        others = (lambda _: "f32", lambda d: "f32" if d == first else d, lambda _: first, lambda _: "f64")
+        if says_so or not (all(raised(size, other) for other in others) and raised(size, str, without_out)):
             return type(error)(str(error))  # without its traceback
     return None

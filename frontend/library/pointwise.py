@@ -86,7 +86,7 @@ def frexp(r: Reader, input: AV) -> AV:
     return Tup([r.elementwise("frexp.mantissa", input), exponent], torch.return_types.frexp)
 
 
-@serves("torch.round", "Tensor.round")
+@serves("torch.round", "Tensor.round", "torch.special.round")
 def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B008
     places = r.known(decimals, "decimals")
     if places == 0 or tensor_type(input).dtype not in FLOATING:
