@@ -32,7 +32,13 @@ _NUMBERS: dict[Type, Any] = {INT: 1, FLOAT: 1.0, BOOL: True}
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
-_ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)  # not those of classes derived from them
+_ERRORS = (
+    RuntimeError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+    IndexError,
+)  # not those of classes derived from them
 # Of errors of dtypes and ranks, whatever else may be wrong.
 _WORDS = ("not implemented for '", "can't be cast to the desired output type", "Dimension out of range")
 _refusals: dict[Hashable, Exception | None] = {}  # by calls of stand-ins
@@ -45,8 +51,8 @@ class _Tensor:
     dtype: str
     rank: int
 
-    def of_ones(self, size: int, dtype: str | None = None) -> torch.Tensor:
-        return torch.ones((size,) * self.rank, dtype=torch_dtype(dtype or self.dtype), device="cpu")
+    def of_ones(self, size: int, dtype: str) -> torch.Tensor:
+        return torch.ones((size,) * self.rank, dtype=torch_dtype(dtype), device="cpu")
 
 
 class _Unknown(Exception):
@@ -168,7 +174,7 @@ def _asked(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception 
 
 
 def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    given, named = _filled(args, kwargs, lambda t: t.of_ones(1))
+    given, named = _filled(args, kwargs, lambda t: t.of_ones(1, t.dtype))
     try:
         with _ParseOnly():
             function(*given, **named)
@@ -189,28 +195,44 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
 
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
-    """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the same call of floats, of
-    tensors of one dtype or without `out`."""
-    first = next(leaf.dtype for leaf in _leaves([*args, *kwargs.values()]) if isinstance(leaf, _Tensor))
-
+    """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the call without `out`, or
+    with some tensors of other dtypes."""
+    dtypes = [leaf.dtype for leaf in _leaves([*args, *kwargs.values()]) if isinstance(leaf, _Tensor)]
     without_out = {name: part for name, part in kwargs.items() if name != "out"}
-
-    def raised(size: int, dtype: Callable[[str], str], kwargs: dict[str, Any] = kwargs) -> Exception | None:
-        given, named = _filled(args, kwargs, lambda t: t.of_ones(size, dtype(t.dtype)))
-        try:
-            with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.no_grad():
-                warnings.simplefilter("ignore")
-                function(*given, **named)
-        except Exception as e:
-            return e
-        return None
-
     for size in _SIZES:
-        error = raised(size, str)
+        error = _raised(function, args, kwargs, size, dtypes)
         if error is None or type(error) not in _ERRORS:
             return None
-        says_so = isinstance(error, TypeError) or any(words in str(error) for words in _WORDS)
-        others = (lambda _: "f32", lambda d: "f32" if d == first else d, lambda _: first, lambda _: "f64")
-        if says_so or not (all(raised(size, other) for other in others) and raised(size, str, without_out)):
+        if (
+            isinstance(error, TypeError)
+            or any(words in str(error) for words in _WORDS)
+            or not _raised(function, args, without_out, size, dtypes)
+            or not all(_raised(function, args, kwargs, size, others) for others in _other_dtypes(dtypes))
+        ):
             return type(error)(str(error))  # without its traceback
+    return None
+
+
+def _other_dtypes(dtypes: list[str]) -> Iterator[list[str]]:
+    """Dtypes with which the tensors of a call may be taken that are refused with these."""
+    first = dtypes[0]
+    for dtype in ("f32", "f64", first):
+        yield [dtype] * len(dtypes)
+    yield ["f32" if d == first else d for d in dtypes]
+    for i in range(1, len(dtypes)):
+        yield [*dtypes[:i], first, *dtypes[i + 1 :]]
+
+
+def _raised(
+    function: Any, args: list[Any], kwargs: dict[str, Any], size: int, dtypes: list[str]
+) -> Exception | None:  # fmt: skip
+    """What a call with tensors of a size and of the given dtypes, in their order, raises."""
+    dtype = iter(dtypes)
+    given, named = _filled(args, kwargs, lambda t: t.of_ones(size, next(dtype)))
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.no_grad():
+            warnings.simplefilter("ignore")
+            function(*given, **named)
+    except Exception as e:
+        return e
     return None

@@ -72,7 +72,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return torch.sum(x * y, dim)
 
 
-@decomposes("torch.linalg.multi_dot", "torch.chain_matmul")
+@decomposes("torch.chain_matmul", "torch.functional.chain_matmul")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    return torch.linalg.multi_dot(matrices)
+
+
+@decomposes("torch.linalg.multi_dot")
 def multi_dot(tensors: list[Tensor]) -> Tensor:
     result = tensors[0]
     for t in tensors[1:]:
