@@ -26,21 +26,22 @@ from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType,
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
 _OURS = os.path.dirname(decompositions.__file__ or "")
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-_NUMBERS: dict[Type, Any] = {INT: 1, FLOAT: 1.0, BOOL: True}
+
+
+class _Int(int):
+    """What stands for an int that is known only at run time."""
+
+
+_NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 
 # What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
-_ERRORS = (
-    RuntimeError,
-    NotImplementedError,
-    TypeError,
-    ValueError,
-    IndexError,
-)  # not those of classes derived from them
-# Of errors of dtypes and ranks, whatever else may be wrong.
-_WORDS = ("not implemented for '", "can't be cast to the desired output type", "Dimension out of range")
+# Not those of classes derived from them.
+_ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
+_OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # whatever else may be wrong
+_OF_DIMS = "Dimension out of range"
 _refusals: dict[Hashable, Exception | None] = {}  # by calls of stand-ins
 
 
@@ -197,7 +198,9 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the call without `out`, or
     with some tensors of other dtypes."""
-    dtypes = [leaf.dtype for leaf in _leaves([*args, *kwargs.values()]) if isinstance(leaf, _Tensor)]
+    leaves = [*_leaves([*args, *kwargs.values()])]
+    dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, _Tensor)]
+    words = _OF_DTYPES if any(map(_may_be_dim, leaves)) else (*_OF_DTYPES, _OF_DIMS)
     without_out = {name: part for name, part in kwargs.items() if name != "out"}
     for size in _SIZES:
         error = _raised(function, args, kwargs, size, dtypes)
@@ -205,12 +208,17 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
             return None
         if (
             isinstance(error, TypeError)
-            or any(words in str(error) for words in _WORDS)
+            or any(word in str(error) for word in words)
             or not _raised(function, args, without_out, size, dtypes)
             or not all(_raised(function, args, kwargs, size, others) for others in _other_dtypes(dtypes))
         ):
             return type(error)(str(error))  # without its traceback
     return None
+
+
+def _may_be_dim(leaf: Any) -> bool:
+    """Whether it stands for a number that may be a dim."""
+    return isinstance(leaf, _Int) or isinstance(leaf, _Tensor) and not leaf.rank
 
 
 def _other_dtypes(dtypes: list[str]) -> Iterator[list[str]]:
