@@ -41,29 +41,37 @@ SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x) {
     return t;
 }
 
+/* Whether elements that are `fewer` times as large can lie where x's do. */
+static bool fits_larger(const sc_tensor *x, int64_t size, int64_t fewer) {
+    bool fits = (uintptr_t)x->data % (uintptr_t)size == 0 && ((char *)x->data - (char *)x->storage->data) % size == 0;
+    for (int d = 0; d < x->rank - 1; d++) fits = fits && x->stride[d] % fewer == 0;
+    return fits;
+}
+
 /* The factor between the sizes of elements counts along the last dim, whose elements must be side by side. */
 SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype) {
     int64_t was = (int64_t)sc_dtype_size(x->dtype), size = (int64_t)sc_dtype_size(dtype);
     int64_t more = was / size, fewer = size / was; /* one of them is 0 where the sizes differ */
     int last = x->rank - 1;
-    const char *wrong = NULL;
-    if (was != size) {
-        wrong = x->stride[last] != 1 ? "self.stride(-1) must be 1 to view a tensor as elements of another size" : NULL;
-        if (!wrong && fewer) {
-            bool fits = ((uintptr_t)x->data - (uintptr_t)x->storage->data) % (uintptr_t)size == 0 && (uintptr_t)x->data % (uintptr_t)size == 0;
-            for (int d = 0; d < last; d++) fits = fits && x->stride[d] % fewer == 0;
-            wrong = x->size[last] % fewer != 0 ? "self.size(-1) must be divisible to view a tensor as larger elements"
-                    : !fits                    ? "self.stride() and self.storage_offset() must be divisible to view a tensor as larger elements"
-                                               : NULL;
-        }
-    }
+    const char *wrong = was == size ? NULL
+                        : x->stride[last] != 1              ? "self.stride(-1) must be 1 to view elements of another size"
+                        : fewer && x->size[last] % fewer != 0 ? "self.size(-1) must be divisible to view larger elements"
+                        : fewer && !fits_larger(x, size, fewer)
+                            ? "self.stride() and self.storage_offset() must be divisible to view larger elements"
+                            : NULL;
     if (wrong) {
         sc_raise(cx, "RuntimeError", "%s", wrong);
         return NULL;
     }
     sc_tensor *t = view_elements(cx, x, dtype, x->rank, more ? x->numel * more : x->numel / fewer);
     if (!t) return NULL;
-    for (int d = 0; d < x->rank; d++) t->size[d] = x->size[d], t->stride[d] = more ? x->stride[d] * more : x->stride[d] / fewer;
-    if (was != size) t->stride[last] = 1, t->size[last] = more ? x->size[last] * more : x->size[last] / fewer;
+    for (int d = 0; d < x->rank; d++) {
+        t->size[d] = x->size[d];
+        t->stride[d] = more ? x->stride[d] * more : x->stride[d] / fewer;
+    }
+    if (was != size) {
+        t->size[last] = more ? x->size[last] * more : x->size[last] / fewer;
+        t->stride[last] = 1;
+    }
     return t;
 }
