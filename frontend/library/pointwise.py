@@ -101,7 +101,7 @@ def where_of(r: Reader, self: AV, condition: AV, other: AV) -> AV:
     return where(r, condition, self, other)
 
 
-@serves("torch.where")
+@serves("torch.where", "aten.where")
 def where(r: Reader, condition: AV, *args: AV, input: AV | None = None, other: AV | None = None) -> AV:
     values = [*args, *(av for av in (input, other) if av is not None)]
     if not values:
