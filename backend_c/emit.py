@@ -17,6 +17,13 @@ from scriptc.ir.phases import verify_phase
 
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
+# In programs that see memory as elements of several types, which C compilers otherwise take to be apart.
+_ANY_ALIAS = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("no-strict-aliasing")
+#endif
+"""
+
 
 @dataclass(frozen=True)
 class CEntry:
@@ -66,7 +73,9 @@ def emit_program(
         CEntry(e, len(loops.funcs[e].body.args) + len(loops.params), len(loops.funcs[e].results)) for e in loops.entries
     )
     headers = [*HEADERS, *(["sc_profile.h"] if profile else []), *(["sc_fp.h"] if flush_denormals else [])]
+    retyped = any(op.name == "view_dtype" for op in module.walk())
     parts = [
+        _ANY_ALIAS if retyped else "",
         "\n".join(f'#include "{header}"' for header in headers) + "\n",
         _weights(loops, names),
         locs.text(),

@@ -5,9 +5,20 @@ from __future__ import annotations
 import torch
 
 from scriptc.frontend.context import Context
-from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, describe, is_tensor, tensor_type
-from scriptc.ir.dtypes import INTEGRAL
-from scriptc.ir.types import BOOL, INT
+from scriptc.frontend.values import (
+    AV,
+    Dyn,
+    Known,
+    ListV,
+    Tup,
+    describe,
+    is_complex_number,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
+from scriptc.ir.dtypes import FLOATING, INTEGRAL
+from scriptc.ir.types import BOOL, FLOAT, INT
 
 
 class Indexing(Context):
@@ -92,6 +103,12 @@ class Indexing(Context):
             self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
             part = self.call(Known(torch.tensor), [part], {})
+            part = self.cast(part, "i64") if tensor_type(part).dtype in FLOATING else part
+        if is_text(part):
+            self.raises_at_run_time("TypeError", "new(): invalid data type 'str'")
+        if is_complex_number(part) or self.type_of(part) == FLOAT:
+            taken = "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices"
+            self.raises_at_run_time("IndexError", f"{taken} (got {self.type_name(part)})")
         if not is_tensor(part):
             self.fail("index_of_other", what=describe(part))
         t = tensor_type(part)

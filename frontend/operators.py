@@ -358,6 +358,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             result = self.evaluate(operator.contains, container.obj, item.obj)
         elif is_text(container):
             result = self.text_contains(item, container)
+        elif is_tensor(container):
+            result = self.call(Known(torch.Tensor.__contains__), [container, item], {})
         elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
             result = self.call(Known(lists.contains), [container, item], {})
         elif isinstance(container, RangeV):

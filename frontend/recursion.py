@@ -118,7 +118,7 @@ class Recursion(Statements, State):
         frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
         if node in self.assume.recursive:
             return True
-        around = [f for f in self.frames if f.source.node is node]
+        around = [f for f in self.frames if f.source.node is node and f.func is frame.func]
         if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
             return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
         if not around:
@@ -145,7 +145,7 @@ class Recursion(Statements, State):
             for values in lists_in(av):
                 self.mutate(values)
         kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
-        key = (frame.source.node, tuple(settled), kinds, self.leaves_generator)
+        key = (frame.source.node, frame.func, tuple(settled), kinds, self.leaves_generator)
         function = self.functions.get(key)
         if function is None:
             function = self.functions[key] = self.new_function(frame, settled)

@@ -212,6 +212,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a context manager with other than one yield, or one on some paths only",
         "use a class",
     ),
+    "view_as_bool": ("a view of other elements as bools is not supported", "write x != 0, or x.bool()"),
     "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
     "method_of_builtin": ("{kind}.{name} is not supported yet", "compute it before the call and pass the result in"),
     "method_of_tensor": ("Tensor.{name} is not supported yet", "use another method, or compute it before the call"),

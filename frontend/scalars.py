@@ -40,12 +40,14 @@ class Scalars(Context):
         if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
             return args, kwargs
         dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else self.result_dtype(*tensors)
-        names = _names(name, len(args), frozenset(kwargs))
-        given = [self.as_parameter(name, p, av, dtype) for p, av in zip(names, args, strict=False)]
-        rest = {p: self.as_parameter(name, p, av, dtype) for p, av in kwargs.items()}
+        types = _parameters(name, len(args), frozenset(kwargs))
+        given = [self.as_parameter(name, p, av, dtype, types) for p, av in zip(types, args, strict=False)]
+        rest = {p: self.as_parameter(name, p, av, dtype, types) for p, av in kwargs.items()}
         return [*given, *args[len(given) :]], rest
 
-    def as_parameter(self, name: str, parameter: str, av: AV, dtype: str) -> AV:
+    def as_parameter(self, name: str, parameter: str, av: AV, dtype: str, types: dict[str, str]) -> AV:
+        if types.get(parameter) == "float" and self.type_of(av) in (INT, BOOL):
+            av = self.call(Known(float), [av], {})
         if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
             av = self.item(av) if promote(tensor_type(av).dtype, dtype) != dtype else av
         if not self.is_number(av):
@@ -113,7 +115,7 @@ class Scalars(Context):
 
 
 @cache
-def _names(name: str, count: int, keywords: frozenset[str]) -> list[str]:
-    """What a function calls its first arguments."""
+def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, str]:
+    """What a function calls its arguments, and their types; first those that are given by position."""
     packet: Any = getattr(torch.ops.aten, name, None)
-    return [] if packet is None else [a.name for a in aten.overload_of(packet, count, keywords)._schema.arguments[:count]]
+    return {} if packet is None else {a.name: str(a.type) for a in aten.overload_of(packet, count, keywords)._schema.arguments}

@@ -1,12 +1,17 @@
-"""Whether torch takes the arguments of a call: its own parser is asked, with stand-ins for what is known only at run time."""
+"""Whether torch takes the arguments of a call: torch itself is asked, with stand-ins for what is known only at run time.
+
+Its parser says which kinds of values a function takes; a call with small tensors, which dtypes its kernels are made for.
+"""
 
 from __future__ import annotations
 
 import inspect
+import math
 import os
-from collections.abc import Sequence
-from functools import cache
-from types import BuiltinFunctionType, MethodDescriptorType
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any
 
 import torch
@@ -21,7 +26,34 @@ from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType,
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
 _OURS = os.path.dirname(decompositions.__file__ or "")
 _NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
-_NUMBERS: dict[Type, Any] = {INT: 1, FLOAT: 1.0, BOOL: True}
+
+
+class _Int(int):
+    """What stands for an int that is known only at run time."""
+
+
+_NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
+
+# What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
+_NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
+_LARGE = 2**16  # elements that known numbers may ask for
+_SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
+# Not those of classes derived from them.
+_ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
+_OF_DTYPES = ("not implemented for '", "can't be cast to the desired output type")  # whatever else may be wrong
+_OF_DIMS = "Dimension out of range"
+_refusals: dict[Hashable, Exception | None] = {}  # by calls of stand-ins
+
+
+@dataclass(frozen=True)
+class _Tensor:
+    """What stands for a tensor."""
+
+    dtype: str
+    rank: int
+
+    def of_ones(self, size: int, dtype: str) -> torch.Tensor:
+        return torch.ones((size,) * self.rank, dtype=torch_dtype(dtype), device="cpu")
 
 
 class _Unknown(Exception):
@@ -36,23 +68,20 @@ class _ParseOnly(TorchFunctionMode):
 
 
 class TorchParser(Context):
-    """Mixin: calls of torch with arguments that its parser refuses."""
+    """Mixin: calls of torch with arguments that its parser or its kernels refuse."""
 
     def check_parsed(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
-        """TypeError where eager raises it. Our own decompositions may say what torch does not take."""
-        if not _is_parsed(function) or self.frame.source.file.startswith(_OURS):
+        """Raises at run time what eager raises for the kinds of the arguments. Our own decompositions may say what torch
+        does not take."""
+        if not (_is_parsed(function) or _is_of_torch(function)) or self.frame.source.file.startswith(_OURS):
             return
         try:
-            given, named = [_stand_in(av) for av in args], {name: _stand_in(av) for name, av in kwargs.items()}
+            call = (function, [_stand_in(av) for av in args], {name: _stand_in(av) for name, av in kwargs.items()})
         except _Unknown:
             return
-        try:
-            with _ParseOnly():
-                function(*given, **named)
-        except TypeError as e:
-            self.raises_at_run_time("TypeError", str(e))
-        except Exception:  # what else it is, the library says
-            return
+        refusal = _refusal(*call)
+        if refusal is not None:
+            self.raises_at_run_time(type(refusal).__name__, str(refusal))
 
 
 def own_names(function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:
@@ -71,6 +100,12 @@ def _is_parsed(function: Any) -> bool:
     return isinstance(function, BuiltinFunctionType) and function.__self__ in _HOMES
 
 
+def _is_of_torch(function: Any) -> bool:
+    """Whether a function is torch's own and written in Python."""
+    return isinstance(function, FunctionType) and (function.__module__ or "").partition(".")[0] == "torch"
+
+
+# ---- stand-ins ----
 def _stand_in(av: AV) -> Any:
     match av:
         case Known(obj):
@@ -78,24 +113,134 @@ def _stand_in(av: AV) -> Any:
         case ComplexV():
             return 1j
         case Tup(items, cls) if cls is tuple or issubclass(cls, torch.Size):
-            return cls(_stand_in(item) for item in items)
+            return tuple(_stand_in(item) for item in items)
         case ListV(items=list() as items):
             return [_stand_in(item) for item in items]
         case ListV(value=value) if value is not None and isinstance(value.type, ListType):
             return [_of_type(value.type.elem)]
         case Dyn(value):
-            return _of_type(value.type) if not is_tensor(av) else _tensor(tensor_type(av).dtype, tensor_type(av).rank)
+            return _of_type(value.type) if not is_tensor(av) else _Tensor(tensor_type(av).dtype, tensor_type(av).rank)
     raise _Unknown
 
 
 def _of_type(type: Type) -> Any:
     if isinstance(type, TensorType) and type.dims is not None:
-        return _tensor(type.dtype, len(type.dims))
+        return _Tensor(type.dtype, len(type.dims))
     if isinstance(type, ScalarType) and type in _NUMBERS:
         return _NUMBERS[type]
     raise _Unknown
 
 
-@cache
-def _tensor(dtype: str, rank: int) -> torch.Tensor:
-    return torch.ones((1,) * rank, dtype=torch_dtype(dtype))
+def _filled(
+    args: list[Any], kwargs: dict[str, Any], tensor: Callable[[_Tensor], torch.Tensor]
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call, with tensors."""
+
+    def filled(part: Any) -> Any:
+        if isinstance(part, _Tensor):
+            return tensor(part)
+        return type(part)(map(filled, part)) if type(part) in (list, tuple) else part
+
+    return [*map(filled, args)], {name: filled(part) for name, part in kwargs.items()}
+
+
+def _leaves(part: Any) -> Iterator[Any]:
+    if type(part) in (list, tuple):
+        for p in part:
+            yield from _leaves(p)
+    else:
+        yield part
+
+
+def _key(part: Any) -> Hashable:
+    """Equal for equal stand-ins alone, while True == 1 == 1.0."""
+    return type(part), tuple(map(_key, part)) if type(part) in (list, tuple) else part
+
+
+# ---- asking ----
+def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
+    key = (function, torch.get_default_dtype(), _key(args), tuple((name, _key(part)) for name, part in kwargs.items()))
+    try:
+        if key not in _refusals:
+            _refusals[key] = _asked(function, args, kwargs)
+        return _refusals[key]
+    except TypeError:  # unhashable
+        return _asked(function, args, kwargs)
+
+
+def _asked(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
+    refusal = _parsers_refusal(function, args, kwargs) if _is_parsed(function) else None
+    leaves = [*_leaves([*args, *kwargs.values()])]
+    return refusal or (_kernels_refusal(function, args, kwargs) if _may_be_called(function, leaves) else None)
+
+
+def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
+    given, named = _filled(args, kwargs, lambda t: t.of_ones(1, t.dtype))
+    try:
+        with _ParseOnly():
+            function(*given, **named)
+    except TypeError as e:
+        return TypeError(str(e))  # without its traceback
+    except Exception:  # what else it is, the library says
+        return None
+    return None
+
+
+def _may_be_called(function: Any, leaves: list[Any]) -> bool:
+    """Whether a call with stand-ins shows something, has no effects and is small."""
+    name = function.__name__
+    tensors = any(isinstance(leaf, _Tensor) for leaf in leaves)
+    calls = any(callable(leaf) and not isinstance(leaf, torch.dtype) for leaf in leaves)
+    size = math.prod(max(abs(leaf), 1) for leaf in leaves if isinstance(leaf, int))
+    return tensors and not calls and size <= _LARGE and name not in _NOT_CALLED and not name.startswith("__")
+
+
+def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
+    """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the call without `out`, or
+    with some tensors of other dtypes."""
+    leaves = [*_leaves([*args, *kwargs.values()])]
+    dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, _Tensor)]
+    words = _OF_DTYPES if any(map(_may_be_dim, leaves)) else (*_OF_DTYPES, _OF_DIMS)
+    without_out = {name: part for name, part in kwargs.items() if name != "out"}
+    for size in _SIZES:
+        error = _raised(function, args, kwargs, size, dtypes)
+        if error is None or type(error) not in _ERRORS:
+            return None
+        if (
+            isinstance(error, TypeError)
+            or any(word in str(error) for word in words)
+            or not _raised(function, args, without_out, size, dtypes)
+            or not all(_raised(function, args, kwargs, size, others) for others in _other_dtypes(dtypes))
+        ):
+            return type(error)(str(error))  # without its traceback
+    return None
+
+
+def _may_be_dim(leaf: Any) -> bool:
+    """Whether it stands for a number that may be a dim."""
+    return isinstance(leaf, _Int) or isinstance(leaf, _Tensor) and not leaf.rank
+
+
+def _other_dtypes(dtypes: list[str]) -> Iterator[list[str]]:
+    """Dtypes with which the tensors of a call may be taken that are refused with these."""
+    first = dtypes[0]
+    for dtype in ("f32", "f64", first):
+        yield [dtype] * len(dtypes)
+    yield ["f32" if d == first else d for d in dtypes]
+    for i in range(1, len(dtypes)):
+        yield [*dtypes[:i], first, *dtypes[i + 1 :]]
+
+
+def _raised(
+    function: Any, args: list[Any], kwargs: dict[str, Any], size: int, dtypes: list[str]
+) -> Exception | None:  # fmt: skip
+    """What a call with tensors of a size and of the given dtypes, in their order, raises."""
+    dtype = iter(dtypes)
+    given, named = _filled(args, kwargs, lambda t: t.of_ones(size, next(dtype)))
+    try:
+        with warnings.catch_warnings(), torch.random.fork_rng(devices=[]), torch.no_grad():
+            warnings.simplefilter("ignore")
+            function(*given, **named)
+    except Exception as e:
+        return e
+    return None

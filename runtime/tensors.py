@@ -90,7 +90,9 @@ def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[in
             extent = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
             base = torch.view_as_complex(base.as_strided((offset + extent, 2), (2, 1), base.storage_offset()))
         if base.dtype is not wanted:
-            raise NotImplementedError("internal scriptc error: a view of another dtype than its base")
+            extent = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+            count = -(-extent * wanted.itemsize // base.itemsize)
+            base = base.as_strided((count,), (1,), base.storage_offset()).view(wanted)
     return base.as_strided(size, stride, base.storage_offset() + offset)
 
 

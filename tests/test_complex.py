@@ -209,15 +209,20 @@ def writes_to_a_conjugate(x):
     return x
 
 
-REFUSED = [
-    sorts, transforms, rounds, solves, decomposes, half, conjugate_of_what_is_written, writes_to_a_conjugate
-]  # fmt: skip
+REFUSED = [transforms, solves, decomposes, half, conjugate_of_what_is_written, writes_to_a_conjugate]
 
 
 @pytest.mark.parametrize("refused", REFUSED)
 def test_refused_where_it_stands(refused: Any) -> None:
     with pytest.raises(scriptc.CompileError, match=r"test_complex\.py:\d+"):
         scriptc.compile(refused)(X.clone())
+
+
+@pytest.mark.parametrize("refused", [sorts, rounds])
+def test_refused_as_in_eager(refused: Any) -> None:
+    expected = eager(refused, call(X))
+    assert expected.error is not None
+    assert_same(expected, compiled(scriptc.compile(refused), call(X)))
 
 
 def doubled(x):

@@ -18,6 +18,8 @@ READ = """
     y[True, 0, True]
     y[:, True, i] | y[i, True, i] | y[:, t, :, i] | e[True] | e[f] | x[[True, False, True]] | x[(True,)] | x[[True]]
     x[:, m[0]]
+    x[1.0] | x[0, 1.0] | x[2j] | x["a"] | x[[0.5]] | x[s] | x.index_put((s > 1,), s) | torch.index_put(x, (s < 1,), s)
+    x.clone().index_put_((s > 1,), s) | x.index_put((i,), s) | x.index_put((i, p), s, accumulate=True) | x.index_put((i, i), s)
     x[i, i, i] | x[True, 1, 1, 1] | x[p, q] | x[:, p[:1]] | x[:, p[:0]] | x.expand(3) | x.expand()
 """
 WRITTEN = """

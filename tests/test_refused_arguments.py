@@ -50,6 +50,15 @@ PARSED = """
     x.view(size=(9,)) | x.reshape(shape=(9,)) | torch.reshape(input=x, shape=(9,)) | x.expand(size=(2, 3, 3)) | x.view(foo=(9,))
     x.unique() | x.unique(return_inverse=True) | x.unique(return_counts=True) | x.unique_consecutive(True, True)
     x[0].unique_consecutive() | torch.unique_consecutive(x, True, False) | torch._unique2(x) | torch._unique2(x, True, True)
+    x.unique(dim=0) | torch.unique(k % 2, dim=1, return_inverse=True, return_counts=True) | (k % 2).unique(dim=-1)
+    x.unique(dim=2) | torch.unique_consecutive(k % 2, dim=0, return_counts=True) | x[0].unique_consecutive(True, dim=0)
+    x[:, :0].unique(dim=0) | x[:0].unique(dim=0, return_counts=True) | torch.unique(x[:0, :0], dim=0)
+    torch.unique(torch.stack([k % 2, k % 2]), True, True, dim=0) | 1 in x | 0.5 in x | n not in x | x[0] in x | 2j in x
+    "a" in x | None in x | True in m | torch.vander(i) | torch.vander(m[0]) | torch.vander(x[0], 2, increasing=True)
+    torch.vander(x[0], N=0) | torch.vander(x[0], 1) | torch.vander(x) | torch.vander(i, -1) | x.new_tensor([1, 2])
+    k.new_tensor([[1.5], [2]]) | x.new_tensor(i) | k.new_tensor(x.t()) | u.new_tensor(n) | u.new_tensor([])
+    k.new_tensor(2j) | x.new_tensor("a") | k.new_tensor([0.5], dtype=torch.float16) | torch.as_tensor(x)
+    torch.as_tensor(x, dtype=k.dtype)
     torch.arange(x.sum()) | torch.arange(i[1], i[0]) | torch.arange(0, n // 100, x[0, 0]) | torch.arange(x)
     x.repeat(repeats=(2, 1)) | x.permute(dims=(1, 0)) | torch.permute(input=x, dims=(1, 0)) | x.permute(foo=(1, 0))
 """

@@ -43,6 +43,11 @@ def view(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, f"sc_{op.name}", low.schema_args(op, Args("cx")), op.result.type)
 
 
+@emitter
+def view_dtype(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_view_dtype", Args("cx", low.one(op.operands[0]), _dtype(op)), op.result.type)
+
+
 EMITTERS |= {name: view for name in ("parts", "conv2d", "conv_transpose2d", "max_pool2d", "avg_pool2d")}
 
 

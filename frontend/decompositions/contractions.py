@@ -72,7 +72,12 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return torch.sum(x * y, dim)
 
 
-@decomposes("torch.linalg.multi_dot", "torch.chain_matmul")
+@decomposes("torch.chain_matmul", "torch.functional.chain_matmul")
+def chain_matmul(*matrices: Tensor) -> Tensor:
+    return torch.linalg.multi_dot(matrices)
+
+
+@decomposes("torch.linalg.multi_dot")
 def multi_dot(tensors: list[Tensor]) -> Tensor:
     result = tensors[0]
     for t in tensors[1:]:
@@ -126,8 +131,20 @@ def cross(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     return left - torch.index_select(a, dim, behind) * torch.index_select(b, dim, ahead)
 
 
+@decomposes("torch.vander")
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    count = x.size(0) if N is None else N
+    if count < 0:
+        raise RuntimeError("N must be non-negative.")
+    result = torch.ones(x.size(0), count, dtype=torch.promote_types(x.dtype, torch.int64))
+    result[:, 1:] = torch.cumprod(x.unsqueeze(1).expand(x.size(0), max(count - 1, 0)).to(result.dtype), 1)
+    return result if increasing else torch.flip(result, (1,))
+
+
 @decomposes("torch.linalg.vander", "torch.linalg_vander")
-def vander(x: Tensor, N: int | None = None) -> Tensor:
+def linalg_vander(x: Tensor, N: int | None = None) -> Tensor:
     if x.dim() == 0:
         return torch.linalg.vander(x.reshape(1), N)
     count = x.size(-1) if N is None else N

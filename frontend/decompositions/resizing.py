@@ -220,6 +220,20 @@ def _inside(at: Tensor, n: int, padding_mode: int, align_corners: bool) -> Tenso
     return at if padding_mode == 0 else torch.clamp(at, 0, n - 1)
 
 
+@decomposes("torch.affine_grid_generator")
+def affine_grid_generator(theta: Tensor, size: tuple[int, ...], align_corners: bool) -> Tensor:
+    """Where each element of an image comes from, its places counted from -1 to 1, the last dim first."""
+    rank = len(size) - 2
+    places = torch.ones((*size[2:], rank + 1), dtype=theta.dtype)
+    for d in range(rank):
+        n = size[2 + d]
+        line = torch.linspace(-1, 1, n, dtype=theta.dtype) if n > 1 else torch.zeros(1, dtype=theta.dtype)
+        along = line if align_corners else line * (n - 1) / n
+        places.select(-1, rank - 1 - d).copy_(along.reshape(tuple(-1 if i == d else 1 for i in range(rank))))
+    points = places.reshape(1, -1, rank + 1).expand(size[0], -1, -1)
+    return torch.bmm(points, theta.transpose(1, 2)).reshape((size[0], *size[2:], rank))
+
+
 @decomposes("torch.grid_sampler", "torch.grid_sampler_2d", "torch.grid_sampler_3d", widens=True)
 def grid_sampler(
     input: Tensor, grid: Tensor, interpolation_mode: int, padding_mode: int, align_corners: bool

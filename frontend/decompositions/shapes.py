@@ -46,8 +46,8 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 @decomposes("torch.broadcast_to", "Tensor.broadcast_to")
-def broadcast_to(input: Tensor, size: tuple[int, ...]) -> Tensor:
-    return input.expand(size)
+def broadcast_to(input: Tensor, *args: int, size: tuple[int, ...] | None = None) -> Tensor:
+    return input.expand(*args) if size is None else input.expand(size)
 
 
 @decomposes("Tensor.sum_to_size")

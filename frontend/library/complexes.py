@@ -174,6 +174,6 @@ def phase(r: Reader, z: AV) -> AV:
 
 
 # ---- contractions and reductions ----
-@serves("torch.matmul", "Tensor.matmul")
+@serves("torch.matmul", "Tensor.matmul", "torch.linalg.matmul")
 def matmul(r: Reader, input: AV, other: AV) -> AV:
     return r.matmul(input, other)

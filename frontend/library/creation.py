@@ -10,10 +10,10 @@ import torch
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
-from scriptc.frontend.outside import dtype_name
+from scriptc.frontend.outside import dtype_name, torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
-from scriptc.ir.dtypes import COMPLEX, FLOATING, TORCH_NAMES
+from scriptc.ir.dtypes import COMPLEX, FLOATING
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
 
@@ -139,17 +139,36 @@ def arange(r: Reader, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     return r.op("arange", start, end, step, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
 
 
-@serves("torch.tensor", "torch.as_tensor")
+@serves("torch.tensor")
 def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
         r.fail("tensor_of_tensor")
+    return _of_numbers(r, data, dtype)
+
+
+@serves("torch.as_tensor")
+def as_tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    return r.cast(data, as_dtype(r, dtype, tensor_type(data).dtype)) if is_tensor(data) else _of_numbers(r, data, dtype)
+
+
+@serves("Tensor.new_tensor")
+def new_tensor(r: Reader, self: AV, data: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    options(r, kwargs)
+    name = as_dtype(r, dtype, tensor_type(self).dtype)
+    if is_tensor(data):
+        return r.op("clone", data) if tensor_type(data).dtype == name else r.cast(data, name)
+    return _of_numbers(r, data, Known(torch_dtype(name)))
+
+
+def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
     if is_text(data):
         r.raises_at_run_time("TypeError", _OF_TEXT)
     if r.is_run_time(data):
         name = as_dtype(r, dtype, "")
-        wanted = getattr(torch, TORCH_NAMES[name]) if name else None
+        wanted = torch_dtype(name) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})
     shape, items = _flatten(r, data)
     default = _default(r, items)

@@ -15,7 +15,7 @@ from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.reductions import axes
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.ir.dtypes import COMPLEX, INEXACT
+from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
 
 _NONE, _FALSE, _TRUE, _ZERO, _LAST = Known(None), Known(False), Known(True), Known(0), Known(-1)
 
@@ -185,11 +185,21 @@ def count_nonzero(r: Reader, input: AV, dim: AV = _NONE) -> AV:
 
 @serves("torch.index_put", "Tensor.index_put")
 def index_put(r: Reader, input: AV, indices: AV, values: AV, accumulate: AV = _FALSE) -> AV:
-    parts = r.iterate(indices)
+    parts = [_in_a_dim(r, part) for part in r.iterate(indices)]
+    adds = bool(r.known(accumulate, "accumulate"))
     if any(is_tensor(part) and r.is_bool(part) for part in parts):
-        r.fail("mask_without_dims")
+        if len(parts) > 1 or adds or tensor_type(values).rank:
+            r.fail("mask_without_dims")  # eager fails by an assertion of its own, or does not look at the mask
+        return r.call(Known(torch.masked_fill), [input, *parts, values], {})
     view, picked = r.indexed(input, r.tuple_of(parts))
-    return r.put(view, picked, values, accumulate=bool(r.known(accumulate, "accumulate")))
+    return r.put(view, picked, values, accumulate=adds)
+
+
+def _in_a_dim(r: Reader, part: AV) -> AV:
+    """A place without dims as a line of one, which indexes where the other would make a view."""
+    if not is_tensor(part) or tensor_type(part).rank or tensor_type(part).dtype not in INTEGRAL - {"u8"}:
+        return part
+    return r.op("unsqueeze", part, dim=0)
 
 
 def _in_new_strides(name: str, function: Any) -> None:

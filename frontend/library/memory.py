@@ -60,6 +60,21 @@ def storage_offset(r: Reader, self: AV) -> AV:
     return Known(0)
 
 
+@serves("torch.clone", "Tensor.clone")
+def clone(r: Reader, input: AV, *, memory_format: AV = Known(torch.preserve_format)) -> AV:  # noqa: B008
+    return in_format(r, r.op("clone", input), memory_format)
+
+
+@serves("Tensor.is_same_size")
+def is_same_size(r: Reader, self: AV, other: AV) -> AV:
+    return r.compare("Eq", r.shape(self), r.shape(other))
+
+
+@serves("torch.is_nonzero", "Tensor.is_nonzero")
+def is_nonzero(r: Reader, input: AV) -> AV:
+    return r.truth(input)
+
+
 @serves("Tensor.is_contiguous")
 def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguous_format)) -> AV:  # noqa: B008
     """Of channels_last: whether it is contiguous with the channels behind."""

@@ -12,7 +12,7 @@ _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
 
 
 def _softmax(name: str) -> None:
-    @serves(f"torch.{name}", f"Tensor.{name}")
+    @serves(f"torch.{name}", f"Tensor.{name}", f"torch.special.{name}")
     def handler(r: Reader, input: AV, dim: AV, dtype: AV = _NONE) -> AV:
         wanted = as_dtype(r, dtype, tensor_type(input).dtype)
         return r.op(name, input, dim=axis(r, input, dim), dtype=wanted)

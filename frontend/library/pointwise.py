@@ -86,7 +86,7 @@ def frexp(r: Reader, input: AV) -> AV:
     return Tup([r.elementwise("frexp.mantissa", input), exponent], torch.return_types.frexp)
 
 
-@serves("torch.round", "Tensor.round")
+@serves("torch.round", "Tensor.round", "torch.special.round")
 def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B008
     places = r.known(decimals, "decimals")
     if places == 0 or tensor_type(input).dtype not in FLOATING:
@@ -96,10 +96,14 @@ def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B00
     return r.elementwise(down, r.elementwise("round", r.elementwise(up, input, scale)), scale)
 
 
-@serves("torch.where", "Tensor.where")
-def where(r: Reader, condition: AV, *values: AV) -> AV:
-    if is_tensor(condition) and tensor_type(condition).dtype != "bool" and len(values) == 2 and is_tensor(values[0]):
-        condition, values = values[0], (condition, values[1])  # x.where(condition, other)
+@serves("Tensor.where")
+def where_of(r: Reader, self: AV, condition: AV, other: AV) -> AV:
+    return where(r, condition, self, other)
+
+
+@serves("torch.where", "aten.where")
+def where(r: Reader, condition: AV, *args: AV, input: AV | None = None, other: AV | None = None) -> AV:
+    values = [*args, *(av for av in (input, other) if av is not None)]
     if not values:
         return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:

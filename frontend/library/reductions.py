@@ -95,12 +95,20 @@ def amin(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
 
 @serves("torch.all", "Tensor.all")
 def all(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
-    return reduce(r, "all", input, dim, keepdim, "u8" if tensor_type(input).dtype == "u8" else "bool")
+    return _of_truths(r, "all", input, dim, keepdim)
 
 
 @serves("torch.any", "Tensor.any")
 def any(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
-    return reduce(r, "any", input, dim, keepdim, "u8" if tensor_type(input).dtype == "u8" else "bool")
+    return _of_truths(r, "any", input, dim, keepdim)
+
+
+def _of_truths(r: Reader, name: str, input: AV, dim: AV, keepdim: AV) -> AV:
+    """An empty list of dims means none of them here, and all in other reductions."""
+    dtype = "u8" if tensor_type(input).dtype == "u8" else "bool"
+    if r.known(dim, "the dims of a reduction") in ((), []):
+        return r.cast(r.elementwise("ne", input, Known(0)), dtype)
+    return reduce(r, name, input, dim, keepdim, dtype)
 
 
 def _arg(name: str) -> None:

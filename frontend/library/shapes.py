@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+
 from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.creation import size_items
+from scriptc.frontend.library.creation import as_dtype, size_items
 from scriptc.frontend.library.memory import axis, needs_dims
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
@@ -26,7 +28,28 @@ def _given(r: Reader, name: str, items: tuple[AV, ...], named: dict[str, AV], ke
     return (named[keyword],) if named else items
 
 
-for _name, _keyword in (("view", "size"), ("reshape", "shape"), ("expand", "size"), ("repeat", "repeats")):
+@serves("Tensor.view")
+def view(r: Reader, input: AV, *sizes: AV, dtype: AV | None = None, **named: AV) -> AV:
+    """In other sizes, or the same bits as elements of another dtype."""
+    asked = dtype or (sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Known) else None)
+    if isinstance(asked, Known) and isinstance(asked.obj, torch.dtype):
+        return _as_elements(r, input, as_dtype(r, asked, ""))
+    return r.op("view", input, r.shape_tuple(tuple(size_items(r, _given(r, "view", sizes, named, "size")))))
+
+
+def _as_elements(r: Reader, input: AV, dtype: str) -> AV:
+    own = tensor_type(input).dtype
+    if dtype == own:
+        return r.view_of(input)
+    if dtype == "bool":  # whose bytes are 0 or 1
+        r.fail("view_as_bool")
+    if r.is_conjugate(input):
+        message = "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype."
+        r.raises_at_run_time("RuntimeError", message)
+    return r.op("view_dtype", input, dtype=dtype)
+
+
+for _name, _keyword in (("reshape", "shape"), ("expand", "size"), ("repeat", "repeats")):
     _sized(_name, _keyword)
 
 

@@ -30,10 +30,18 @@ _ALL = (*_FLOATS, "u8", "i8", "i16", "i32", "i64", "bool")
 _NUMBERS = tuple(d for d in _ALL if d != "bool")
 _EVERY = (*_ALL, *_COMPLEX)
 _INTS = ("u8", "i8", "i16", "i32", "i64", "bool")
+# Second names of functions, in torch and of methods; those with a dot are in torch alone.
+_ALIASES = {
+    "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan", "atan2": "arctan2",
+    "atanh": "arctanh", "erf": "special.erf", "exp2": "special.exp2", "expm1": "special.expm1", "log1p": "special.log1p",
+    "sigmoid": "special.expit", "trunc": "fix",
+}  # fmt: skip
 
 
 def _names(name: str, *more: str, method: bool = True) -> tuple[str, ...]:
-    return (f"torch.{name}", *((f"Tensor.{name}",) if method else ()), *more)
+    aliases = [_ALIASES[name]] if name in _ALIASES else []
+    methods = [f"Tensor.{n}" for n in (name, *aliases) if method and "." not in n]
+    return (f"torch.{name}", *methods, *(f"torch.{n}" for n in aliases), *more)
 
 
 def unary(
@@ -172,6 +180,8 @@ ROWS = [
            dtypes=_FLOATS, low=0.1, ulp=4.0, traits=_FLOATING, method=False, ref="torch.special.xlog1py"),
     binary("bitwise_left_shift", {"int": "sc_wrap_shl({0}, {1})"}, "Tensor.__lshift__", dtypes=_INTS[:-1], low=0.0),
     binary("bitwise_right_shift", {"int": "sc_wrap_shr({0}, {1})"}, "Tensor.__rshift__", dtypes=_INTS[:-1], low=0.0),
+    binary("gcd", {"int": "sc_wrap_gcd({0}, {1})"}, dtypes=_INTS[:-1], commutes=True),
+    binary("lcm", {"int": "sc_wrap_lcm({0}, {1})"}, dtypes=_INTS[:-1], commutes=True),
     binary("pow", {"float": "sc_pow_{t}({0}, {1})", "int": "sc_wrap_pow({0}, {1})", "complex": "sc_pow_{t}({0}, {1})"},
            dtypes=_INEXACT, takes=(*_NUMBERS, *_COMPLEX), low=0.1, ulp=2.0, ref="power"),
     # By a number that only the running program knows: eager takes roots for halves, which differs at -0 and infinities.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scriptc.ir.dtypes import PARTS, SCALAR_TYPES
+from scriptc.ir.dtypes import PARTS, SCALAR_TYPES, SIZES
 from scriptc.ir.opdef import OpDef, Samples, TypeRuleError
 from scriptc.ir.ops.rules import (
     Attrs,
@@ -143,6 +143,18 @@ def _view_as_complex(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType(made, dims[:-1]),)
 
 
+def _view_dtype(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    """Where elements are of another size, the last dim has so many more or fewer of them."""
+    t, dims, dtype = tensor(operands[0]), _dims(operands), attrs["dtype"]
+    was, size = SIZES[t.dtype], SIZES[dtype]
+    if was == size:
+        return (TensorType(dtype, dims),)
+    if not dims:
+        raise TypeRuleError("self.dim() cannot be 0 to view a tensor as elements of another size")
+    last = dims[-1] * was // size if isinstance(dims[-1], int) else None
+    return (TensorType(dtype, (*dims[:-1], last)),)
+
+
 def _squeeze(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     dims = _dims(operands)
     if dims[attrs["dim"]] != 1:
@@ -249,6 +261,9 @@ ROWS = [
           samples=Samples(_X, dtypes=("c64", "c128"))),
     OpDef("view_as_complex", "(Tensor self) -> Tensor", _view_as_complex, _VIEW, torch=("torch.view_as_complex",),
           raises=True, emit="view", samples=Samples((((3, 2),), ((2,),), ((0, 4, 2),)))),
+    # The bits of the elements as elements of another dtype.
+    OpDef("view_dtype", "(Tensor self, *, ScalarType dtype) -> Tensor", _view_dtype, _VIEW, ref="Tensor.view", raises=True,
+          emit="view_dtype", samples=Samples((((3, 4),), ((0, 8),)), extra=(("i32",), ("u8",), ("f64",), ("bf16",)))),
     OpDef("select", "(Tensor self, int dim, SymInt index) -> Tensor", _select, _VIEW, ref="torch.select",
           check="select", emit="view", samples=Samples(_X, extra=((0, 2), (1, -1)))),
     OpDef("slice", "(Tensor self, int dim, SymInt start, SymInt end, SymInt step) -> Tensor", _slice, _VIEW,

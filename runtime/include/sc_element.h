@@ -31,6 +31,8 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #define sc_wrap_shl(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (__typeof__(a))((uint64_t)(a) << (b)))
 #define sc_wrap_shr(a, b) ((__typeof__(a))((a) >> ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 8 * sizeof(a) - 1 : (uint64_t)(b))))
 #define sc_wrap_pow(a, b) ((__typeof__(a))sc_pow_i64(a, b))
+#define sc_wrap_gcd(a, b) ((__typeof__(a))sc_gcd_i64(a, b))
+#define sc_wrap_lcm(a, b) ((__typeof__(a))sc_lcm_i64(a, b))
 
 /* Python's modulo: the sign of b. By zero: 0, after whoever builds the op has raised. */
 static inline int64_t sc_mod_i64(int64_t a, int64_t b) {
@@ -59,6 +61,23 @@ static inline int64_t sc_pow_i64(int64_t a, int64_t n) {
         base *= base;
     }
     return (int64_t)result;
+}
+
+/* Never negative but where the largest does not fit. */
+static inline int64_t sc_gcd_i64(int64_t a, int64_t b) {
+    uint64_t x = (uint64_t)sc_wrap_abs(a), y = (uint64_t)sc_wrap_abs(b);
+    while (x != 0) {
+        uint64_t rest = y % x;
+        y = x, x = rest;
+    }
+    return (int64_t)y;
+}
+
+static inline int64_t sc_lcm_i64(int64_t a, int64_t b) {
+    int64_t divisor = sc_gcd_i64(a, b);
+    if (divisor == 0) return 0;
+    int64_t product = sc_wrap_mul(a / divisor, b);
+    return sc_wrap_abs(product);
 }
 
 #endif

@@ -28,6 +28,7 @@ SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int6
 SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1);
 SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank);
 SC_KERNEL sc_tensor *sc_view_as_real(sc_ctx *cx, const sc_tensor *x); /* the parts of complex elements, along a new last dim */
+SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype); /* the same bits; RuntimeError where they do not fit */
 SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x); /* and back: RuntimeError where they are not side by side */
 SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim);
 SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim (known to be 1 by type) */

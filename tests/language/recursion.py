@@ -482,3 +482,18 @@ def ends_inside_a_generator_that_calls_itself(n):
         return first, down(n)
     except RuntimeError as e:
         return first, str(e)
+
+
+def choice(taken, other):
+    def chosen(x, dim):
+        return taken(x, dim) if dim > 0 else other(x, dim)
+
+    return chosen
+
+
+sums_or_means = choice(choice(torch.mean, torch.amax), choice(torch.sum, torch.amin))
+
+
+@cases(torch.ones(2, 3).cumsum(1))
+def functions_of_one_source_are_several(x):
+    return sums_or_means(x, 0), sums_or_means(x, 1)

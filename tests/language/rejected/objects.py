@@ -14,14 +14,14 @@ M = torch.ones(2, 3)
 
 
 # ---- complex numbers ----
-@write("complex_kernel", lambda z: torch.view_as_real(z).sort().values, (Z,))
-def sorts_complex(z):
-    return z.sort().values  # refused
+@write("complex_kernel", lambda z: torch.view_as_real(z).logcumsumexp(0), (Z,))
+def running_sums_of_complex_exponentials(z):
+    return torch.logcumsumexp(z, 0)  # refused
 
 
 @write("complex_operator", lambda z: z.abs() % 2, (Z,))
-def floor_of_complex(z):
-    return z.floor()  # refused
+def log_of_sums_of_complex(z):
+    return torch.logaddexp(z, z)  # refused
 
 
 # ---- constructors, generators of numbers, dtypes ----

@@ -33,7 +33,7 @@ def draws_without_bounds(x):
 
 @write("random_of_dtype", lambda x: torch.empty(3).uniform_().long(), (X,))
 def draws_integers(x):
-    return x.long().uniform_()  # refused
+    return torch.rand(3, dtype=torch.int64)  # refused
 
 
 @write("storage_offset", lambda x, n: n, (X, 0))
@@ -78,6 +78,11 @@ def indexes_by_a_string(x):
     return x[{}]  # refused
 
 
+@write("view_as_bool", lambda x: x.int().to(torch.uint8) != 0, (X,))
+def views_as_bools(x):
+    return x.int().to(torch.uint8).view(torch.bool)  # refused
+
+
 def put_where(x):
     x[x[0] > 1] = 2.0
     return x
@@ -85,7 +90,7 @@ def put_where(x):
 
 @write("mask_without_dims", put_where, (X,))
 def masks_without_dims(x):
-    return x.index_put((x[0] > 1,), x[0])  # refused
+    return x.index_put((x[0] > 1,), x)  # refused
 
 
 @write("method_of_tensor", lambda x: torch.empty(3).normal_().abs() * 0 + x, (X,))
