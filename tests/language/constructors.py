@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.autograd import Variable
 
 from language.cases import cases
 
@@ -36,3 +37,15 @@ def types(x):
 @cases((torch.ones(2, 3),))
 def unknown_type(x):
     return x.type("torch.FooTensor")
+
+
+@cases((torch.ones(3),))
+def variables(x):
+    y = Variable(x)
+    y += 1
+    return y, Variable(x.data.new(2).zero_(), requires_grad=False), Variable(y * 2)
+
+
+@cases((torch.ones(3),))
+def variable_of_a_number(x):
+    return Variable(x.size(0))

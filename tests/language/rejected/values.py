@@ -276,10 +276,10 @@ class Box:
         self.x = x
 
 
-@write("iteration_over_one_of_several", lambda xs, n: sum(xs) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
+@write("iteration_over_one_of_several", lambda xs, n: sum(set(xs)) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
 def walks_one_of_several(xs, n):
     found = 0
-    for x in xs if n > 1 else (n,):  # refused
+    for x in set(xs) if n > 1 else (n,):  # refused
         found += x
     return found
 
