@@ -135,6 +135,17 @@ def evaluates(n):
     return eval("n + 1")  # refused
 
 
+@write("builtin_function", lambda x: x + 1, (X,))
+def sets_threads(x):
+    torch.set_num_threads(1)  # refused
+    return x + 1
+
+
+@write("builtin_function", lambda n: n, (3,))
+def names_of_the_frame(n):
+    return locals()["n"]  # refused
+
+
 @write("copy_of_other", lambda x: x.clone(), (X,))
 def copies(x):
     return copy.copy(x)  # refused
