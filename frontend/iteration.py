@@ -192,7 +192,7 @@ class Iteration(Context):
 
         def item_of(a: AV, i: Dyn) -> AV:
             known = sequence_items(a)
-            return self.chosen_item(known, i) if known else self.subscript(a, i)
+            return self.subscript(a, i) if known is None else self.chosen_item(known, i)
 
         item = lambda i: self.split(av, lambda a: item_of(a, i))  # noqa: E731
         lists = [a.value for a in found if isinstance(a, ListV) and a.value is not None]
@@ -200,6 +200,8 @@ class Iteration(Context):
 
     def chosen_item(self, items: Sequence[AV], at: Dyn) -> AV:
         """The item of a known tuple at a place known only at run time, which lies within it."""
+        if not items:
+            self.raises_at_run_time("IndexError", "tuple index out of range")
         if len(items) == 1:
             return items[0]
         middle = len(items) // 2

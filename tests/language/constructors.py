@@ -49,3 +49,13 @@ def variables(x):
 @cases((torch.ones(3),))
 def variable_of_a_number(x):
     return Variable(x.size(0))
+
+
+@cases((torch.ones(2, 3, 4, 5),))
+def copies_in_a_format(x):
+    y = x.transpose(0, 1)
+    a = y.clone(memory_format=torch.contiguous_format)
+    a += 1
+    formats = [y.clone(memory_format=f) for f in (torch.preserve_format, torch.channels_last)]
+    same = x.contiguous(memory_format=torch.contiguous_format)
+    return a, formats, same, y.contiguous(memory_format=torch.channels_last), torch.clone(y), y.contiguous()

@@ -156,6 +156,31 @@ def indices_of_several_kinds(x, n, m=None):
     return y, z, ys, xs, x[..., m:]
 
 
+@cases((torch.ones(6), 1), (torch.ones(6), 2))
+def starred_arguments_of_several_kinds(x, n):
+    most = max(*((1, 2, 3) if n > 1 else (4, 5)))
+    return x.view(*((2, 3) if n > 1 else (6,))), torch.zeros(*((2,) if n > 1 else (1, 2))), most
+
+
+@cases((torch.ones(2, 1), torch.ones(1, 1)), (torch.ones(1, 1), torch.ones(3, 2)))
+def composite_functions_of_what_may_have_another_rank(x, y):
+    x, y = x.squeeze(), y.squeeze()
+    a, b = torch.broadcast_tensors(x, y)
+    return a + 1, b + 1, torch.zeros(*x.size()), y.view(*y.shape, 1), torch.Size(x.shape).numel()
+
+
+@cases(1, 2)
+def empty_one_of_several_walked(n):
+    found = 0
+    for v in () if n > 1 else (n, n):
+        found += v
+    for v, w in zip((1, 2, 3) if n > 1 else (4,), [5, 6], strict=False):
+        found += v * w
+    for v in reversed((1, 2, 3) if n > 1 else (4,)):
+        found = found * 10 + v
+    return found
+
+
 @dataclass
 class Hypothesis:
     score: float
