@@ -11,12 +11,12 @@ from scriptc.frontend.decompositions.shapes import at_least
 from scriptc.frontend.library import decomposes
 
 
-def without_empty_vectors(tensors: list[Tensor]) -> list[Tensor]:
+def without_empty_vectors(tensors: list[Tensor | None]) -> list[Tensor | None]:
     """What torch.cat joins: it passes over these, whatever the rank of the others."""
-    return [t for t in tensors if t.dim() != 1 or t.size(0) > 0] or tensors
+    return [t for t in tensors if t is None or t.dim() != 1 or t.size(0) > 0] or tensors
 
 
-def for_each(tensors: list[Tensor], take: Callable[[Tensor], None]) -> None:
+def for_each(tensors: list[Tensor | None], take: Callable[[Tensor | None], None]) -> None:
     for t in tensors:
         take(t)
 

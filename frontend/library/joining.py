@@ -10,7 +10,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.builtin import len_
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
-from scriptc.ir.types import ListType, TensorType
+from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 
 _ZERO = Known(0)
 _EMPTY = {
@@ -40,8 +40,8 @@ def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
         return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
 
     if isinstance(tensors, ListV) and tensors.items is None:
-        ranks = _ranks_of_kinds(tensors)
-        return _of_first_rank(r, tensors, name, ranks, build) if len(ranks) > 1 else build(tensors)
+        kinds = _kinds_of_items(tensors)
+        return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
     return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
 
 
@@ -50,8 +50,7 @@ def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
     if not items:
         r.raises_at_run_time(*_EMPTY[name])
     for item in items:
-        if not is_tensor(item):
-            r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
+        _check_tensor(r, item)
     dtype = r.result_dtype(*items)
     if name == "cat":
         items = _without_legacy(r, items)
@@ -59,6 +58,11 @@ def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
     for rank in ranks:
         _check_rank(r, name, ranks[0], rank)
     return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
+
+
+def _check_tensor(r: Reader, item: AV) -> None:
+    if not is_tensor(item):
+        r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
 
 
 def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
@@ -79,28 +83,32 @@ def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
     return [i for i in items if tensor_type(i).rank != 1]
 
 
-def _ranks_of_kinds(tensors: ListV) -> set[int]:
-    """The ranks of the items of a list that holds tensors of several ranks and one dtype, and nothing else."""
+def _kinds_of_items(tensors: ListV) -> list[Type]:
+    """The kinds of items of a list that holds tensors of several ranks and one dtype, and perhaps None."""
     elem = tensors.value.type.elem if tensors.value is not None and isinstance(tensors.value.type, ListType) else None
-    kinds = elem.items[1:] if elem is not None and is_union(elem) else ()
+    kinds: list[Type] = list(elem.items[1:]) if elem is not None and is_union(elem) else []
+    if isinstance(elem, OptionalType):
+        kinds = [elem.item, NONE]
     found = [t for t in kinds if isinstance(t, TensorType) and t.dims is not None]
-    one_dtype = len({t.dtype for t in found}) == 1
-    return {t.rank for t in found} if one_dtype and len(found) == len(kinds) else set()
+    fits = len({t.dtype for t in found}) == 1 and len(found) + kinds.count(NONE) == len(kinds)
+    return kinds if fits else []
 
 
-def _of_first_rank(r: Reader, tensors: ListV, name: str, ranks: set[int], build: Callable[[AV], AV]) -> AV:
+def _of_first_rank(r: Reader, tensors: ListV, name: str, kinds: list[Type], build: Callable[[AV], AV]) -> AV:
     """The join for each rank that the first item may have, which all others then must have."""
     given: AV = tensors
-    if name == "cat" and 1 in ranks:
+    if name == "cat" and any(isinstance(t, TensorType) and t.rank == 1 for t in kinds):
         given = r.call(Known(joining.without_empty_vectors), [given], {})
     r.check_that(r.compare("Gt", len_(r, given), _ZERO), *_EMPTY[name])
 
     def of_rank(first: AV) -> AV:
+        _check_tensor(r, first)
         rank = tensor_type(first).rank
         items = r.new_list([], (r.loc, name, rank))
         append = r.attribute(items, "append")
 
         def take(item: AV) -> AV:
+            _check_tensor(r, item)
             _check_rank(r, name, rank, tensor_type(item).rank)
             return r.call(append, [item], {})
 

@@ -41,6 +41,22 @@ def joined_vectors_and_matrices(x, n):
     return torch.cat(found, -1)
 
 
+@cases((torch.randn(3, 2), 3), (torch.randn(3, 2), 2), (torch.randn(3, 2), 0), (torch.randn(0, 2), 0))
+def joined_places_that_a_loop_fills(x, n):
+    outs = [None] * x.size(0)
+    for t in range(n):
+        outs[t] = x[t] * t
+    return torch.stack(outs, 1), torch.cat(outs), outs
+
+
+@cases((torch.randn(3, 1, 2), 3), (torch.randn(3, 2, 2), 2), (torch.randn(3, 2, 2), 3), (torch.randn(0, 2, 1), 0))
+def joined_places_of_several_ranks(x, n):
+    outs = [None for _ in range(x.size(0))]
+    for t in range(n):
+        outs[t] = x[t].squeeze(0)
+    return torch.cat(outs, 0)
+
+
 @cases(*range(8))
 def nothing_to_join(n):
     xs = [torch.ones(2)] * (n - 7)
