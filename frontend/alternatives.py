@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.flow import without
-from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf
+from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf, Tup, has_kinds
 
 
 class Alternatives(Context):
@@ -42,6 +42,18 @@ class Alternatives(Context):
         if at is None:
             return run(list(avs))
         return self.split(avs[at], lambda av: self.split_all([*avs[:at], av, *avs[at + 1 :]], run))
+
+    def split_index(self, index: AV, run: Callable[[AV], AV]) -> AV:
+        """run(index), for each alternative of the index, or of a part of it."""
+        if isinstance(index, OneOf):
+            return self.split(index, lambda i: self.split_index(i, run))
+        if not has_kinds(index):
+            return run(index)
+        assert isinstance(index, Tup)
+        at = next(i for i, part in enumerate(index.items) if has_kinds(part))
+        before, behind = index.items[:at], index.items[at + 1 :]
+        made = lambda part: Tup([*before, part, *behind], index.cls)  # noqa: E731
+        return self.split_index(index.items[at], lambda part: self.split_index(made(part), run))
 
     def present(self, av: AV, type: str, message: str) -> AV:
         """The value where it is not None; where it is, Python raises."""

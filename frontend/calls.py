@@ -7,7 +7,8 @@ import contextlib
 import functools
 import inspect
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -20,6 +21,7 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.records import Records
+from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
 from scriptc.frontend.values import (
@@ -73,11 +75,23 @@ _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
 _RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
 
+def _is_of_ranks(av: AV) -> bool:
+    """Whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
+    return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
+
+
 @functools.cache
 def _tensor_parameters(function: FunctionType) -> frozenset[str]:
     """The parameters of a decomposition that are annotated as tensors."""
     parameters = inspect.signature(function).parameters.values()
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A starred argument that is one of several sequences."""
+
+    value: OneOf
 
 
 class Calls(Objects, Records, TorchParser, Lookup):
@@ -88,13 +102,33 @@ class Calls(Objects, Records, TorchParser, Lookup):
         args, kwargs = self.arguments(node)
         if isinstance(func, Known) and func.obj is super and not args:
             return self.zero_argument_super()
-        return self.call(func, args, kwargs)
+        return self.call_spread(func, args, kwargs)
 
-    def arguments(self, node: ast.Call) -> tuple[list[AV], dict[str, AV]]:
-        args: list[AV] = []
+    def call_spread(self, func: AV, args: Sequence[AV | Spread], kwargs: dict[str, AV]) -> AV:
+        """The call for each sequence that a starred argument may be."""
+        at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
+        if at is None:
+            return self.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
+        spread = args[at]
+        assert isinstance(spread, Spread)
+        return self.split(
+            spread.value,
+            lambda a: self.call_spread(func, [*args[:at], *self.iterate(a), *args[at + 1 :]], kwargs),
+        )
+
+    def spread(self, av: AV) -> list[AV | Spread]:
+        """What a starred argument gives."""
+        found = self.present(av, "TypeError", "argument after * must be an iterable, not NoneType")
+        if not isinstance(found, OneOf):
+            return [*self.iterate(found)]
+        lengths = {None if items is None else len(items) for items in map(sequence_items, found.alternatives.values())}
+        return [Spread(found)] if None in lengths or len(lengths) > 1 else [*self.iterate(found)]
+
+    def arguments(self, node: ast.Call) -> tuple[list[AV | Spread], dict[str, AV]]:
+        args: list[AV | Spread] = []
         for a in node.args:
             if isinstance(a, ast.Starred):
-                args += self.iterate(self.eval(a.value))
+                args += self.spread(self.eval(a.value))
             else:
                 args.append(self.eval(a))
         kwargs: dict[str, AV] = {}
@@ -290,6 +324,13 @@ class Calls(Objects, Records, TorchParser, Lookup):
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if any(map(_is_of_ranks, (*args, *kwargs.values()))):
+            return self.split_ranks(
+                [*args, *kwargs.values()],
+                lambda avs: self.call_decomposition(
+                    function, name, avs[: len(args)], dict(zip(kwargs, avs[len(args) :], strict=True))
+                ),
+            )
         args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, own_names(function, kwargs)))
         given = [*args, *kwargs.values()]
         halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
@@ -303,6 +344,13 @@ class Calls(Objects, Records, TorchParser, Lookup):
 
         named = {name: widened(av) for name, av in kwargs.items()}
         return self.rounded(self.call_function(function, [widened(av) for av in args], named), half)
+
+    def split_ranks(self, avs: Sequence[AV], run: Callable[[list[AV]], AV]) -> AV:
+        """run(avs), for each rank and dtype that one of the values may have."""
+        at = next((i for i, av in enumerate(avs) if _is_of_ranks(av)), None)
+        if at is None:
+            return run(list(avs))
+        return self.split(avs[at], lambda av: self.split_ranks([*avs[:at], av, *avs[at + 1 :]], run))
 
     def with_tensors(
         self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]

@@ -292,7 +292,8 @@ class Context(Parts):
         try:
             return self.builder.op(name, operands, self.loc, names=[hint] if hint else [], **attrs)
         except TypeRuleError as e:
-            if any(is_union(t) for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))):
+            types = [t for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))]
+            if any(is_union(t) or isinstance(t, OptionalType) for t in types):
                 self.fail("container_of_several_used", why=e)
             self.raises_at_run_time("RuntimeError", str(e))
 

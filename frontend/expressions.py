@@ -38,6 +38,7 @@ from scriptc.frontend.values import (
     Tup,
     Unbound,
     describe,
+    has_kinds,
     is_dict,
     is_empty_list,
     is_run_time_text,
@@ -256,6 +257,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
+        if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
+            return self.split_index(index, lambda i: self.subscript(owner, i))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
         if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
@@ -384,6 +387,9 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
             self.split_all([owner, index], store)
+            return
+        if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
+            self.split_index(index, lambda i: store([owner, i]))
             return
         if is_tensor(owner) and isinstance(value, Known) and value.obj is None:
             self.raises_at_run_time("TypeError", "can't assign a NoneType to a tensor")

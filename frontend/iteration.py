@@ -71,6 +71,8 @@ class Iteration(Context):
                 return self.is_run_time(part)
             case ViewV():
                 return True
+            case OneOf(alternatives=alternatives):
+                return any(map(self.is_run_time, alternatives.values()))
             case ObjectV():
                 items = self.items_of(av)
                 return self.is_run_time(items["sequence"]) if av.cls is SequenceIterator else hasattr(av.cls, "__iter__")
@@ -127,9 +129,7 @@ class Iteration(Context):
                 found = self.present(av, "TypeError", "'NoneType' object is not iterable")
                 if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
                     found = self.split(found, lambda a: Tup(self.iterate(a)))  # tuples of different classes
-                if isinstance(found, OneOf):
-                    self.fail("iteration_over_one_of_several", what=describe(found))
-                return self.iteration(found, site)
+                return self.walk_several(found) if isinstance(found, OneOf) else self.iteration(found, site)
             case DictV():
                 return Walk(items=[Known(k) for k in self.items_of(av)])
             case ViewV():
@@ -185,6 +185,32 @@ class Iteration(Context):
             case Poison():
                 raise Poisoned
         self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
+
+    def walk_several(self, av: OneOf) -> Walk:
+        """Over one of several sequences, each item of which is that of the sequence that it is."""
+        found = av.alternatives.values()
+        if not all(sequence_items(a) is not None or isinstance(a, ListV) or is_tensor(a) for a in found):
+            self.fail("iteration_over_one_of_several", what=describe(av))
+        length = lambda: self.split(av, lambda a: self.call(Known(len), [a], {}))  # noqa: E731
+
+        def item_of(a: AV, i: Dyn) -> AV:
+            known = sequence_items(a)
+            return self.subscript(a, i) if known is None else self.chosen_item(known, i)
+
+        item = lambda i: self.split(av, lambda a: item_of(a, i))  # noqa: E731
+        lists = [a.value for a in found if isinstance(a, ListV) and a.value is not None]
+        return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=lists)
+
+    def chosen_item(self, items: Sequence[AV], at: Dyn) -> AV:
+        """The item of a known tuple at a place known only at run time, which lies within it."""
+        if not items:
+            self.raises_at_run_time("IndexError", "tuple index out of range")
+        if len(items) == 1:
+            return items[0]
+        middle = len(items) // 2
+        first = self.compare("Lt", at, Known(middle))
+        behind = lambda: self.chosen_item(items[middle:], Dyn(self.value(self.binary("Sub", at, Known(middle)))))  # noqa: E731
+        return self.choose(first, lambda: self.chosen_item(items[:middle], at), behind)
 
     def current_items(self, av: KnownLengthListV) -> Iterator[AV]:
         """The items one by one; as in Python, the loop that walks a list may change it."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeGuard
 
-from scriptc.frontend.cells import unite
+from scriptc.frontend.cells import type_kind, unite
 from scriptc.frontend.context import NUMBERS, Context
 from scriptc.frontend.shapes import Shape, identity_of, shape_of
 from scriptc.frontend.specs import same_known
@@ -195,7 +196,9 @@ class OneOfPlan(Plan):
     def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
         absent = Unbound()
         av = self.gathered(ctx, av, _TEXT, is_text, lambda a, plan: Dyn(ctx.value(a)))
-        av = self.gathered(ctx, av, _TUPLE, is_plain_tuple, lambda a, plan: plan.rebuild(iter([*plan.flatten(ctx, a)]), ""))
+        for kind in self.tuple_kinds():
+            belongs = partial(self.is_tuple_of, kind)
+            av = self.gathered(ctx, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(ctx, a)]), ""))
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
@@ -208,6 +211,20 @@ class OneOfPlan(Plan):
             held = {tag: av}
         for tag, plan in self.alternatives:
             yield from plan.flatten(ctx, held.get(tag, absent))
+
+    def tuple_kinds(self) -> list[Hashable]:
+        """The kinds of tuples of any length among the alternatives."""
+        types = [plan.type for _, plan in self.alternatives if isinstance(plan, Leaf)]
+        return [_kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
+
+    def is_tuple_of(self, kind: Hashable, av: AV) -> bool:
+        """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
+        if isinstance(av, OneOf):
+            return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
+        if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
+            return isinstance(av, ListV) and av.is_tuple and kind_of(av) == kind
+        own, known = _kind_of_tuples(_any_length([av])), self.tuple_kinds()
+        return kind == (own if own in known else known[0])
 
     def gathered(
         self, ctx: Context, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
@@ -282,36 +299,53 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
-    if (plan := _tuples_gathered(groups, kinds, force)) is not None and not groups:
-        return plan
+    tuples = _tuples_gathered(groups, kinds, force)
+    if len(tuples) == 1 and not groups:
+        return tuples[0][1]
     texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
     if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
         groups[kinds.tag(_TEXT)] = [a for tag in texts for a in groups.pop(tag)]
     if len(groups) > _MOST:
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
-    return OneOfPlan(kinds, (*plans, *([] if plan is None else [(kinds.tag(_TUPLE), plan)])))
+    return OneOfPlan(kinds, (*plans, *tuples))
 
 
-def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> Plan | None:
-    """The plan for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
+def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
+    """The plans for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
     makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
     tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
-    avs = [av for tag in tags for av in groups[tag]]
-    found = any(isinstance(av, ListV) for av in avs)
+    found = any(isinstance(av, ListV) for tag in tags for av in groups[tag])
     if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
-        return None
+        return []
+    joined: dict[Hashable, Type] = {}
     try:
-        joined: Type = tuple_of(NEVER)
-        for av in avs:
-            joined = unite(joined, _type_of(av))
+        for t in (_any_length(groups[tag]) for tag in tags):
+            kind = _kind_of_tuples(t)
+            joined[kind] = unite(joined.get(kind, tuple_of(NEVER)), t)
     except (Conflict, JoinError) as e:
         if found:
             raise Conflict("a tuple of one type of items, of any length, and another") from e
-        return None
+        return []
+    if len(joined) > 1 and joined.get(_TUPLE) == tuple_of(NEVER):
+        del joined[_TUPLE]
     for tag in tags:
         del groups[tag]
-    return Leaf(joined)
+    return sorted((kinds.tag(kind), Leaf(t)) for kind, t in joined.items())
+
+
+def _any_length(avs: Sequence[AV]) -> Type:
+    """The type of tuples of any length that holds all of some tuples."""
+    joined: Type = tuple_of(NEVER)
+    for av in avs:
+        joined = unite(joined, _type_of(av))
+    return joined
+
+
+def _kind_of_tuples(t: Type) -> Hashable:
+    """Tuples of any length are of one kind, but for those of tensors: of one for each dtype and rank."""
+    elem = t.elem if isinstance(t, ListType) else NEVER
+    return (_TUPLE, type_kind(elem)) if isinstance(elem, TensorType) else _TUPLE
 
 
 def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
@@ -337,7 +371,7 @@ def kind_of(av: AV) -> Hashable:
         case RecordV() | RecordDictV():
             return "object", av.record.name
         case ListV(value) if value is not None:
-            return _TUPLE if av.is_tuple else "list"
+            return _kind_of_tuples(value.type) if av.is_tuple else "list"
     raise Conflict(describe(av))
 
 

@@ -30,8 +30,8 @@ class Objects(Alternatives):
         return self.as_record(made) if isinstance(made, ObjectV) else made
 
     def constructed(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        if cls.__module__ == "torch.return_types" or (cls is torch.Size and not isinstance(args[0], Known)):
-            return Tup(self.iterate(args[0]), cls)
+        if (cls.__module__ == "torch.return_types" or cls is torch.Size) and args and not isinstance(args[0], Known):
+            return self.split(args[0], lambda a: Tup(self.iterate(a), cls))
         if issubclass(cls, tuple) and hasattr(cls, "_fields"):
             return self.call(self.maker_after(cls, 0), [Known(cls), *args], kwargs)
         if issubclass(cls, BaseException):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
@@ -267,10 +268,18 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         same_kind = isinstance(a, ListV) == isinstance(b, ListV)
         if not same_kind or len(parts[0]) != len(parts[1]):
             return Known(op == "NotEq")
-        result: AV = Known(True)
-        for x, y in zip(*parts, strict=True):
-            result = self.both(result, self.same(x, y))
+        result = self.all_same([*zip(*parts, strict=True)])
         return self.negate(result) if op == "NotEq" else result
+
+    def all_same(self, pairs: Sequence[tuple[AV, AV]]) -> AV:
+        """Whether the items of two sequences are the same, where nothing is asked of those behind two that are not."""
+        result: AV = Known(True)
+        for x, y in pairs:
+            if {self.type_of(x), self.type_of(y)} <= {INT, FLOAT, BOOL}:
+                result = self.both(result, self.same(x, y))
+            else:
+                result = self.choose(result, partial(self.same, x, y), lambda: Known(False))
+        return result
 
     def same(self, a: AV, b: AV) -> AV:
         """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
@@ -290,7 +299,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if not left or not right:
             return self.compare(op, Known(len(left)), Known(len(right)))
         return self.choose(
-            self.truth(self.compare("Eq", left[0], right[0])),
+            self.same(left[0], right[0]) if is_tensor(left[0]) else self.equal_truth(left[0], right[0]),
             lambda: self.order(op, left[1:], right[1:]),
             lambda: self.compare(op, left[0], right[0]),
         )

@@ -310,6 +310,8 @@ class Statements(Managers, Matching):
         """The items of a value that is unpacked into `count` targets, None where any number will do."""
         value = self.present(value, "TypeError", "cannot unpack non-iterable NoneType object")
         self.refuse_item_sets(value)
+        if isinstance(value, OneOf) and count is not None:
+            value = self.split(value, lambda a: Tup(self.unpacked(a, count)))
         match value:
             case Tup(items=items):
                 found: list[AV] = list(items)

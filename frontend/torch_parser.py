@@ -56,6 +56,12 @@ class _Tensor:
         return torch.ones((size,) * self.rank, dtype=torch_dtype(dtype), device="cpu")
 
 
+# What a call leaves as it is: no functions, generators or objects of the user's.
+_HARMLESS = (
+    _Tensor, int, float, complex, str, type(None), torch.dtype, torch.device, torch.layout, torch.memory_format
+)  # fmt: skip
+
+
 class _Unknown(Exception):
     """An argument for which nothing can stand in."""
 
@@ -189,10 +195,11 @@ def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
 def _may_be_called(function: Any, leaves: list[Any]) -> bool:
     """Whether a call with stand-ins shows something, has no effects and is small."""
     name = function.__name__
-    tensors = any(isinstance(leaf, _Tensor) for leaf in leaves)
-    calls = any(callable(leaf) and not isinstance(leaf, torch.dtype) for leaf in leaves)
-    size = math.prod(max(abs(leaf), 1) for leaf in leaves if isinstance(leaf, int))
-    return tensors and not calls and size <= _LARGE and name not in _NOT_CALLED and not name.startswith("__")
+    if name in _NOT_CALLED or name.startswith("__") or not all(isinstance(leaf, _HARMLESS) for leaf in leaves):
+        return False
+    factors = (int, float) if _is_of_torch(function) else int  # as of F.interpolate
+    size = math.prod(max(abs(leaf), 1) for leaf in leaves if isinstance(leaf, factors))
+    return size <= _LARGE and any(isinstance(leaf, _Tensor) for leaf in leaves)
 
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:

@@ -444,6 +444,11 @@ def python_of(t: Type) -> type:
     return made_of(t).cls
 
 
+def has_kinds(av: AV) -> bool:
+    """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
+    return isinstance(av, OneOf) or isinstance(av, Tup) and any(map(has_kinds, av.items))
+
+
 def is_text(av: AV) -> bool:
     """Whether a value is a string: a known one, one made at run time, or one of several."""
     if isinstance(av, OneOf):

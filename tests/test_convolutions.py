@@ -117,3 +117,14 @@ def test_transposed_weights_are_arranged_ahead(freeze: bool) -> None:
     in_loop = made.ir().split("loop ")[1]
     assert made.ir().count("arrange_transposed.kept(") == (2 if freeze else 0)
     assert in_loop.count("arrange_transposed(") == 0 and made.ir().count("arrange_transposed(") == (0 if freeze else 2)
+
+
+@pytest.mark.parametrize("size", [(2, 6, 4), (1, 6, 4), (2, 6, 1), (2, 1, 4), (6, 4)])
+def test_conv1d_of_permuted_input(size) -> None:
+    def conv(x, w, v):
+        return F.conv1d(x, w), F.conv1d(x, w, padding=1), F.conv_transpose1d(x, v), F.conv1d(x.relu(), w)
+
+    channels = size[-1]
+    agree(
+        scriptc.compile(conv, optimize=0), conv, whole(*size).transpose(-1, -2), whole(3, channels, 1), whole(channels, 3, 2)
+    )

@@ -14,6 +14,7 @@ from language import (  # noqa: F401  (they list their programs)
     exceptions,
     expressions,
     iterators,
+    kinds,
     known_lengths,
     libraries,
     lists,

@@ -33,6 +33,11 @@ def same_padding(
     return torch.constant_pad_nd(input, [amounts[2 * (count - 1 - i // 2) + i % 2] for i in range(2 * count)])
 
 
+def as_image(x: Tensor) -> Tensor:
+    """[N, C, L] as images of one row. Eager lays them out anew, so that a permuted input does not look like channels last."""
+    return x.contiguous().unsqueeze(-2)
+
+
 @decomposes("torch.conv1d", "torch.nn.functional.conv1d")
 def conv1d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,
@@ -42,7 +47,7 @@ def conv1d(
     x = same_padding(input, weight, padding, each(stride, 1), d, 1)
     p = (0,) if isinstance(padding, str) else each(padding, 1)
     image = torch.conv2d(
-        x.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups
+        as_image(x), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, p[0]), (1, d[0]), groups
     )
     return image.select(-2, 0)
 
@@ -78,7 +83,7 @@ def conv_transpose1d(
     output_padding: int = 0, groups: int = 1, dilation: int = 1,
 ) -> Tensor:  # fmt: skip
     image = torch.conv_transpose2d(
-        input.unsqueeze(-2), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, each(padding, 1)[0]),
+        as_image(input), weight.unsqueeze(-2), bias, (1, each(stride, 1)[0]), (0, each(padding, 1)[0]),
         (0, each(output_padding, 1)[0]), groups, (1, each(dilation, 1)[0]),
     )  # fmt: skip
     return image.select(-2, 0)

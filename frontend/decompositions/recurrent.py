@@ -80,13 +80,25 @@ def project(state: State, weights: list[Tensor], has_biases: bool) -> State:
     return (F.linear(state[0], weights[-1]), *state[1:]) if projected else state
 
 
+def is_one_step(x: Tensor) -> bool:
+    """Whether it is known at compile time that x [T, B, I] has one step (the front end answers)."""
+    return x.size(0) == 1
+
+
 def along_time(kind: str, x: Tensor, state: State, weights: list[Tensor], has_biases: bool) -> tuple[Tensor, State]:
     """One layer in one direction over x [T, B, I]: outputs [T, B, H], and the last state."""
     bias_x, bias_h = (weights[2], weights[3]) if has_biases else (None, None)
+
+    def advanced(x_t: Tensor, state: State) -> State:
+        from_input, from_hidden = F.linear(x_t, weights[0], bias_x), F.linear(state[0], weights[1], bias_h)
+        return project(step(kind, from_input, from_hidden, state), weights, has_biases)
+
+    if is_one_step(x):
+        state = advanced(x[0], state)
+        return state[0].unsqueeze(0), state
     outputs = []
     for t in range(x.size(0)):
-        from_input, from_hidden = F.linear(x[t], weights[0], bias_x), F.linear(state[0], weights[1], bias_h)
-        state = project(step(kind, from_input, from_hidden, state), weights, has_biases)
+        state = advanced(x[t], state)
         outputs.append(state[0])
     return torch.stack(outputs), state
 
@@ -100,6 +112,9 @@ def walk(
     one_direction: OneDirection, x: Tensor, hx: State, params: list[Tensor], num_layers: int, directions: int
 ) -> tuple[Tensor, State]:
     """All layers and directions: the last layer's outputs, and the last states of all, stacked."""
+    if num_layers * directions == 1:
+        y, state = one_direction(x, tuple(part[0] for part in hx), params, False)
+        return y, tuple(torch.stack([part]) for part in state)
     each = len(params) // (num_layers * directions)
     last: tuple[list[Tensor], ...] = tuple([] for _ in hx)
     for layer in range(num_layers):

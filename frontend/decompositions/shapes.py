@@ -147,7 +147,7 @@ def ravel(input: Tensor) -> Tensor:
     return input.reshape(-1)
 
 
-def _at_least(input: Tensor, rank: int) -> Tensor:
+def at_least(input: Tensor, rank: int) -> Tensor:
     if input.dim() == 0:
         return input.reshape((1,) * rank)
     if rank == 2 and input.dim() == 1:
@@ -163,33 +163,12 @@ def _atleast(rank: int) -> None:
     @decomposes(f"torch.atleast_{rank}d", f"torch.functional.atleast_{rank}d")
     def atleast(*tensors: Tensor) -> Tensor | tuple[Tensor, ...]:
         if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-            return _at_least(tensors[0], rank)
-        return tuple(_at_least(t, rank) for t in (tensors[0] if len(tensors) == 1 else tensors))
+            return at_least(tensors[0], rank)
+        return tuple(at_least(t, rank) for t in (tensors[0] if len(tensors) == 1 else tensors))
 
 
 for _rank in (1, 2, 3):
     _atleast(_rank)
-
-
-@decomposes("torch.hstack")
-def hstack(tensors: list[Tensor]) -> Tensor:
-    parts = [_at_least(t, 1) for t in tensors]
-    return torch.cat(parts, 0 if parts[0].dim() == 1 else 1)
-
-
-@decomposes("torch.vstack", "torch.row_stack")
-def vstack(tensors: list[Tensor]) -> Tensor:
-    return torch.cat([_at_least(t, 2) for t in tensors], 0)
-
-
-@decomposes("torch.dstack")
-def dstack(tensors: list[Tensor]) -> Tensor:
-    return torch.cat([_at_least(t, 3) for t in tensors], 2)
-
-
-@decomposes("torch.column_stack")
-def column_stack(tensors: list[Tensor]) -> Tensor:
-    return torch.cat([t.reshape(-1, 1) if t.dim() < 2 else t for t in tensors], 1)
 
 
 @decomposes("torch.tile", "Tensor.tile")
@@ -376,7 +355,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @decomposes("torch.block_diag", "torch.functional.block_diag")
 def block_diag(*tensors: Tensor) -> Tensor:
-    blocks = [_at_least(t, 2) for t in tensors]
+    blocks = [at_least(t, 2) for t in tensors]
     dtype = blocks[0].dtype
     for b in blocks:
         dtype = torch.promote_types(dtype, b.dtype)

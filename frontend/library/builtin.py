@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ import torch
 from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.library import serves
+from scriptc.frontend.library import FUNCTIONS, serves
 from scriptc.frontend.outside import type_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import (
@@ -335,9 +335,32 @@ def _has_always(r: Reader, owner: AV, name: str) -> bool:
     return hasattr(python_class(r, owner), name)
 
 
-@serves("builtins.id", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval")
+# What they do or tell is of the process, or of the frame in which Python calls them, at the time of the call.
+@serves("builtins.id", "builtins.open", "builtins.input", "builtins.exec", "builtins.eval",
+        "builtins.globals", "builtins.locals", "builtins.compile",
+        "torch.initial_seed", "torch.random.initial_seed", "torch.get_num_threads", "torch.get_num_interop_threads",
+        "torch.set_num_threads", "torch.set_num_interop_threads", "torch.set_flush_denormal", "torch.set_default_dtype",
+        "torch.set_default_device", "torch.set_default_tensor_type", "torch.set_printoptions",
+        "torch.is_inference_mode_enabled", "torch.set_warn_always")  # fmt: skip
 def refused(r: Reader, *args: AV, **kwargs: AV) -> AV:
     r.fail("builtin_function")
+
+
+def _names_in(function: Callable[[Any], Any]) -> Callable[..., AV]:
+    def handler(r: Reader, *obj: AV) -> AV:
+        if not obj:
+            r.fail("builtin_function")  # those of the frame
+        return r.evaluate(function, r.known(obj[0], "the object"))
+
+    return handler
+
+
+FUNCTIONS[vars], FUNCTIONS[dir] = _names_in(vars), _names_in(dir)
+
+
+@serves("builtins.breakpoint")
+def breakpoint_(r: Reader) -> AV:
+    r.raises_at_run_time("NotImplementedError", "compiled code cannot stop for a debugger: breakpoint() was reached")
 
 
 @serves("Size.numel")

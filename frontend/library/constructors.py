@@ -40,6 +40,14 @@ def default(r: Reader, *args: AV, **kwargs: AV) -> AV:
     return made(r, args, r.default_dtype)
 
 
+@serves("torch.autograd.Variable")
+def variable(r: Reader, data: AV = _NONE, requires_grad: AV = _NONE, volatile: AV = _NONE) -> AV:
+    """Another tensor over the same memory, as detach() gives."""
+    if not is_tensor(data):
+        r.raises_at_run_time("TypeError", f"Variable data has to be a tensor, but got {r.type_name(data)}")
+    return r.op("alias", data)
+
+
 def _of(dtype: str) -> Any:
     def constructor(r: Reader, *args: AV, **kwargs: AV) -> AV:
         options(r, kwargs)

@@ -33,6 +33,14 @@ def set_grad_enabled(r: Reader, mode: AV) -> AV:
     return Known(torch.no_grad())
 
 
+@serves("torch.is_grad_enabled")
+def is_grad_enabled(r: Reader) -> AV:
+    if r.graded is not None:
+        return Known(False)
+    r.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
+    return Known(enabled)
+
+
 @serves("torch.autocast", "torch.amp.autocast", "torch.cpu.amp.autocast", "torch.cuda.amp.autocast")
 def autocast(r: Reader, device_type: AV = Known("cpu"), dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
              cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip

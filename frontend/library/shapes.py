@@ -9,7 +9,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype, size_items
 from scriptc.frontend.library.memory import axis, needs_dims
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Dyn, Known, ListV, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Dyn, Known, ListV, tensor_type
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -191,56 +191,6 @@ def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     if isinstance(size, Known) and r.is_short(size):
         return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])
     return r.wrap(r.build("unbind", [r.value(input)], dim=d))
-
-
-def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
-    """cat and stack, of a run-time list or of known items, of which some may be of several kinds."""
-
-    def build(values: AV) -> AV:
-        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
-
-    if isinstance(tensors, ListV) and tensors.items is None:
-        return build(tensors)
-    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
-
-
-def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
-    """The operand of cat and stack; tensors of several dtypes are promoted."""
-    if not items:
-        what = "expected a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList"
-        r.raises_at_run_time("RuntimeError", f"torch.cat(): {what}" if name == "cat" else what)
-    for item in items:
-        if not is_tensor(item):
-            r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
-    dtype = r.result_dtype(*items)
-    if name == "cat":
-        items = _without_legacy(r, items)
-    return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
-
-
-def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
-    """cat passes over empty 1-D tensors, whatever the rank of the others."""
-    ranks = [tensor_type(i).rank for i in items]
-    others = [n for n in ranks if n != 1]
-    if not others or len(others) == len(ranks):
-        return items
-    for item in items:
-        if tensor_type(item).rank == 1:
-            r.check_that(
-                r.compare("Eq", r.size_av(item, 0), Known(0)), "RuntimeError",
-                f"Tensors must have same number of dimensions: got 1 and {others[0]}",
-            )  # fmt: skip
-    return [i for i in items if tensor_type(i).rank != 1]
-
-
-@serves("torch.cat", "torch.concat", "torch.concatenate")
-def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    return _joined(r, tensors, "cat", dim)
-
-
-@serves("torch.stack")
-def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
-    return _joined(r, tensors, "stack", dim)
 
 
 @serves("Tensor.expand_as")

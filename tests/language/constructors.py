@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch.autograd import Variable
 
 from language.cases import cases
 
@@ -36,3 +37,25 @@ def types(x):
 @cases((torch.ones(2, 3),))
 def unknown_type(x):
     return x.type("torch.FooTensor")
+
+
+@cases((torch.ones(3),))
+def variables(x):
+    y = Variable(x)
+    y += 1
+    return y, Variable(x.data.new(2).zero_(), requires_grad=False), Variable(y * 2)
+
+
+@cases((torch.ones(3),))
+def variable_of_a_number(x):
+    return Variable(x.size(0))
+
+
+@cases((torch.ones(2, 3, 4, 5),))
+def copies_in_a_format(x):
+    y = x.transpose(0, 1)
+    a = y.clone(memory_format=torch.contiguous_format)
+    a += 1
+    formats = [y.clone(memory_format=f) for f in (torch.preserve_format, torch.channels_last)]
+    same = x.contiguous(memory_format=torch.contiguous_format)
+    return a, formats, same, y.contiguous(memory_format=torch.channels_last), torch.clone(y), y.contiguous()

@@ -21,6 +21,12 @@ def categorical(x):
     return made.log_prob(x.argmax(-1)), made.entropy(), made.probs, made.sample().shape
 
 
+@cases((X[0],))
+def categorical_of_a_vector(x):
+    made = Categorical(logits=x)
+    return made.log_prob(x.argmax()), made.entropy(), made.probs, made.sample().shape, torch.Size()
+
+
 @cases((X, X.exp()), (X, X))
 def normal(mean, deviation):
     made = Normal(mean, deviation)

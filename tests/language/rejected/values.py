@@ -134,6 +134,17 @@ def evaluates(n):
     return eval("n + 1")  # refused
 
 
+@write("builtin_function", lambda x: x + 1, (X,))
+def sets_threads(x):
+    torch.set_num_threads(1)  # refused
+    return x + 1
+
+
+@write("builtin_function", lambda n: n, (3,))
+def names_of_the_frame(n):
+    return locals()["n"]  # refused
+
+
 @write("copy_of_other", lambda x: x.clone(), (X,))
 def copies(x):
     return copy.copy(x)  # refused
@@ -275,10 +286,10 @@ class Box:
         self.x = x
 
 
-@write("iteration_over_one_of_several", lambda xs, n: sum(xs) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
+@write("iteration_over_one_of_several", lambda xs, n: sum(set(xs)) if n > 1 else n, ([1, 2], 1), ([1, 2], 2))
 def walks_one_of_several(xs, n):
     found = 0
-    for x in xs if n > 1 else (n,):  # refused
+    for x in set(xs) if n > 1 else (n,):  # refused
         found += x
     return found
 

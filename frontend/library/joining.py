@@ -1,0 +1,118 @@
+"""cat and stack."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from scriptc.frontend.cells import is_union
+from scriptc.frontend.decompositions import joining
+from scriptc.frontend.library import serves
+from scriptc.frontend.library.builtin import len_
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
+from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
+
+_ZERO = Known(0)
+_EMPTY = {
+    "cat": ("ValueError", "torch.cat(): expected a non-empty list of Tensors"),
+    "stack": ("RuntimeError", "stack expects a non-empty TensorList"),
+}
+_RANKS = {
+    "cat": "Tensors must have same number of dimensions: got {0} and {1}",
+    "stack": "stack expects each tensor to be equal size, but some have {0} dimensions and some {1}",
+}
+
+
+@serves("torch.cat", "torch.concat", "torch.concatenate")
+def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    return _joined(r, tensors, "cat", dim)
+
+
+@serves("torch.stack")
+def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+    return _joined(r, tensors, "stack", dim)
+
+
+def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
+    """Of a run-time list or of known items, of which some may be of several kinds."""
+
+    def build(values: AV) -> AV:
+        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
+
+    if isinstance(tensors, ListV) and tensors.items is None:
+        kinds = _kinds_of_items(tensors)
+        return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
+    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
+
+
+def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
+    """The operand of cat and stack; tensors of several dtypes are promoted."""
+    if not items:
+        r.raises_at_run_time(*_EMPTY[name])
+    for item in items:
+        _check_tensor(r, item)
+    dtype = r.result_dtype(*items)
+    if name == "cat":
+        items = _without_legacy(r, items)
+    ranks = [tensor_type(i).rank for i in items]
+    for rank in ranks:
+        _check_rank(r, name, ranks[0], rank)
+    return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
+
+
+def _check_tensor(r: Reader, item: AV) -> None:
+    if not is_tensor(item):
+        r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
+
+
+def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
+    if rank != first:
+        r.raises_at_run_time("RuntimeError", _RANKS[name].format(first, rank))
+
+
+def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
+    """cat passes over empty 1-D tensors, whatever the rank of the others."""
+    ranks = [tensor_type(i).rank for i in items]
+    others = [n for n in ranks if n != 1]
+    if not others or len(others) == len(ranks):
+        return items
+    for item in items:
+        if tensor_type(item).rank == 1:
+            empty = r.compare("Eq", r.size_av(item, 0), Known(0))
+            r.check_that(empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
+    return [i for i in items if tensor_type(i).rank != 1]
+
+
+def _kinds_of_items(tensors: ListV) -> list[Type]:
+    """The kinds of items of a list that holds tensors of several ranks and one dtype, and perhaps None."""
+    elem = tensors.value.type.elem if tensors.value is not None and isinstance(tensors.value.type, ListType) else None
+    kinds: list[Type] = list(elem.items[1:]) if elem is not None and is_union(elem) else []
+    if isinstance(elem, OptionalType):
+        kinds = [elem.item, NONE]
+    found = [t for t in kinds if isinstance(t, TensorType) and t.dims is not None]
+    fits = len({t.dtype for t in found}) == 1 and len(found) + kinds.count(NONE) == len(kinds)
+    return kinds if fits else []
+
+
+def _of_first_rank(r: Reader, tensors: ListV, name: str, kinds: list[Type], build: Callable[[AV], AV]) -> AV:
+    """The join for each rank that the first item may have, which all others then must have."""
+    given: AV = tensors
+    if name == "cat" and any(isinstance(t, TensorType) and t.rank == 1 for t in kinds):
+        given = r.call(Known(joining.without_empty_vectors), [given], {})
+    r.check_that(r.compare("Gt", len_(r, given), _ZERO), *_EMPTY[name])
+
+    def of_rank(first: AV) -> AV:
+        _check_tensor(r, first)
+        rank = tensor_type(first).rank
+        items = r.new_list([], (r.loc, name, rank))
+        append = r.attribute(items, "append")
+
+        def take(item: AV) -> AV:
+            _check_tensor(r, item)
+            _check_rank(r, name, rank, tensor_type(item).rank)
+            return r.call(append, [item], {})
+
+        r.call(Known(joining.for_each), [given, Native(lambda item: r.split(item, take))], {})
+        return build(items)
+
+    return r.split(r.subscript(given, _ZERO), of_rank)
