@@ -83,8 +83,6 @@ from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 _CLASSES: dict[type[AV], str] = {
     GeneratorV: "generator", PartialV: "functools.partial", ReversedV: "list_reverseiterator", SuperV: "super",
 }  # fmt: skip
-LONG = 128  # items beyond which numbers and tensors of known number are walked and kept as those of any number
-UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
 NUMBERS: dict[type, Type] = {bool: BOOL, int: INT, float: FLOAT}
 
 

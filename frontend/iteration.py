@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.context import LONG, UNROLL_LIMIT, Context, Poisoned, Walk
+from scriptc.frontend.context import Context, Poisoned, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.objects import class_of, defines
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import LONG, UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values import (
     AV,
     DictV,

@@ -6,11 +6,12 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 
-from scriptc.frontend.context import UNROLL_LIMIT, Restart, Walk
+from scriptc.frontend.context import Restart, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
 from scriptc.frontend.scope import assigned, has_leave
+from scriptc.frontend.shapes import UNROLL_LIMIT
 from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved, ObjectV
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT

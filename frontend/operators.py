@@ -157,7 +157,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         return [self.present(av, "TypeError", message) for av in (a, b)]
 
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
-        if a.items is not None and op == "Mult" and self.is_repeated_by_hand(a.items, b):
+        if a.items is not None and op == "Mult" and self.is_repeated_by_hand(b, a.items):
             self.observe(a)
             return self.new_list(a.items * self.few(a.items, b.obj), (self.loc, "mult"))
         if op == "Add" and not isinstance(b, ListV):

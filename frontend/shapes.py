@@ -34,6 +34,9 @@ from scriptc.frontend.values import (
     is_function,
 )
 
+LONG = 128  # items beyond which numbers and tensors of known number are walked and kept as those of any number
+UNROLL_LIMIT = 1024  # iterations of a loop that is unrolled because its body needs what it counts
+
 
 @dataclass(frozen=True)
 class Shape:

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TypeGuard
 
 from scriptc.frontend.cells import is_laid_out_anew, is_storable, is_union, spelt, unite
-from scriptc.frontend.context import LONG, UNROLL_LIMIT, Context
+from scriptc.frontend.context import Context
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import LONG, UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values import AV, Bound, Dyn, Known, ListV, OneOf, is_plain_tuple, is_tensor, is_text, tensor_type
 from scriptc.ir.core import Value
 from scriptc.ir.types import NEVER, STR, JoinError, ListType, OptionalType, ScalarType, TupleType, Type, tuple_of
@@ -91,11 +91,11 @@ class Tuples(Context):
         if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListV) for av in (a, b)):
             return self.joined_tuples(a, b)
         items = sequence_items(a)
-        if op == "Mult" and (items is None or not self.is_repeated_by_hand(items, b)):
+        if op == "Mult" and (items is None or not self.is_repeated_by_hand(b, items)):
             return self.wrap(self.build("list.repeat", [self.any_length(a), self.integer(b)]))
         return None
 
-    def is_repeated_by_hand(self, items: Sequence[AV], times: AV) -> TypeGuard[Known]:
+    def is_repeated_by_hand(self, times: AV, items: Sequence[AV]) -> TypeGuard[Known]:
         """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
         if not isinstance(times, Known) or not isinstance(times.obj, int):
             return False

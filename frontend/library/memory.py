@@ -166,13 +166,6 @@ def in_format(r: Reader, tensor: AV, memory_format: AV) -> AV:
     return r.op("permute", r.op("contiguous", r.op("permute", tensor, dims=last)), dims=first)
 
 
-@serves("Tensor.clone", "torch.clone")
-def clone(r: Reader, input: AV, *, memory_format: AV = _NONE) -> AV:
-    if r.known(memory_format, "the memory format") is torch.contiguous_format:
-        return r.op("clone", r.op("contiguous", input))
-    return in_format(r, r.op("clone", input), memory_format)
-
-
 @serves("Tensor.contiguous")
 def contiguous(r: Reader, self: AV, memory_format: AV = _NONE) -> AV:
     wanted = r.known(memory_format, "the memory format")
