@@ -116,6 +116,13 @@ class Scalars(Context):
 
 @cache
 def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, str]:
-    """What a function calls its arguments, and their types; first those that are given by position."""
+    """What a function calls its arguments, and their types, "" where overloads differ that take as many; first those that are
+    given by position."""
     packet: Any = getattr(torch.ops.aten, name, None)
-    return {} if packet is None else {a.name: str(a.type) for a in aten.overload_of(packet, count, keywords)._schema.arguments}
+    if packet is None:
+        return {}
+    chosen = aten.overload_of(packet, count, keywords)._schema.arguments
+    schemas = [getattr(packet, overload)._schema.arguments for overload in packet.overloads()]
+    columns = zip(*(s for s in schemas if len(s) == len(chosen)), strict=True)
+    types = [{str(a.type) for a in column} for column in columns]
+    return {a.name: found.pop() if len(found) == 1 else "" for a, found in zip(chosen, types, strict=True)}
