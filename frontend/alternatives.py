@@ -9,6 +9,10 @@ from scriptc.frontend.flow import without
 from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf, Tup, has_kinds
 
 
+def has_alternatives(av: AV) -> bool:
+    return isinstance(av, OneOf)
+
+
 class Alternatives(Context):
     """Mixin: `OneOf`."""
 
@@ -37,11 +41,14 @@ class Alternatives(Context):
         rest = without(av, number)
         return self.choose(self.is_kind(av, number), lambda: run(first), lambda: self.split(rest, run))
 
-    def split_all(self, avs: Sequence[AV], run: Callable[[list[AV]], AV]) -> AV:
-        at = next((i for i, av in enumerate(avs) if isinstance(av, OneOf)), None)
+    def split_all(
+        self, avs: Sequence[AV], run: Callable[[list[AV]], AV], *, splits: Callable[[AV], bool] = has_alternatives
+    ) -> AV:
+        """run(avs), for each alternative of those that `splits` names."""
+        at = next((i for i, av in enumerate(avs) if splits(av)), None)
         if at is None:
             return run(list(avs))
-        return self.split(avs[at], lambda av: self.split_all([*avs[:at], av, *avs[at + 1 :]], run))
+        return self.split(avs[at], lambda av: self.split_all([*avs[:at], av, *avs[at + 1 :]], run, splits=splits))
 
     def split_index(self, index: AV, run: Callable[[AV], AV]) -> AV:
         """run(index), for each alternative of the index, or of a part of it."""

@@ -7,7 +7,7 @@ import contextlib
 import functools
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -325,11 +325,12 @@ class Calls(Objects, Records, TorchParser, Lookup):
 
     def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         if any(map(_is_of_ranks, (*args, *kwargs.values()))):
-            return self.split_ranks(
+            return self.split_all(
                 [*args, *kwargs.values()],
                 lambda avs: self.call_decomposition(
                     function, name, avs[: len(args)], dict(zip(kwargs, avs[len(args) :], strict=True))
                 ),
+                splits=_is_of_ranks,
             )
         args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, own_names(function, kwargs)))
         given = [*args, *kwargs.values()]
@@ -344,13 +345,6 @@ class Calls(Objects, Records, TorchParser, Lookup):
 
         named = {name: widened(av) for name, av in kwargs.items()}
         return self.rounded(self.call_function(function, [widened(av) for av in args], named), half)
-
-    def split_ranks(self, avs: Sequence[AV], run: Callable[[list[AV]], AV]) -> AV:
-        """run(avs), for each rank and dtype that one of the values may have."""
-        at = next((i for i, av in enumerate(avs) if _is_of_ranks(av)), None)
-        if at is None:
-            return run(list(avs))
-        return self.split(avs[at], lambda av: self.split_ranks([*avs[:at], av, *avs[at + 1 :]], run))
 
     def with_tensors(
         self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]

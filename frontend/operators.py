@@ -129,7 +129,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if columns[0] is not None and columns[1] is not None and op == "Add":
             return Tup([*columns[0], *columns[1]])
         if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
-            return Tup(list(a.items) * self.few(a.items, b.obj))
+            return Tup(self.repeated(a.items, b))
         if isinstance(b, ListV) and op == "Mult":
             a, b = b, a
         if isinstance(a, ListV) and op in ("Add", "Mult"):
@@ -159,7 +159,7 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
     def list_operator(self, op: str, a: ListV, b: AV) -> AV:
         if a.items is not None and op == "Mult" and self.is_repeated_by_hand(b, a.items):
             self.observe(a)
-            return self.new_list(a.items * self.few(a.items, b.obj), (self.loc, "mult"))
+            return self.new_list(self.repeated(a.items, b), (self.loc, "mult"))
         if op == "Add" and not isinstance(b, ListV):
             if isinstance(b, Known) and isinstance(b.obj, list):
                 return self.list_operator(op, a, self.new_list(self.iterate(b), (self.loc, "known")))

@@ -97,9 +97,9 @@ class Tuples(Context):
 
     def is_repeated_by_hand(self, times: AV, items: Sequence[AV]) -> TypeGuard[Known]:
         """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
-        if not isinstance(times, Known) or not isinstance(times.obj, int):
+        if not isinstance(times, Known):
             return False
-        return len(items) * times.obj <= LONG or not self.are_alike(items)
+        return not isinstance(times.obj, int) or len(items) * times.obj <= LONG or not self.are_alike(items)
 
     def are_alike(self, items: Sequence[AV]) -> bool:
         """Whether items are numbers, texts or tensors of one type, or all None."""
@@ -109,11 +109,13 @@ class Tuples(Context):
         }
         return len(kinds) == 1 and None not in kinds and all(isinstance(k, (tuple, ScalarType)) for k in kinds)
 
-    def few(self, items: Sequence[AV], times: int) -> int:
-        """How often items are repeated in the compiler."""
-        if len(items) * times > UNROLL_LIMIT:
-            self.fail("repeated_too_often", count=len(items) * times)
-        return times
+    def repeated(self, items: Sequence[AV], times: Known) -> list[AV]:
+        """items * times, in the compiler."""
+        if not isinstance(times.obj, int):
+            self.raises_at_run_time("TypeError", f"can't multiply sequence by non-int of type '{self.type_name(times)}'")
+        if len(items) * times.obj > UNROLL_LIMIT:
+            self.fail("repeated_too_often", count=len(items) * times.obj)
+        return [*items] * times.obj
 
     def joined_tuples(self, a: AV, b: AV) -> AV:
         left, right = self.any_length(a), self.any_length(b)

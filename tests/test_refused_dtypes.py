@@ -24,8 +24,6 @@ EXCEPTED = {
     "tensordot",
 }  # fmt: skip
 NAMES = sorted({name for dtype in DTYPES for name in listed(dtype)} - EXCEPTED)
-
-
 EVERY = int(os.environ.get("SCRIPTC_TEST_EVERY", "3"))  # of the pairs of a function and a dtype; 1: all of them
 
 

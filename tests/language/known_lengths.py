@@ -189,3 +189,8 @@ def long_sequences(x: Tensor, n: int) -> object:
 @cases([3, 1, 2], [], [5])
 def reduced_without_a_start(xs: list[int]) -> object:
     return functools.reduce(lambda a, b: a * 2 + b, xs)
+
+
+@cases((2, 0), (2, 1), (2, 2))
+def repeated_by_what_is_no_int(n: int, way: int) -> object:
+    return (n, "a") * 2.5 if way == 0 else [n, "a"] * "b" if way == 1 else (n, "a") * True
