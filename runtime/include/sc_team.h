@@ -28,7 +28,7 @@ void sc_team_free(sc_team *team); /* ends the helpers; NULL is allowed */
 void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg);
 
 /* For such estimates: what one thread reads and writes in a nanosecond, from its own cache and from memory. */
-#define SC_CACHED_BYTES_PER_NS 64.0
+#define SC_CACHED_BYTES_PER_NS 96.0
 #define SC_BYTES_PER_NS 16.0
 
 /* How many workers sc_parallel may use at most: for scratch memory by worker. */

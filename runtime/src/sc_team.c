@@ -50,7 +50,8 @@ struct sc_team {
     bool failed;        /* no thread could be made: do not try again */
     int helpers;
     double credit, resume; /* see PAUSE; resume: when helpers are used again */
-    double open_ns, wake_ns; /* what a region costs the caller when helpers are awake, and waking them on top */
+    _Atomic double open_ns; /* a region takes until all were in it, when helpers are awake, ... */
+    double wake_ns;         /* ... and when they sleep */
     sc_work *work;
     void *arg;
     int64_t count, grain;
@@ -172,17 +173,25 @@ static double run_region(sc_team *t, int64_t count, int64_t grain, int threads, 
     return (done ? worked / (double)done * (double)pieces : worked) - (now_ns() - start);
 }
 
-static void nothing(void *arg, int64_t begin, int64_t end, int worker) {
-    (void)arg, (void)begin, (void)end, (void)worker;
+/* A piece that waits for the others to be begun, as many as came to `met`: then every helper was in the region. */
+static void meet(void *arg, int64_t begin, int64_t end, int worker) {
+    (void)begin, (void)end, (void)worker;
+    _Atomic int64_t *met = arg;
+    double limit = now_ns() + 4.0 * SPIN_NS; /* a helper that gets no core is not waited for */
+    atomic_fetch_sub(met, 1);
+    while (atomic_load(met) > 0 && now_ns() < limit) relax();
 }
 
+/* Includes the way of the shared lines from core to core and back, and until sleepers have a core again. */
 static double cost_of_region(sc_team *t, bool asleep, double at_least) {
     double least = 1e6;
     for (int i = 0; i < TRIALS; i++) {
         double limit = now_ns() + 20.0 * SPIN_NS; /* helpers without a core may never get to sleep */
         while (asleep && atomic_load(&t->sleeping) < t->helpers && now_ns() < limit) sched_yield();
+        int workers = t->helpers + 1;
+        _Atomic int64_t met = workers;
         double start = now_ns();
-        run_region(t, t->helpers + 1, 1, t->helpers + 1, nothing, NULL);
+        run_region(t, workers, 1, workers, meet, &met);
         double took = now_ns() - start;
         if (took < least) least = took;
     }
@@ -200,7 +209,8 @@ static void reset(sc_team *t) {
     t->helpers = 0;
     t->failed = false;
     t->credit = CREDIT_NS, t->resume = 0;
-    t->open_ns = 1000, t->wake_ns = 10000; /* until they are measured */
+    atomic_store(&t->open_ns, 1000);
+    t->wake_ns = 10000; /* until they are measured */
     atomic_store(&t->busy, false);
 }
 
@@ -227,7 +237,7 @@ static void grow(sc_team *t, int wanted) {
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (t->helpers == before) return;
-    t->open_ns = cost_of_region(t, false, LEAST_OPEN_NS);
+    atomic_store_explicit(&t->open_ns, cost_of_region(t, false, LEAST_OPEN_NS), memory_order_relaxed);
     t->wake_ns = cost_of_region(t, true, LEAST_WAKE_NS);
 }
 
@@ -255,10 +265,11 @@ static bool is_ours(sc_team *t) {
     return true;
 }
 
-/* Whether sharing pays, asked by who has the team. Sleepers are woken for one long piece of work, or when many short ones have come. */
+/* Whether sharing pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for one long
+ * piece of work, or when many short ones have come. */
 static bool pays(sc_ctx *cx, double ns) {
     const sc_team *t = cx->team;
-    if (ns < PAYS * t->open_ns || (t->resume > 0 && now_ns() < t->resume)) return false;
+    if (t->resume > 0 && now_ns() < t->resume) return false;
     if (t->helpers && !atomic_load_explicit(&t->sleeping, memory_order_relaxed)) return true;
     if (ns >= PAYS * t->wake_ns) return true;
     cx->unhelped += ns;
@@ -286,7 +297,9 @@ static bool share_work(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_w
 }
 
 void sc_parallel(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
-    bool large = count > grain && ns >= PAYS * LEAST_OPEN_NS;
-    if (large && sc_workers(cx) > 1 && share_work(cx, count, grain, ns, work, arg)) return;
+    bool several = count > grain && ns >= PAYS * LEAST_OPEN_NS && sc_workers(cx) > 1;
+    /* asked first: to look whose the team is takes a system call */
+    bool large = several && ns >= PAYS * atomic_load_explicit(&cx->team->open_ns, memory_order_relaxed);
+    if (large && share_work(cx, count, grain, ns, work, arg)) return;
     if (count > 0) work(arg, 0, count, 0);
 }
