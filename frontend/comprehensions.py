@@ -88,7 +88,7 @@ class Comprehensions(Flow, Iteration):
         return self.comprehension(node, node.elt, (self.loc, "comp"))
 
     def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
-        return GeneratorV(node, self.frame, self.eval(node.generators[0].iter))
+        return GeneratorV(node, self.frame, self.checked_iterable(self.eval(node.generators[0].iter)))
 
     def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""

@@ -40,6 +40,18 @@ from scriptc.frontend.values import (
 from scriptc.ir.types import ListType, ScalarType
 
 
+def _is_walked(av: AV) -> bool:
+    """Whether `iter()` takes it; of objects only it knows, by asking them."""
+    match av:
+        case Dyn() if is_tensor(av):
+            return tensor_type(av).rank > 0
+        case Dyn():
+            return not isinstance(av.type, ScalarType)
+        case Known(obj):
+            return not isinstance(obj, (int, float, type(None))) or hasattr(obj, "__iter__")
+    return True
+
+
 class Iteration(Context):
     """Mixin: iteration over abstract values."""
 
@@ -108,6 +120,18 @@ class Iteration(Context):
         if any(av.ident.serial < watch.mark for watch in self.watches):
             self.note_change(av.ident)
 
+    def checked_iterable(self, av: AV, quality: str = "iterable") -> AV:
+        """What `iter()` takes, without None: what cannot be walked raises where an iterator over it is made."""
+        av = self.present(av, "TypeError", f"'NoneType' object is not {quality}")
+        match av:
+            case OneOf(alternatives=alternatives) if any(not _is_walked(a) for a in alternatives.values()):
+                self.split(av, lambda a: self.checked_iterable(a, quality))
+            case Dyn() if is_tensor(av) and not _is_walked(av):
+                self.raises_at_run_time("TypeError", "iteration over a 0-d tensor")
+            case _ if not _is_walked(av):
+                self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not {quality}")
+        return av
+
     def iteration(self, av: AV, site: Any) -> Walk:
         if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):
             self.spend(av)
@@ -126,7 +150,7 @@ class Iteration(Context):
             case Known() if defines(av, "__iter__"):
                 return self.iteration(self.iterated_object(av), site)
             case OneOf():
-                found = self.present(av, "TypeError", "'NoneType' object is not iterable")
+                found = self.checked_iterable(av)
                 if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
                     found = self.split(found, lambda a: Tup(self.iterate(a)))  # tuples of different classes
                 return self.walk_several(found) if isinstance(found, OneOf) else self.iteration(found, site)
@@ -151,8 +175,7 @@ class Iteration(Context):
                     return Walk(items=self.known_range(av))
                 return Walk(count=(start, stop, step), item=lambda i: i)
             case Dyn() if is_tensor(av):
-                if not tensor_type(av).dims:
-                    self.raises_at_run_time("TypeError", "iteration over a 0-d tensor")
+                self.checked_iterable(av)
                 count = self.size_av(av, 0)
                 if site is None and isinstance(count, Known) and self.is_short(count):
                     return Walk(
@@ -176,11 +199,7 @@ class Iteration(Context):
                     self.fail("reversed_of_other")
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
-            case Dyn() if isinstance(av.type, ScalarType):
-                self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not iterable")
-            case Known(obj) if isinstance(obj, (int, float, type(None))) and not hasattr(obj, "__iter__"):
-                self.raises_at_run_time("TypeError", f"'{type(obj).__name__}' object is not iterable")
-            case Known():
+            case Known() if _is_walked(av):
                 return Walk(items=self.known_items(av))
             case Poison():
                 raise Poisoned

@@ -94,6 +94,9 @@ class Parts:
     def known_items(self, owner: Known) -> list[AV]:
         raise NotImplementedError
 
+    def checked_iterable(self, av: AV, quality: str = "iterable") -> AV:
+        raise NotImplementedError
+
     def iteration(self, av: AV, site: Any) -> Walk:
         raise NotImplementedError
 

@@ -109,12 +109,12 @@ def range_(r: Reader, *bounds: AV) -> AV:
 
 @serves("builtins.enumerate")
 def enumerate_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
-    return ZipV([sequence], start)
+    return ZipV([r.checked_iterable(sequence)], start)
 
 
 @serves("builtins.zip")
 def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B008
-    return ZipV(list(sequences), strict=bool(r.known(strict, "the strict of zip()")))
+    return ZipV(list(map(r.checked_iterable, sequences)), strict=bool(r.known(strict, "the strict of zip()")))
 
 
 @serves("operator.index")

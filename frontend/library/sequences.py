@@ -18,6 +18,7 @@ from scriptc.frontend.values import (
     Tup,
     ZipV,
     is_set,
+    is_tensor,
 )
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
@@ -31,7 +32,9 @@ def as_list(r: Reader, av: AV) -> AV:
 def reversed_(r: Reader, sequence: AV) -> AV:
     if isinstance(sequence, (ReversedV, GeneratorV, ZipV)) or is_set(sequence):
         r.raises_at_run_time("TypeError", f"'{r.type_name(sequence)}' object is not reversible")
-    return ReversedV(sequence)
+    if is_tensor(sequence):  # which is flipped, with dims or without
+        return ReversedV(sequence)
+    return ReversedV(r.checked_iterable(sequence, "reversible"))
 
 
 @serves("builtins.list")

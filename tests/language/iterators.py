@@ -116,3 +116,31 @@ def carried_by_comprehensions(n: int, xs: list[int]) -> object:
     sums = [(total := q if total is None else total + q) for q in xs for _ in range(2)]
     steps = {q: q - last for q in xs if (last := last + q) is not None}
     return running, best, sums, total, steps, last
+
+
+@cases(*((way, n) for way in range(8) for n in (3, 0)))
+def refused_before_they_are_walked(way: int, n: int) -> object:
+    """`iter()` of what cannot be walked raises at once: what stands behind it is not computed."""
+    xs, noted = [n], []
+    try:
+        if way == 0:
+            return next((q for q in xs[0]), noted.append(0))
+        if way == 1:
+            return list(zip(xs, n)), noted.append(1)
+        if way == 2:
+            return enumerate(n, noted.append(2) or 0)
+        if way == 3:
+            return map(abs, n), noted.append(3)
+        if way == 4:
+            return reversed(n), noted.append(4)
+        if way == 5:
+            return filter(None, n), noted.append(5)
+        if way == 6:
+            walked = (q for q in (None if n else xs))
+            noted.append(6)
+            return list(walked)
+        rows = zip(torch.tensor(n), xs)
+        noted.append(7)
+        return list(rows)
+    except TypeError:
+        return way, noted
