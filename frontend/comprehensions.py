@@ -218,6 +218,7 @@ class Comprehensions(Flow, Iteration):
     def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
         """run() where the generator stands."""
         self.frames.append(av.frame)
+        av.frame.generators += 1
         self.generators.append(len(self.watches))
         saved, self.node = self.node, av.node
         try:
@@ -225,6 +226,7 @@ class Comprehensions(Flow, Iteration):
         finally:
             self.node = saved
             self.generators.pop()
+            av.frame.generators -= 1
             self.frames.pop()
 
     def stages(self, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:

@@ -89,7 +89,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         frame: Frame | None = self.frame
         own = self.frame
         if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
-            self.unbound(name, free=self.in_comprehension(own))  # no path has come to where it is assigned
+            self.unbound(name, free=self.in_function_of_comprehension(own))  # no path has come to where it is assigned
         while frame is not None:
             if name in frame.locals or name in frame.cells:
                 return self.bound(frame, name)
@@ -111,13 +111,14 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
         )
 
-    def in_comprehension(self, frame: Frame) -> bool:
-        return frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS
+    def in_function_of_comprehension(self, frame: Frame) -> bool:
+        """Whether what is read stands in a function that Python makes of a comprehension or generator expression."""
+        return frame.generators > 0 or (frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS)
 
     def bound(self, frame: Frame, name: str) -> AV:
         cell = frame.cells.get(name)
         av = self.heap[cell] if cell is not None else frame.locals[name]
-        free = frame is not self.frame or self.in_comprehension(frame)
+        free = frame is not self.frame or self.in_function_of_comprehension(frame)
         if isinstance(av, Unbound):
             self.unbound(name, free=free)
         if isinstance(av, Maybe):

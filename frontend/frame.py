@@ -84,6 +84,7 @@ class Frame:
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
+    generators: int = 0  # likewise generator expressions
 
     @property
     def live(self) -> Liveness:

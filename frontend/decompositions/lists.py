@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -158,6 +159,26 @@ def total(xs: list[Any], start: Any) -> Any:
     for i in range(1, len(xs)):
         result = result + xs[i]
     return result
+
+
+def compensated_total(xs: Any, start: Any) -> Any:
+    """sum() as of Python 3.12: floats with Neumaier's compensation (A. Neumaier, ZAMM 54, 1974)."""
+    result, lost = start, 0.0
+    for x in xs:
+        if isinstance(result, float) and isinstance(x, float):
+            total = result + x
+            lost += (result - total) + x if abs(result) >= abs(x) else (x - total) + result
+            result = total
+        elif isinstance(result, float) and not isinstance(x, int):
+            result, lost = _compensated(result, lost) + x, 0.0
+        else:
+            result = result + x
+    return _compensated(result, lost)
+
+
+def _compensated(total: Any, lost: float) -> Any:
+    """The sign of a zero, and infinity, stay what they are."""
+    return total + lost if isinstance(total, float) and lost != 0.0 and math.isfinite(lost) else total
 
 
 def smallest(xs: list[Any], key: Any) -> Any:

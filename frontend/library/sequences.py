@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 
 from scriptc.frontend.decompositions import lists
@@ -22,6 +23,8 @@ from scriptc.frontend.values import (
 )
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
+
+_SUM_COMPENSATES = sys.version_info >= (3, 12)
 
 
 def as_list(r: Reader, av: AV) -> AV:
@@ -96,9 +99,13 @@ def max_(r: Reader, *args: AV, **options: AV) -> AV:
 @serves("builtins.sum")
 def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
     if r.is_run_time(sequence):
-        return r.call(Known(lists.total), [as_list(r, sequence), start], {})
+        of_list = lists.compensated_total if _SUM_COMPENSATES else lists.total
+        return r.call(Known(of_list), [as_list(r, sequence), start], {})
+    items = r.iterate(sequence)
+    if _SUM_COMPENSATES and any(issubclass(r.python_class(item), float) for item in items):
+        return r.call(Known(lists.compensated_total), [Tup(items), start], {})
     total = start
-    for item in r.iterate(sequence):
+    for item in items:
         total = r.binary("Add", total, item)
     return total
 

@@ -126,7 +126,7 @@ def refused_before_they_are_walked(way: int, n: int) -> object:
         if way == 0:
             return next((q for q in xs[0]), noted.append(0))
         if way == 1:
-            return list(zip(xs, n)), noted.append(1)
+            return list(zip(xs, n, strict=False)), noted.append(1)
         if way == 2:
             return enumerate(n, noted.append(2) or 0)
         if way == 3:
@@ -139,7 +139,7 @@ def refused_before_they_are_walked(way: int, n: int) -> object:
             walked = (q for q in (None if n else xs))
             noted.append(6)
             return list(walked)
-        rows = zip(torch.tensor(n), xs)
+        rows = zip(torch.tensor(n), xs, strict=False)
         noted.append(7)
         return list(rows)
     except TypeError:

@@ -362,3 +362,11 @@ def spliced(xs, a, b, ys):
     xs[len(xs) :] = ys
     words[:] = words + words[1:]
     return xs, words
+
+
+@cases(*(([0.1] * n, m) for n in (0, 1, 3, 10) for m in (0, 2)), ([1e100, 1.0, -1e100], 1), ([1e308, 1e308, -1e308], 0))
+def sums_of_floats(xs: list[float], n: int) -> object:
+    """What is lost in adding, the running Python's sum() may give back."""
+    mixed = [0.1, n, 0.2, True, 0.3]
+    a, b, c = 0.1, 0.2 * n, 0.3
+    return sum(xs), sum(xs, 0.0), sum(xs, n), sum(mixed), sum([n, 2]), sum((a, b, c)), sum(q * 0.1 for q in xs), sum([-0.0])
