@@ -62,6 +62,12 @@ def pow_(r: Reader, a: AV, b: AV, modulus: AV = Known(None)) -> AV:  # noqa: B00
         return r.binary("Pow", a, b)
     from scriptc.frontend.decompositions import numbers
 
+    classes = [r.python_class(x) for x in (a, b, modulus)]
+    if any(issubclass(c, float) for c in classes):
+        r.raises_at_run_time("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
+    if not all(issubclass(c, int) for c in classes):
+        names = ", ".join(f"'{c.__name__}'" for c in classes)
+        r.raises_at_run_time("TypeError", f"unsupported operand type(s) for ** or pow(): {names}")
     return r.call(Known(numbers.power_modulo), [a, b, modulus], {})
 
 
