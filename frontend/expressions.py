@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from scriptc.frontend.cells import is_laid_out_anew, is_union
 from scriptc.frontend.comprehensions import Comprehensions
 from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.decompositions import lists
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.indexing import Indexing
 from scriptc.frontend.lookup import Lookup
@@ -339,6 +340,11 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
         )
 
+    def has_step(self, index: AV) -> bool:
+        """Whether a slice may have another step than 1."""
+        step = shape_of_slice(index)[2]
+        return not (isinstance(step, Known) and step.obj in (None, 1))
+
     def is_known_index(self, index: AV) -> bool:
         return isinstance(index, Known) and isinstance(index.obj, (int, slice))
 
@@ -423,9 +429,10 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         elif isinstance(owner, ListV) and owner.is_tuple:
             self.raises_at_run_time("TypeError", "'tuple' object does not support item assignment")
         elif isinstance(owner, ListV) and self.is_slice(index):
-            start, stop, step = self.slice_bounds(index)
-            if not (step.op is not None and step.op.attrs.get("value") == 1):
-                self.fail("slice_with_step_assigned")
+            if self.has_step(index):
+                self.call(Known(lists.set_slice), [owner, *shape_of_slice(index), value], {})
+                return
+            start, stop, _ = self.slice_bounds(index)
             self.splice_list(owner, start, stop, value)
         elif isinstance(owner, ListV):
             item = self.stored(owner, value)
@@ -473,6 +480,9 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         elif isinstance(owner, ListV) and owner.is_tuple:
             self.raises_at_run_time("TypeError", "'tuple' object doesn't support item deletion")
         elif isinstance(owner, ListV) and self.is_slice(index):
+            if self.has_step(index):
+                self.call(Known(lists.delete_slice), [owner, *shape_of_slice(index)], {})
+                return
             self.store_item(owner, index, self.new_list([], (self.loc, "del")))
         elif isinstance(owner, ListV):
             self.effect("list.delete", [self.mutate(owner), self.integer(index)])

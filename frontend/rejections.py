@@ -341,7 +341,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
     "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),
-    "slice_with_step_assigned": ("assignment to a slice with a step is not supported", "assign item by item"),
     "source_not_found": ("{module}.{name} cannot be followed: {why}", "define it in a file"),
     "state_of_many_kinds": (
         "'{name}' is kept from call to call, and takes ever more kinds of values",

@@ -152,6 +152,28 @@ def sort(xs: list[Any], *, key: Any = None, reverse: bool = False) -> None:
     xs[:] = sorted_list(xs, key=key, reverse=reverse)
 
 
+def set_slice(xs: list[Any], start: int | None, stop: int | None, step: int, ys: Any) -> None:
+    """xs[start:stop:step] = ys"""
+    if step == 1:
+        xs[start:stop] = ys
+        return
+    items = list(ys)
+    places = list(range(len(xs)))[start:stop:step]
+    if len(items) != len(places):
+        raise ValueError(
+            f"attempt to assign sequence of size {len(items)} to extended slice of size {len(places)}"
+        )
+    for place, item in zip(places, items, strict=True):
+        xs[place] = item
+
+
+def delete_slice(xs: list[Any], start: int | None, stop: int | None, step: int) -> None:
+    """del xs[start:stop:step]"""
+    places = sorted(list(range(len(xs)))[start:stop:step])
+    for i in range(len(places)):
+        del xs[places[i] - i]
+
+
 def total(xs: list[Any], start: Any) -> Any:
     if len(xs) == 0:
         return start

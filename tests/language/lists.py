@@ -370,3 +370,22 @@ def sums_of_floats(xs: list[float], n: int) -> object:
     mixed = [0.1, n, 0.2, True, 0.3]
     a, b, c = 0.1, 0.2 * n, 0.3
     return sum(xs), sum(xs, 0.0), sum(xs, n), sum(mixed), sum([n, 2]), sum((a, b, c)), sum(q * 0.1 for q in xs), sum([-0.0])
+
+
+_SLICES = tuple((start, stop, step) for start in (None, 0, 1, -2, 9) for stop in (None, 3, -1) for step in (None, 1, 2, -1, -2, 0))
+
+
+@cases(*(([1, 2, 3, 4, 5][:n], n, *part) for n in (0, 1, 4, 5) for part in _SLICES[n::4]))
+def slices_with_steps(xs: list[int], n: int, start: int | None, stop: int | None, step: int | None) -> object:
+    """Written and deleted; ValueError where as many items do not stand there."""
+    ys, taken = [q * 10 for q in xs], xs[:]
+    ys[::2] = xs[::2]
+    del taken[::-3]
+    try:
+        ys[start:stop:step] = [n] * len(xs[start:stop:step])
+        ys[1::2] = range(2)
+        del ys[start:stop:step]
+    except ValueError as e:
+        return ys, taken, str(e)
+    ys[::-1] = ys
+    return ys, taken

@@ -62,18 +62,6 @@ def indexes_a_range(n, i):
     return range(n)[i]  # refused
 
 
-def item_by_item(xs, n):
-    for i in range(0, len(xs), 2):
-        xs[i] = n
-    return xs
-
-
-@write("slice_with_step_assigned", item_by_item, ([1, 2, 3], 7))
-def assigns_every_second(xs, n):
-    xs[::2] = [n] * ((len(xs) + 1) // 2)  # refused
-    return xs
-
-
 @write("double_star_of_other", lambda n: n + 1, (3,))
 def stars_a_table(n):
     d = {i: i for i in range(n)}
