@@ -14,18 +14,19 @@ from typing import NoReturn
 
 from scriptc.frontend.context import Terminated
 from scriptc.frontend.flow import Env, Exit, Names, changed
-from scriptc.frontend.frame import Final, Site, Watch
+from scriptc.frontend.frame import Final, Leaving, Site, Watch
 from scriptc.frontend.joins import Leaf, Plan
 from scriptc.frontend.loops import Loops
 from scriptc.frontend.raised import RaisedObjects, own_init
 from scriptc.frontend.scope import assigned
-from scriptc.frontend.values import AV, Dyn, Ident, Known, ObjectV, OneOf, Unbound
+from scriptc.frontend.values import AV, Dyn, Ident, Known, Maybe, ObjectV, OneOf, Unbound
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Value
 from scriptc.ir.exceptions import own_class
 from scriptc.ir.types import EXC, CellType
 
 _RETURNED = "·returned"
+_WAYS = ("return", "break", "continue")
 _OWN_CODE = ("__new__", "__str__")
 _LONGEST = 40  # characters of a class's name that an error carries
 
@@ -280,28 +281,90 @@ class Exceptions(Loops, RaisedObjects):
                     ends.append((self.effect("break", (), to=done), self.snapshot()))
                 return False
 
-            def attempt(ways: Sequence[str]) -> bool:
-                if not ways:
-                    return leave(
-                        self.guarded(live, written & (live | names), body, lambda e: leave(caught(e)))
-                        and self.reached(last)
-                    )
-                way, *rest = ways
+            def to_the_end() -> None:
+                leave(
+                    self.guarded(live, written & (live | names), body, lambda e: leave(caught(e))) and self.reached(last)
+                )
 
-                def inside(label: str, exits: list[Exit]) -> bool:
-                    pending.ways[way] = label, exits
-                    return attempt(rest)
+            def behind(way: str, returned: AV | None) -> None:
+                if self.reached(last):
+                    self.leave_by(way, returned)
 
-                carried = (live & written) | {_RETURNED} if way == "return" else written
-                if self.scoped(carried, inside):
-                    returned = self.frame.locals.pop(_RETURNED, None)
-                    if self.reached(last):
-                        self.leave_by(way, returned)
-                return False
-
-            return attempt(["return", "break", "continue"])
+            self.ways_out(pending, live & written, written, to_the_end, behind)
+            return False
 
         return self.scoped(names, whole)
+
+    def ways_out(
+        self, pending: Final, returning: Names, jumping: Names, run: Callable[[], None],
+        behind: Callable[[str, AV | None], None],
+    ) -> None:  # fmt: skip
+        """run(), and behind(way, what is returned) where `pending` is left by return, break or continue. Names that behind()
+        reads: on return, and on break and continue."""
+
+        def attempt(ways: Sequence[str]) -> bool:
+            if not ways:
+                run()
+                return False
+            way, *rest = ways
+
+            def inside(label: str, exits: list[Exit]) -> bool:
+                pending.ways[way] = label, exits
+                return attempt(rest)
+
+            if self.scoped(returning | {_RETURNED} if way == "return" else jumping, inside):
+                behind(way, self.frame.locals.pop(_RETURNED, None))
+            return False
+
+        attempt(_WAYS)
+
+    def putting_off(self, run: Callable[[], bool], leaving: Leaving) -> bool:
+        """run(), whose end return, break and continue lead to as well, to be gone on with later. What run() assigns is in the
+        heap."""
+        pending = Final(len(self.frame.loops))
+
+        def whole(done: str, ends: list[Exit]) -> bool:
+            def end(way: int) -> None:
+                self.heap[leaving.way] = Known(way)
+                ends.append((self.effect("break", (), to=done), self.snapshot()))
+
+            def body() -> None:
+                self.frame.finals.append(pending)
+                try:
+                    falls = run()
+                finally:
+                    self.frame.finals.pop()
+                if falls:
+                    end(0)
+
+            def behind(way: str, value: AV | None) -> None:
+                leaving.found.add(way)
+                if value is not None:
+                    self.heap[leaving.returned] = value
+                end(_WAYS.index(way) + 1)
+
+            self.ways_out(pending, frozenset(), frozenset(), body, behind)
+            return False
+
+        return self.scoped(frozenset(), whole)
+
+    def go_on(self, leaving: Leaving) -> bool:
+        """Leaves as was put off."""
+        left, returned = self.heap.pop(leaving.way), self.heap.pop(leaving.returned)
+        value = returned.av if isinstance(returned, Maybe) else returned
+
+        def leave(way: str) -> bool:
+            self.leave_by(way, value if way == "return" else None)
+            return False
+
+        for number, way in enumerate(_WAYS, 1):
+            if way in leaving.found:
+                chosen = self.truth(self.compare("Eq", left, Known(number)))
+                if not isinstance(chosen, Known):
+                    self.branch(chosen, lambda way=way: leave(way), lambda: True, frozenset())  # type: ignore[misc]
+                elif chosen.obj:
+                    return leave(way)
+        return True
 
     # ---- leaving through `finally` ----
     def leave_by(self, way: str, value: AV | None) -> None:

@@ -46,6 +46,16 @@ class Final:
 
 
 @dataclass(eq=False)
+class Leaving:
+    """How statements were left that something else runs behind. In the heap: `way`, by return (1), break (2), continue (3) or
+    at the end (0), and what is `returned`. `found`: the ways that there are."""
+
+    way: Ident = field(default_factory=Ident)
+    returned: Ident = field(default_factory=Ident)
+    found: set[str] = field(default_factory=set)
+
+
+@dataclass(eq=False)
 class Site:
     """A change of a name or an object: the op in whose place cells are written, and the state behind the change."""
 

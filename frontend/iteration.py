@@ -46,7 +46,7 @@ def _is_walked(av: AV) -> bool:
         case Dyn() if is_tensor(av):
             return tensor_type(av).rank > 0
         case Dyn():
-            return not isinstance(av.type, ScalarType)
+            return is_run_time_text(av) or not isinstance(av.type, ScalarType)
         case Known(obj):
             return not isinstance(obj, (int, float, type(None))) or hasattr(obj, "__iter__")
     return True

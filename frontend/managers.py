@@ -11,7 +11,7 @@ import torch
 
 from scriptc.frontend.context import Terminated
 from scriptc.frontend.exceptions import Exceptions
-from scriptc.frontend.frame import Frame
+from scriptc.frontend.frame import Frame, Leaving
 from scriptc.frontend.lookup import is_library
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.source import source_of
@@ -108,14 +108,13 @@ class Managers(Exceptions):
     # ---- generators ----
     def generated(self, node: ast.With, manager: ManagerV, enter: Callable[[AV], bool]) -> bool:
         """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
-        lives in the heap meanwhile, since it is joined where paths of the generator meet."""
+        lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
+        rest of the generator runs first."""
         source = source_of(manager.func)
         assert isinstance(source.node, ast.FunctionDef)
         generator = source.node.body
         if not _yields_once(generator):
             self.fail("manager_with_other_yields")
-        if any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body):
-            self.fail("manager_left_early")
         caller, made = self.frame, Frame(source, manager.func, self.loc)
         self.bind_arguments(made, manager.func, manager.args, manager.kwargs)
         shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
@@ -123,11 +122,15 @@ class Managers(Exceptions):
             caller.cells[name] = cell
             self.heap[cell] = caller.locals.pop(name, Unbound())
 
+        leaving = Leaving()
+        self.heap[leaving.way], self.heap[leaving.returned] = Known(0), Unbound()
+        leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
+
         def body(value: AV) -> AV:
             self.frames.append(caller)
             saved, self.node = self.node, node
             try:
-                if not enter(value):
+                if not (self.putting_off(lambda: enter(value), leaving) if leaves else enter(value)):
                     raise Terminated
             finally:
                 self.frames.pop()
@@ -141,7 +144,7 @@ class Managers(Exceptions):
             for name, cell in shared.items():
                 del caller.cells[name]
                 caller.locals[name] = self.heap.pop(cell, Unbound())
-        return True
+        return self.go_on(leaving)
 
     def e_Yield(self, node: ast.Yield) -> AV:
         if self.frame.on_yield is None:

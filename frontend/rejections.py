@@ -207,7 +207,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "loop_without_type": ("what this loop carries from one iteration to the next has no type", "use one type per name"),
     "made_is_kept": ("{what} made in compiled code cannot be kept for the next call", "keep a tuple"),
-    "manager_left_early": ("leaving the body of a generator's context manager early is not supported", "use a class"),
     "manager_with_other_yields": (
         "a context manager with other than one yield, or one on some paths only",
         "use a class",

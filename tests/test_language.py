@@ -18,6 +18,7 @@ from language import (  # noqa: F401  (they list their programs)
     known_lengths,
     libraries,
     lists,
+    managers,
     modules,
     objects,
     optional,

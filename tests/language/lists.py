@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 
 from language.cases import cases
@@ -372,7 +374,7 @@ def sums_of_floats(xs: list[float], n: int) -> object:
     return sum(xs), sum(xs, 0.0), sum(xs, n), sum(mixed), sum([n, 2]), sum((a, b, c)), sum(q * 0.1 for q in xs), sum([-0.0])
 
 
-_SLICES = tuple((start, stop, step) for start in (None, 0, 1, -2, 9) for stop in (None, 3, -1) for step in (None, 1, 2, -1, -2, 0))
+_SLICES = tuple(itertools.product((None, 0, 1, -2, 9), (None, 3, -1), (None, 1, 2, -1, -2, 0)))
 
 
 @cases(*(([1, 2, 3, 4, 5][:n], n, *part) for n in (0, 1, 4, 5) for part in _SLICES[n::4]))

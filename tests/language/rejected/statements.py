@@ -245,32 +245,6 @@ def manager_of_two_yields(n):
         return n + k
 
 
-@contextlib.contextmanager
-def noted(log):
-    log.append(1)
-    yield
-    log.append(2)
-
-
-def leaves_a_class(n):
-    switch = Switch()
-    for i in range(n):
-        with switch:
-            if i == 2:
-                break
-    return switch.on
-
-
-@write("manager_left_early", leaves_a_class, (1,), (4,))
-def leaves_a_generator(n):
-    log = [0]
-    for i in range(n):
-        with noted(log):  # refused
-            if i == 2:
-                break
-    return 0
-
-
 @write("with_of_other", lambda x: x + 1, (X,))
 def with_of_a_profiler(x):
     with torch.enable_grad():  # refused

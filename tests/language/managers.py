@@ -1,0 +1,126 @@
+"""Generators as context managers, around bodies that are left early: what is behind their `yield` runs first."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from language.cases import cases
+
+X = torch.ones(2)
+
+
+@contextlib.contextmanager
+def noted(log: list[int], n: int = 1) -> Iterator[int]:
+    log.append(n)
+    try:
+        yield n
+    finally:
+        log.append(-n)
+
+
+@contextlib.contextmanager
+def around(log: list[int]) -> Iterator[list[int]]:
+    log.append(7)
+    yield log
+    log.append(8)
+
+
+@contextlib.contextmanager
+def catching(log: list[int]) -> Iterator[None]:
+    try:
+        yield
+    except ValueError:
+        log.append(99)
+
+
+@cases((0,), (1,), (2,), (3,))
+def left_by_return(n: int) -> object:
+    log = [0]
+    with noted(log) as k:
+        if n == 1:
+            return log
+        if n == 2:
+            return [k, 2]
+        if n == 3:
+            return log + [3]
+    with around(log):
+        with noted(log, 9):
+            return log
+
+
+@cases((0,), (2,), (5,))
+def left_by_break(n: int) -> object:
+    log = [0]
+    for i in range(n):
+        with noted(log):
+            if i == 2:
+                break
+            log.append(100)
+        log.append(50)
+    else:
+        log.append(1000)
+    return log
+
+
+@cases((0,), (2,), (3,), (5,))
+def left_in_every_way(n: int) -> object:
+    log = [0]
+    for i in range(n):
+        with around(log) as p:
+            if i == 1:
+                continue
+            if i == 4:
+                raise ValueError(str(log))
+            if i == 3 and n < 5:
+                return log, i
+            p.append(i)
+        log.append(50)
+    return log
+
+
+@cases((X, 1), (X, 5))
+def two_left_at_once(x: Tensor, n: int) -> object:
+    log = [0]
+    with around(log), noted(log, 3):
+        if n > 2:
+            return x * 2, log
+        y = x + 1
+    log.append(5)
+    return y, log
+
+
+@cases((X, 0), (X, 1), (X, 2), (X, 3))
+def left_inside_finally(x: Tensor, n: int) -> object:
+    log = [0]
+    try:
+        for i in range(n):
+            with catching(log):
+                if i == 1:
+                    raise ValueError("a")
+                if i == 2:
+                    return log, None
+                log.append(i)
+    finally:
+        log.append(77)
+    return log, x
+
+
+@cases((0,), (4,), (9,))
+def left_through_finally(n: int) -> object:
+    log = [0]
+    while True:
+        with noted(log, n):
+            try:
+                n += 1
+                if n > 4:
+                    break
+                if n == 2:
+                    continue
+            finally:
+                log.append(1000)
+        log.append(1)
+    return log
