@@ -98,7 +98,7 @@ class _Function:
             if at >= 0 and block.ops[at].name == "c.rows":
                 _mark_last(block.ops[at], values)
             if at >= 0 and block.ops[at].name == "c.for":
-                _mark_taken(block.ops[at], values)
+                self.mark_taken(block.ops[at], values)
         self.insert()
 
     def collect(self, block: Block) -> None:
@@ -205,6 +205,24 @@ class _Function:
         owned = (block, value)
         return self.begins[owned] < at <= self.last[owned] and self.moved.get(owned, at + 1) > at
 
+    def mark_taken(self, loop: Op, released: list[Value]) -> None:
+        """Says which of the objects that end with a loop its results may become."""
+        free = [v for v in released if not any(user.name == "c.view" for user in v.users())]
+        for made in loop.operands:
+            if made.op is None or made.op.name != "c.new" or self.fills(made.op) is not loop:
+                continue
+            for i in made.op.attrs["over"]:
+                if made.op.operands[i] in free:
+                    free.remove(made.op.operands[i])
+                    made.op.attrs["take"] = i
+                    break
+
+    def fills(self, new: Op) -> Op:
+        """The loop that a tensor is made for: the next one. Others may read it, and what it would have taken as well."""
+        block = new.parent
+        assert block is not None
+        return next(op for op in block.ops[self.position[new] :] if op.name == "c.for")
+
     def insert(self) -> None:
         release, retain = OPS["c.release"], OPS["c.retain"]
         for block in self.owned:
@@ -240,19 +258,6 @@ def _mark_last(rows: Op, released: list[Value]) -> None:
     free = {v for v in released if not any(user.name == "c.view" for user in v.users())}
     slots = rows.attrs["args"].split(", ")
     rows.attrs["last"] = sum(1 << slots.index(f"{{{i}}}") for i, v in enumerate(rows.operands) if v in free)
-
-
-def _mark_taken(loop: Op, released: list[Value]) -> None:
-    """Says which of the objects that end with a loop its results may become."""
-    free = [v for v in released if not any(user.name == "c.view" for user in v.users())]
-    for made in loop.operands:
-        if made.op is None or made.op.name != "c.new":
-            continue
-        for i in made.op.attrs["over"]:
-            if made.op.operands[i] in free:
-                free.remove(made.op.operands[i])
-                made.op.attrs["take"] = i
-                break
 
 
 def _users(value: Value) -> Iterator[Op]:

@@ -259,7 +259,12 @@ class Calls(Objects, Records, TorchParser, Lookup):
                 args, kwargs = self.known_texts(args, kwargs)
             return self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs)
         if isinstance(obj, torch.nn.Module):
+            call = type(obj).__call__
+            if getattr(call, "__scriptc_original__", call) is not torch.nn.Module.__call__:
+                return self.call(self.attribute(Known(obj), "__call__"), args, kwargs)
             return self.call_module(obj, args, kwargs)
+        if obj is torch.nn.Module.__call__ and args and isinstance(args[0], Known):  # super().__call__(...)
+            return self.call_module(args[0].obj, args[1:], kwargs)
         if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
             return self.call_known(obj._torchdynamo_inline, args, kwargs)  # what was given to torch.jit.script
         if isinstance(obj, MethodType):

@@ -23,6 +23,11 @@ _NOT_OF_BOOLS = {
 }
 
 
+def _number_of(av: AV) -> AV:
+    """A scalar of NumPy's of 32 bits, which torch takes beside tensors as the number that it is."""
+    return Known(float(av.obj)) if isinstance(av, Known) and type(av.obj).__name__ in ("float32", "float16") else av
+
+
 class Elementwise(Complexes):
     """Mixin: operators of which at least one operand is a tensor."""
 
@@ -50,7 +55,7 @@ class Elementwise(Complexes):
 
     def elementwise(self, name: str, *operands: AV, dtype: str | None = None) -> Dyn:
         """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
-        operands = tuple(Dyn(self.value(av)) if is_complex_number(av) else av for av in operands)
+        operands = tuple(Dyn(self.value(av)) if is_complex_number(av) else _number_of(av) for av in operands)
         for av in operands:
             if not is_tensor(av) and self.type_of(av) not in (INT, FLOAT, BOOL, COMPLEX):
                 self.raises_at_run_time(

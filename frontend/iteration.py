@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.context import Context, Poisoned, Walk
+from scriptc.frontend.context import Context, Poisoned, UserError, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.objects import class_of, defines
+from scriptc.frontend.rejections import rejection
 from scriptc.frontend.shapes import LONG, UNROLL_LIMIT, sequence_items
 from scriptc.frontend.values import (
     AV,
@@ -63,7 +64,10 @@ class Iteration(Context):
             return list(walk.items)
         if walk.items is None and walk.count is None:
             return []
-        self.fail("length_unknown", what=describe(av))
+        error = UserError(self.loc, *rejection("length_unknown", what=describe(av)))
+        if isinstance(av, ListV) and not av.is_tuple:
+            self.keep_length(av, error)
+        raise error
 
     def is_run_time(self, av: AV) -> bool:
         """Whether the number of items is known only at run time, or too large to take them one by one."""

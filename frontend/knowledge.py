@@ -59,6 +59,8 @@ class Knowledge(Context):
             slot = slot_of(v) if v.op is not None else None
             if slot is not None:
                 todo += [op.operands[i] for op, i in slot.into_result if i < len(op.operands)]
+            if v.op is not None and v.op.name == "loop":  # what it ends with is known where each of its iterations is
+                todo += [a for a in v.op.regions[0].args[:1] if a in self.counters]
             if v.op is not None and all(_may_be_known(o.type) for o in v.op.operands):
                 todo += v.op.operands
         return None

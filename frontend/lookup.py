@@ -13,7 +13,7 @@ import torch
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.kept import KeptState
 from scriptc.frontend.met import forget
-from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
+from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype, without_numpy
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
@@ -64,7 +64,7 @@ class Lookup(KeptState):
         if guarded:
             by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
             self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
-        return Known(obj)
+        return Known(without_numpy(obj))
 
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
@@ -110,7 +110,7 @@ class Lookup(KeptState):
                 return self.live_tensor(obj, {name: obj}, name, name)
             if not is_library(func.__module__):
                 self.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
-            return Known(obj)
+            return Known(without_numpy(obj))
         if name in func.__globals__:
             guarded = not is_library(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
@@ -379,7 +379,7 @@ class Lookup(KeptState):
     def element(self, av: AV) -> AV:
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
             return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
-        return av
+        return Known(without_numpy(av.obj)) if type(av) is Known else av
 
     def submodule_item(self, owner: Known, key: Any) -> AV:
         if (found := self.special(owner, "__getitem__", [Known(key)])) is not None:

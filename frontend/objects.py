@@ -39,7 +39,8 @@ class Objects(Alternatives):
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
             evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
-            if issubclass(cls, evaluated) or cls.__module__ in ("builtins", "torch"):
+            limits = cls.__module__ == "numpy" and cls.__name__ in ("finfo", "iinfo")
+            if issubclass(cls, evaluated) or limits or cls.__module__ in ("builtins", "torch"):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
         if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
@@ -26,6 +28,14 @@ def is_library(module_name: str | None) -> bool:
         "copy",
         "scriptc",
     )
+
+
+_SCALARS = frozenset("float64 int64 int32 int16 int8 uint8 uint16 uint32 bool bool_".split())
+
+
+def without_numpy(obj: Any) -> Any:
+    """NumPy's scalars that Python's numbers equal are taken as these; those of float32 compute otherwise."""
+    return obj.item() if type(obj).__module__ == "numpy" and type(obj).__name__ in _SCALARS else obj
 
 
 _KINDS = dict(

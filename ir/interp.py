@@ -182,6 +182,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
+        "linked": lambda x, sources: x,
         "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
         "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,

@@ -157,7 +157,6 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
 
     members = {
         "__call__": staticmethod(dispatcher.call),
-        "forward": staticmethod(dispatcher.call),
         "__reduce_ex__": reduce,
         "__deepcopy__": deepcopy,
         "__scriptc_original__": property(lambda self: module),
@@ -168,6 +167,8 @@ def _compile_instance(module: torch.nn.Module, options: Options) -> torch.nn.Mod
         "ir": Inspection.ir, "c_source": Inspection.c_source, "signatures": Inspection.signatures,
         "profile": Inspection.profile, "memory": Inspection.memory, "_variant": Inspection._variant,
     }  # fmt: skip
+    if cls.__call__ is torch.nn.Module.__call__:  # which runs forward
+        members["forward"] = staticmethod(dispatcher.call)
     made: torch.nn.Module = object.__new__(type(cls.__name__, (cls,), members))
     made.__dict__ = module.__dict__
     return made
@@ -186,6 +187,7 @@ def _compile_class(cls: type[torch.nn.Module], options: Options) -> type[torch.n
     def call(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:
         return dispatcher_of(self).call(*args, **kwargs)
 
+    call.__scriptc_original__ = original(cls.__call__)  # type: ignore[attr-defined]
     cls.__call__ = call
     cls._dispatcher = property(dispatcher_of)
     for name in ("ir", "c_source", "signatures", "profile", "memory", "_variant"):

@@ -60,7 +60,7 @@ def target_of(obj: Any) -> Target:
     if isinstance(obj, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise TypeError(f"a {type(obj).__name__} keeps no Python: compile what was given to torch.jit.script")
     if isinstance(obj, torch.nn.Module):
-        return _forward_of(obj)
+        return _call_of(obj)
     if isinstance(obj, MethodType) and isinstance(obj.__func__, FunctionType):
         return Target(obj.__func__, obj.__self__, obj.__func__.__qualname__)
     if isinstance(obj, FunctionType):
@@ -68,6 +68,19 @@ def target_of(obj: Any) -> Target:
     raise TypeError(
         f"scriptc compiles functions, methods, nn.Module classes and instances, not {type(obj).__name__} objects"
     )
+
+
+def _call_of(module: Any) -> Target:
+    """What calling a module runs: the `__call__` that its class has in the place of torch's, else its forward."""
+    import torch
+
+    cls = type(module)
+    call = original(cls.__call__)
+    if call is torch.nn.Module.__call__:
+        return _forward_of(module)
+    if not isinstance(call, FunctionType):
+        raise TypeError(f"the __call__ of {cls.__name__} is not written in Python")
+    return Target(call, module, cls.__name__, (("TYPE_ATTR_IS", cls, "__call__", cls.__call__),))
 
 
 def _forward_of(module: Any) -> Target:

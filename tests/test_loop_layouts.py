@@ -202,3 +202,25 @@ def test_items_that_cannot_be_stacked() -> None:
     scriptc.compare(compiled, torch.randn(1, H)).check()
     with pytest.raises(RuntimeError, match=r"stack expects each tensor to be equal size, but got \[1, 16\] at entry 0"):
         compiled(torch.randn(T, H))
+
+
+class ReadAgain(torch.nn.Module):
+    """`a` could have become `e` where it was made, but for the loop behind the product, which reads both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cell = torch.nn.Linear(H, H)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = torch.zeros(x.size(1), H)
+        for t in range(x.size(0)):
+            s, e = self.cell(h + x[t]), self.cell(h.exp())
+            a = s - e
+            h = torch.tanh(self.cell(a) * a) / e
+        return h
+
+
+@pytest.mark.parametrize("optimize", [0, 2])
+def test_what_a_later_loop_reads_is_not_taken_over(optimize: int) -> None:
+    torch.manual_seed(0)
+    scriptc.compare(scriptc.compile(ReadAgain(), optimize=optimize), torch.randn(T, B, H)).check()

@@ -44,3 +44,22 @@ def test_objects() -> None:
 def test_tuples() -> None:
     found = compile_at(tuple_that_grows, 0)(X, 3)
     assert type(found) is tuple and [t.requires_grad for t in found] == [True] * 3
+
+
+class Spike(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, held):
+        ctx.mark_non_differentiable(held)
+        return (x > 0).float(), held * 2, held, x.argmax()
+
+
+def spikes(x, w):
+    return Spike.apply(x, w), Spike.apply(x.detach(), w)
+
+
+def test_functions_with_a_backward_of_their_own() -> None:
+    """Gradients flow to what `apply` was given, though a comparison cuts them."""
+    for optimize in (0, 2):
+        found, wanted = compile_at(spikes, optimize)(X, W), spikes(X, W)
+        for ys, expected in zip(found, wanted, strict=True):
+            assert [y.requires_grad for y in ys] == [y.requires_grad for y in expected]

@@ -400,3 +400,19 @@ def test_operators_of_objects_outside_are_not_baked_in(how: int) -> None:
         eager.point.x = module.point.x = n
         assert compiled(k) == eager(k)
         assert vars(module.table) == vars(eager.table)
+
+
+def test_classes_whose_call_is_their_own() -> None:
+    class Counts(Step):
+        def __call__(self, x):
+            self.steps += 10
+            return super().__call__(x * 2)
+
+    eager, cls = Counts(), scriptc.compile(type("Compiled", (Counts,), {}), optimize=0)
+    compiled = cls()
+    compiled.load_state_dict(eager.state_dict())
+    with torch.no_grad():
+        for _ in range(2):
+            torch.testing.assert_close(compiled(X), eager(X))
+            torch.testing.assert_close(nn.Sequential(compiled)(X), nn.Sequential(eager)(X))
+    assert compiled.steps == eager.steps == 44

@@ -44,6 +44,11 @@ def view(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def linked(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return [low.one(op.operands[0])]
+
+
+@emitter
 def view_dtype(low: Lowerer, op: Op) -> Sequence[Shape]:
     return low.call(op, "sc_view_dtype", Args("cx", low.one(op.operands[0]), _dtype(op)), op.result.type)
 

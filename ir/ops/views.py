@@ -286,6 +286,8 @@ ROWS = [
           emit="view", samples=Samples((((3, 1),), ((),)), extra=(((3, 4),), ((2, 3, 2),)))),
     OpDef("alias", "(Tensor self) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="Tensor.detach", emit="view",
           samples=Samples(_X)),
+    # The tensor itself, from which gradients flow to `sources` whatever it was computed from.
+    OpDef("linked", "(Tensor self, Value[] sources) -> Tensor", lambda o, a: (o[0].type,), _VIEW, ref="linked", emit="linked"),
     OpDef("split", "(Tensor self, SymInt split_size, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.split",
           raises=True, emit="parts", samples=Samples(_X, extra=((2, 1), (3, 1), (5, 0)))),
     OpDef("chunk", "(Tensor self, SymInt chunks, int dim) -> Tensor[]", _parts, _VIEW, ref="torch.chunk",

@@ -38,6 +38,14 @@ def whole_slice(op: Op, rw: Rewriter) -> bool:
     return _replace_with_existing(op, op.operands[0], rw)
 
 
+def drop_link(op: Op, rw: Rewriter) -> bool:
+    """Where gradients flow to has been found out before the passes."""
+    if op.name != "linked" or not fits(op.operands[0], op.result):
+        return False
+    rw.replace(op, [op.operands[0]])
+    return True
+
+
 def _made_by(value: Value, name: str) -> Op | None:
     return value.op if value.op is not None and value.op.name == name else None
 
@@ -291,7 +299,7 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    whole_slice, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
+    whole_slice, drop_link, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
     contiguous_of_contiguous,
     inline_scope, try_what_cannot_raise, drop_unread_cell,
     same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,

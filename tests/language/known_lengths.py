@@ -194,3 +194,16 @@ def reduced_without_a_start(xs: list[int]) -> object:
 @cases((2, 0), (2, 1), (2, 2))
 def repeated_by_what_is_no_int(n: int, way: int) -> object:
     return (n, "a") * 2.5 if way == 0 else [n, "a"] * "b" if way == 1 else (n, "a") * True
+
+
+@cases(torch.arange(24.0).reshape(2, 3, 4))
+def sizes_put_together(x: Tensor) -> object:
+    flat = x.flatten(0, 1) * 2
+    size = [x.shape[0], x.shape[1]]
+    size.extend(flat.shape[1:])
+    longer = list(x.shape)
+    longer.insert(1, 1)
+    longer += [1]
+    free = list(x.shape)
+    free[0] = -1
+    return flat.view(size), x.reshape(longer), x.view(free), x.new_zeros(*size), x.expand([5] + longer[1:-1])

@@ -188,3 +188,31 @@ def calls_scripted(x, n):
 
 
 LANGUAGE.append(Program(calls_scripted, [call(X, 1), call(X, 3)]))
+
+
+class Twice(nn.Linear):
+    """Has a `__call__` in the place of torch's, which runs forward."""
+
+    def __init__(self):
+        super().__init__(3, 3)
+        self.calls = 0
+
+    def __call__(self, x, *, n=1):
+        self.calls += 1
+        for _ in range(n):
+            x = super().__call__(x)
+        return x + 1
+
+
+class OnlyCalled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Twice()
+        self.both = nn.Sequential(Twice(), nn.Tanh())
+
+    def __call__(self, x, n: int):
+        return self.inner(x, n=n), self.both(x), self.inner.forward(x)
+
+
+listed(Twice, call(X), call(X, n=3))
+listed(OnlyCalled, call(X, 0), call(X, 2))

@@ -6,8 +6,9 @@ import itertools
 
 import numpy as np
 import torch
+from three_ways import Program, call
 
-from language.cases import cases
+from language.cases import LANGUAGE, cases
 
 X = torch.arange(12.0).reshape(4, 3) - 5
 LISTS = (([1, 2], 0), ([], 2), ([7, 8, 9], 2))
@@ -83,3 +84,22 @@ def pieces(x, sizes):
 @cases(*((torch.zeros(n, m), wrap) for n, m in ((3, 3), (7, 3), (3, 5), (4, 3), (0, 2)) for wrap in (True, False)))
 def diagonals(x, wrap):
     return x.fill_diagonal_(2.5, wrap), x
+
+
+class WithNumpy(torch.nn.Module):
+    """Constants as NumPy gives them: attributes, items of lists, limits of dtypes."""
+
+    def __init__(self):
+        super().__init__()
+        self.decay, self.count, self.small = np.exp(-0.5), np.int64(3), np.float32(0.1)
+        self.scales = list(np.linspace(0, 1, 3))
+
+    def forward(self, x, n):
+        for _ in range(self.count):
+            x = x * self.decay + n / np.finfo(np.float64).max
+        for scale in self.scales:
+            x = x + scale
+        return x / self.small, x + self.scales[-1], np.iinfo(np.int32).max + n, np.finfo(float).eps * x
+
+
+LANGUAGE.append(Program(WithNumpy(), [call(torch.ones(2), 1), call(torch.ones(2, dtype=torch.float64), 2)]))

@@ -110,3 +110,12 @@ class Cached(Weights):
 
 
 caches = cases((torch.ones(2), 0), (torch.ones(2), 1), (torch.ones(2), 3))(Cached().eval())
+
+
+@cases((torch.arange(10.0).reshape(2, 5), torch.tensor([1.0, 2.0, -1.0])))
+def rank_behind_a_loop_that_begins_with_a_number(x, w):
+    out = 0.0
+    for k in range(3):
+        window = x[:, : x.shape[1] - k]
+        out += torch.nn.functional.pad(window, (k, 0)) * w[k]
+    return out.shape == x.shape[-out.ndim :], out.permute(*range(out.dim() - 1, -1, -1))

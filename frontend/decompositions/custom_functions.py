@@ -1,0 +1,35 @@
+"""torch.autograd.Function as compiled code has it: what its `forward` may say to the context concerns gradients alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Context:
+    def __init__(self) -> None:
+        self.dirty: tuple[Any, ...] = ()
+        self.without_gradient: tuple[Any, ...] = ()
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Any) -> None:
+        pass
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        self.dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        self.without_gradient = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        pass
+
+    @property
+    def needs_input_grad(self) -> Any:
+        return asks_for_gradients()
+
+
+def asks_for_gradients() -> Any:
+    """Refused: the library has it."""
+    raise NotImplementedError
