@@ -179,7 +179,7 @@ class Objects(Alternatives):
             return self.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
         if callable(raw) and not isinstance(raw, type):
             return Bound(owner, name, raw)
-        return Known(raw)
+        return self.element(Known(raw), name)
 
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
         if isinstance(owner, RecordV):

@@ -296,3 +296,35 @@ def results_of_several_kinds_with_objects(n, k):
         return p.n, k
     a = p.n if isinstance(p, Derived) else {"p": p.n}
     return a, n
+
+
+class Tableau:
+    nodes = torch.tensor([0.2, 0.3, 0.8])
+    rows = [torch.ones(1), torch.zeros(2)]
+
+    def __init__(self, x):
+        self.x = x
+
+    def step(self):
+        return self.x * self.nodes + self.rows[0] + self.nodes[0]
+
+    @classmethod
+    def total(cls):
+        return cls.nodes.sum()
+
+    @staticmethod
+    def first():
+        return Tableau.nodes[0]
+
+
+class OtherTableau(Tableau):
+    nodes = torch.tensor([4.0, 5.0, 6.0])
+
+
+TABLEAU = Tableau(torch.ones(3))
+
+
+@cases(torch.ones(3), torch.zeros(1))
+def tensors_of_classes(x):
+    steps = Tableau(x).step() + OtherTableau(x).step() + TABLEAU.step() * TABLEAU.nodes
+    return steps + OtherTableau.total() + Tableau.total() + Tableau.first()
