@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import sys
 from collections import deque
 from pathlib import Path
 
@@ -257,6 +259,20 @@ def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(folder, tmp_path / "build", env, "-DSC_MARCH=native")
     assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
+
+
+def test_what_is_collected_in_a_circle_ends_in_any_order(built: tuple[Quiet, Path]) -> None:
+    code = f"""
+import gc, scriptc
+for _ in range(3):
+    model = scriptc.load({str(built[1])!r})
+    model.itself = model
+    del model
+    gc.collect()
+print("done")
+"""
+    env = {**os.environ, "MALLOC_PERTURB_": "165"}  # what was freed does not look as it did
+    assert run(sys.executable, "-c", code, env=env) == "done\n"
 
 
 class Grid(nn.Module):
