@@ -214,7 +214,8 @@ class Context(Parts):
             self.set_fields(av, items)
             return
         old = self.items_of(av)
-        self.heap[av.ident] = Content(items, av.first if isinstance(av, KnownLengthListV) else av.items)
+        first, cls = av.first if isinstance(av, KnownLengthListV) else av.items, getattr(av, "cls", None)
+        self.heap[av.ident] = Content(items, first, cls)
         self.items_changed(av, old, items)
         self.note_change(av.ident)
 
@@ -354,7 +355,7 @@ class Context(Parts):
                     return self.value(self.present(av, "TypeError", "None is not supported here"))
                 self.fail("one_of_several_used", what=describe(av))
             case Maybe() | Unbound():
-                raise AssertionError(av)  # names that may be unbound are tested where they are read
+                raise AssertionError(av)  # tested where they are read
         self.fail("function_as_value" if is_function(av) else "no_run_time_value", who="this", what=describe(av))
 
     def list_item(self, av: AV) -> Value:

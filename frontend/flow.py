@@ -182,7 +182,7 @@ class Flow(Context):
         av = env.get(key)
         if av is None:
             first = next((c for e in envs if key in e for c in _contents(e[key])), None)
-            return Unbound() if first is None else Content(first.first, first.first)
+            return Unbound() if first is None else Content(first.first, first.first, first.cls)
         return self.settled(av, env)
 
     def plans(

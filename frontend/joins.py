@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from scriptc.frontend.cells import type_kind, unite
 from scriptc.frontend.context import NUMBERS, Context
-from scriptc.frontend.shapes import Shape, identity_of, shape_of
+from scriptc.frontend.shapes import Shape, attributes_of, identity_of, shape_of, with_attributes
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import (
     AV,
@@ -153,6 +153,30 @@ class Structure(Plan):
 
 
 @dataclass(frozen=True)
+class Attributes(Plan):
+    """Objects of a class, or what they hold, of which some lack attributes that others have."""
+
+    like: AV
+    parts: tuple[tuple[str, Plan], ...]
+
+    def key(self) -> str:
+        return f"attributes({', '.join(f'{name}: {p.key()}' for name, p in self.parts)})"
+
+    def types(self) -> Iterator[Type]:
+        for _, part in self.parts:
+            yield from part.types()
+
+    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+        found = attributes_of(av)
+        for name, part in self.parts:
+            yield from part.flatten(ctx, av if found is None else found[1].get(name, Unbound()))
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        held = {n: p.rebuild(values, f"{name}_{n}" if name else n) for n, p in self.parts}
+        return with_attributes(self.like, held)
+
+
+@dataclass(frozen=True)
 class MaybePlan(Plan):
     item: Plan
 
@@ -274,6 +298,10 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     before = home is not None and home.place is not None or ident is not None and ident.serial < mark
     if before and all(identity_of(a) is ident for a in avs):
         return Same(first)  # one object that was there before; its content is joined by itself
+    if (rows := _attributes_by_name(avs)) is not None:
+        return Attributes(
+            first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in rows.items())
+        )
     shapes = [shape_of(a) for a in avs]
     if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
@@ -291,6 +319,15 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
         return Leaf(_join_types(avs, kinds))
     return _alternatives(avs, kinds, force=force, mark=mark)
+
+
+def _attributes_by_name(avs: Sequence[AV]) -> dict[str, list[AV]] | None:
+    """What each of some objects of one class has as each attribute; None where all have the same."""
+    found = [attributes_of(a) for a in avs]
+    held = [f[1] for f in found if f is not None]
+    if len(held) < len(avs) or len({f[0] for f in found if f is not None}) > 1 or len({frozenset(h) for h in held}) == 1:
+        return None
+    return {name: [h.get(name, Unbound()) for h in held] for h in held for name in h}
 
 
 def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) -> Plan:

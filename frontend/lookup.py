@@ -279,9 +279,7 @@ class Lookup(KeptState):
             return Bound(Known(cls), name, raw.__func__)
         if isinstance(raw, FunctionType):
             return Bound(Known(obj), name, raw)
-        if isinstance(raw, torch.Tensor):
-            self.fail("tensor_of_class", name=name)
-        return self.element(Known(getattr(obj, name)))
+        return self.element(Known(getattr(obj, name)), name)
 
     def known_attribute(self, obj: Any, name: str) -> AV:
         if isinstance(obj, ModuleType):
@@ -299,7 +297,7 @@ class Lookup(KeptState):
                 return Bound(Known(obj), name, found.__func__)
             if not is_library(obj.__module__):
                 self.guard_class_attribute(obj, name)
-            return Known(found)
+            return self.element(Known(found), name)
         if (slot := self.attribute_slot(obj, name)) is not None:
             return self.slot_value(slot)
         if isinstance(own, dict) and name in own and not is_library(type(obj).__module__):
@@ -376,9 +374,10 @@ class Lookup(KeptState):
         """Where the deques in a list outside live."""
         self.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
 
-    def element(self, av: AV) -> AV:
+    def element(self, av: AV, name: str = "item") -> AV:
+        """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
-            return self.live_tensor(av.obj, {"item": av.obj}, "item", "item")
+            return self.live_tensor(av.obj, {name: av.obj}, name, name)
         return Known(without_numpy(av.obj)) if type(av) is Known else av
 
     def submodule_item(self, owner: Known, key: Any) -> AV:

@@ -17,7 +17,20 @@ from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, Bound, DictV, Known, Native, ObjectV, RecordV, SuperV, Tup
+from scriptc.frontend.values import (
+    AV,
+    Bound,
+    Content,
+    DictV,
+    Known,
+    Maybe,
+    Native,
+    ObjectV,
+    RecordV,
+    SuperV,
+    Tup,
+    describe,
+)
 
 _PLAIN_BASES = (object, Generic, Protocol)
 
@@ -180,22 +193,39 @@ class Objects(Alternatives):
             return self.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
         if callable(raw) and not isinstance(raw, type):
             return Bound(owner, name, raw)
-        return Known(raw)
+        return self.element(Known(raw), name)
 
     def object_attribute(self, owner: ObjectV, name: str) -> AV:
         if isinstance(owner, RecordV):
             return self.record_attribute(owner, name)
         items = self.items_of(owner)
         if name in items and not isinstance(inspect.getattr_static(owner.cls, name, None), property):
-            return items[name]
+            return self.attribute_of_some(owner, name, held) if isinstance(held := items[name], Maybe) else held
         if name == "__class__":
             return Known(owner.cls)
         if name == "__dict__":
+            self.refuse_attributes_of_some(owner)
             return DictV(dict(items))
+        return self.found_in_class(owner, name)
+
+    def found_in_class(self, owner: ObjectV, name: str) -> AV:
         found = self.class_value(owner, owner.cls, name)
         if found is None:
             self.raises_at_run_time("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
         return found
+
+    def attribute_of_some(self, owner: ObjectV, name: str, held: Maybe) -> AV:
+        """An attribute that only some paths have set: elsewhere it is what the class has, or an error."""
+        if hasattr(owner.cls, name):
+            return self.choose(held.flag, lambda: held.av, lambda: self.found_in_class(owner, name))
+        self.check_that(held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+        self.heap[owner.ident] = Content({**self.items_of(owner), name: held.av}, owner.items, owner.cls)
+        return held.av
+
+    def refuse_attributes_of_some(self, owner: ObjectV) -> None:
+        """For what asks for all attributes."""
+        if any(isinstance(av, Maybe) for av in self.items_of(owner).values()):
+            self.fail("other_keys_on_a_path", what=describe(owner))
 
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
         found = inspect.getattr_static(owner.cls, name, None)

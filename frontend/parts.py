@@ -160,6 +160,9 @@ class Parts:
     def class_value(self, owner: AV, cls: type, name: str) -> AV | None:
         raise NotImplementedError
 
+    def found_in_class(self, owner: ObjectV, name: str) -> AV:
+        raise NotImplementedError
+
     def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         raise NotImplementedError
 

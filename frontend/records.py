@@ -111,7 +111,7 @@ class Records(Context):
         self.refuse_leak(made)
         if record.name not in self.module.records:
             self.begin_record(record, tuple(items))
-        if set(items) != set(record.names):
+        if set(items) != set(record.names) or any(isinstance(av, Maybe) for av in items.values()):
             self.fail("record_attributes_differ", name=record.name)
         values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
         self.heap.pop(made.ident, None)
@@ -167,10 +167,7 @@ class Records(Context):
             return self.get_field(owner, name)
         if name == "__class__":
             return Known(owner.cls)
-        found = self.class_value(owner, owner.cls, name)
-        if found is None:
-            self.raises_at_run_time("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-        return found
+        return self.found_in_class(owner, name)
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
         if name not in owner.record.names:

@@ -358,7 +358,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
     "subscript_of_range": ("subscripts of a range are not supported yet", "make a list of it: list(range(n))"),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
-    "tensor_of_class": ("the tensor '{name}' is an attribute of a class", "register it as a buffer"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),
     "text_of_other": ("the text of {what} is not supported in compiled code", "use its numbers"),

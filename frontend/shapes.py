@@ -70,8 +70,8 @@ def shape_of(av: AV) -> Shape | None:
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
-        case Content(items, first):
-            return _keyed(("content",), items, lambda held: Content(held, first))
+        case Content(items, first, cls):
+            return _keyed(("content",), items, lambda held: Content(held, first, cls))
         case Bound(owner, name, func):
             return Shape(("bound", name, id(func)), [owner], lambda parts: Bound(parts[0], name, func))
         case PartialV(func, args, kwargs):
@@ -110,6 +110,23 @@ def parts_of(av: AV) -> Sequence[AV]:
 def holds_function(av: AV) -> bool:
     """Whether a value is, or holds, a function or module."""
     return is_function(av) or any(map(holds_function, parts_of(av)))
+
+
+def attributes_of(av: AV) -> tuple[Hashable, dict[str, AV]] | None:
+    """What objects have in common that differ in their attributes alone, and these; None for what has none."""
+    if isinstance(av, Content) and av.cls is not None:
+        return ("content", av.cls), av.items
+    if isinstance(av, ObjectV) and not isinstance(av, RecordV):
+        return ("object", av.cls, _living(av.home)), av.items
+    return None
+
+
+def with_attributes(av: AV, items: dict[str, AV]) -> AV:
+    """An object, or the content of one, that has other attributes."""
+    if isinstance(av, Content):
+        return Content(items, av.first, av.cls)
+    assert isinstance(av, ObjectV)
+    return ObjectV(av.cls, items, home=av.home)
 
 
 def _living(home: Home | None) -> Hashable:

@@ -380,8 +380,11 @@ class State(Context):
         return bool(obj) and (id(obj), 0) in self.slots
 
     def is_plain_attribute(self, owner: AV, name: str) -> bool:
-        """Whether an attribute is just what an object outside holds."""
-        return isinstance(owner, Known) and not hasattr(getattr(type(owner.obj), name, None), "__set__")
+        """Whether an attribute is just what an object outside holds itself."""
+        if not isinstance(owner, Known):
+            return False
+        found = getattr(type(owner.obj), name, ABSENT)
+        return found is ABSENT or not hasattr(found, "__set__") and name in getattr(owner.obj, "__dict__", {})
 
     # ---- targets ----
     def set_slot(self, slot: Slot, value: AV) -> None:

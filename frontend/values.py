@@ -117,10 +117,11 @@ class Ident:
 
 @dataclass(eq=False, slots=True)
 class Content(AV):
-    """What an object or dict holds after a change; `first` is what it held when it was made."""
+    """What an object or dict holds after a change; `first` is what it held when it was made. cls: of an object."""
 
     items: dict[Any, AV]
     first: dict[Any, AV]
+    cls: type | None = None
 
 
 @dataclass(eq=False, slots=True)

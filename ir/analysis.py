@@ -8,7 +8,7 @@ it, and what comes from outside only after it was captured: stored in a list or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -316,14 +316,39 @@ def _is_checked(op: Op, at: Op) -> bool:
     )
 
 
-def _may_be_undefined(value: Value) -> bool:
-    return any(v.op is not None and v.op.name == "undef" for v in roots(value))
+def may_be_undefined(value: Value, passed: Collection[Value]) -> bool:
+    """Whether an object is not there on some path, on which it is not looked at: a name that is not bound, or the value that
+    one of several kinds has when it is of another. Only what stands behind the test of that may read it. passed: what
+    `passed_undefined` found."""
+    return any(v in passed or (v.op is not None and v.op.name == "undef") for v in roots(value))
 
 
-def movable(op: Op, to: Op) -> bool:
+def passed_undefined(module: Module) -> set[Value]:
+    """Parameters of functions, and results of calls, that may be undefined."""
+    found = set[Value]()
+    if len(module.funcs) == len(module.entries):
+        return found
+    handed = [*_handed_over(module)]
+    while new := {to for value, to in handed if to not in found and may_be_undefined(value, found)}:
+        found |= new
+    return found
+
+
+def _handed_over(module: Module) -> Iterator[tuple[Value, Value]]:
+    """Objects that calls pass and return: what they are where they come from, and where they arrive."""
+    returns = {name: [op for op in func.body.walk() if op.name == "return"] for name, func in module.funcs.items()}
+    for op in filter(calls, module.walk()):
+        name = op.attrs["func"]
+        pairs = [*zip(op.operands, module.funcs[name].body.args, strict=True)]
+        pairs += [pair for r in returns[name] for pair in zip(r.operands, op.results, strict=True)]
+        yield from ((value, to) for value, to in pairs if is_reference(to.type))
+
+
+def movable(op: Op, to: Op, passed: Collection[Value]) -> bool:
     """Whether the op may run in front of `to` although control might not have reached the op: it cannot fail there."""
     if not op.has("PURE") or op.has("GUARDED") or op.defn.raises or not _is_checked(op, to):
         return False
-    if any(is_reference(v.type) and _may_be_undefined(v) for v in op.operands):
-        return False  # a name that is not bound: the check that it is stands in front of the op
-    return all(movable(inner, to) for region in op.regions for inner in region.ops if not inner.has("TERMINATOR"))
+    if any(is_reference(v.type) and may_be_undefined(v, passed) for v in op.operands):
+        return False
+    inside = (inner for region in op.regions for inner in region.ops if not inner.has("TERMINATOR"))
+    return all(movable(inner, to, passed) for inner in inside)

@@ -53,18 +53,32 @@ class _Recorder:
             if key not in seen:
                 seen.add(key)
                 pairs += self.attempt(self.variations.make(sizes))
-        while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example
-            pairs.append(self.call(self.variations.make({})))
+        while len(pairs) < MIN_PAIRS:  # other values in the sizes of the example, or its own once more
+            pairs += self.attempt(self.variations.make({})) or [self.call(self.variations.make({}, fresh=False))]
         return pairs
 
     def sequence(self) -> list[Pair]:
         """Calls one after the other. Those of a plain function change the very objects that it knows, which are put back."""
         saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
-        try:
-            return [self.call(self.variations.make({}, fresh=k > 0)) for k in range(MAX_PAIRS)]
-        finally:
-            for place in saved:
-                place.put_back()
+        found: list[Pair] = []
+        for fresh in (True, False):  # values of the example's where eager does not take others
+            self.receiver, self.wide = copy.deepcopy(self.target.receiver), _widened(self.target.receiver)
+            try:
+                pairs = self.while_accepted(fresh)
+            finally:
+                for place in saved:
+                    place.put_back()
+            found = max(found, pairs, key=len)
+            if len(found) == MAX_PAIRS:
+                break
+        return found
+
+    def while_accepted(self, fresh: bool) -> list[Pair]:
+        """Calls up to the first that eager refuses, whose state is no longer that of calls that return. The example's works."""
+        pairs = [self.call(self.variations.make({}, fresh=False))]
+        while len(pairs) < MAX_PAIRS and (made := self.attempt(self.variations.make({}, fresh=fresh))):
+            pairs += made
+        return pairs
 
     def late(self) -> bool:
         return time.monotonic() > self.deadline

@@ -513,3 +513,17 @@ class ReplacesItsQueue(nn.Module):
             for t in self.q:
                 self.q.append(t)
         return torch.stack(list(self.q)).sum(0), sum(self.other), self.other.maxlen
+
+
+@sequence(X, X, X)
+class BeginsWithTensorsOfTheClass(nn.Module):
+    total = torch.zeros(())
+    last = torch.zeros(3)
+    count = torch.zeros(3)
+
+    def forward(self, x):
+        before = self.total + self.last.sum() + self.count.sum()
+        self.total = self.total + x.sum()
+        self.last = x[0]
+        self.count += 0  # makes the tensor of the class an attribute of the module
+        return before

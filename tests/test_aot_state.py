@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import sys
 from collections import deque
 from pathlib import Path
 
@@ -257,3 +259,50 @@ def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(folder, tmp_path / "build", env, "-DSC_MARCH=native")
     assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
+
+
+def test_what_is_collected_in_a_circle_ends_in_any_order(built: tuple[Quiet, Path]) -> None:
+    code = f"""
+import gc, scriptc
+for _ in range(3):
+    model = scriptc.load({str(built[1])!r})
+    model.itself = model
+    del model
+    gc.collect()
+print("done")
+"""
+    env = {**os.environ, "MALLOC_PERTURB_": "165"}  # what was freed does not look as it did
+    assert run(sys.executable, "-c", code, env=env) == "done\n"
+
+
+class Grid(nn.Module):
+    """Takes rising times alone, and at most so many calls."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most, self.calls = most, 0
+
+    def forward(self, times: Tensor) -> Tensor:
+        assert (times[1:] > times[:-1]).all(), "times must rise"
+        assert self.calls < self.most, "too many calls"
+        self.calls += 1
+        return times * self.calls
+
+
+@pytest.mark.parametrize("most", [3, 100])
+def test_recorded_calls_are_those_that_eager_takes(most: int, tmp_path: Path) -> None:
+    scriptc.build(Grid(most), torch.linspace(0.0, 1.0, 9), out=tmp_path / "grid", optimize=0)
+    model = scriptc.load(tmp_path / "grid")
+    times = np.linspace(0.0, 1.0, 3, dtype=np.float32)
+    assert [model(times)[-1] for _ in range(3)] == [1.0, 2.0, 3.0]
+
+
+def rising(times: Tensor) -> Tensor:
+    assert (times[1:] > times[:-1]).all()
+    return times.diff()
+
+
+def test_a_function_that_takes_the_values_of_the_example_alone(tmp_path: Path) -> None:
+    scriptc.build(rising, torch.linspace(0.0, 1.0, 9), out=tmp_path / "rising", optimize=0)
+    times = np.linspace(0.0, 1.0, 3, dtype=np.float32)
+    assert scriptc.load(tmp_path / "rising")(times).tolist() == [0.5, 0.5]

@@ -287,7 +287,8 @@ class _Owner:
     """Keeps a result tensor while an array looks at it."""
 
     def __init__(self, managed, loaded):
-        self.managed, self.loaded = managed, loaded  # the deleter is code of the library
+        self.managed, self.loaded = managed, loaded
+        loaded.hold()
         t = managed.contents.tensor
         size = t.bits // 8
         self.__array_interface__ = {
@@ -299,7 +300,8 @@ class _Owner:
         }
 
     def __del__(self):
-        self.managed.contents.deleter(self.managed)
+        self.managed.contents.deleter(self.managed)  # code of the library
+        self.loaded.release()
 
 
 class Results:
@@ -375,10 +377,11 @@ def _array(managed, loaded):
 
 
 class _Loaded:
-    """The library and a model of it; contexts keep it alive."""
+    """The library and a model of it. What was made of the model holds it: of objects that refer to each other in a circle,
+    any may be the first to end."""
 
     def __init__(self, library, weights):
-        self.library = library
+        self.library, self.held = library, []
         why = c.create_string_buffer(512)
         self.handle = c.c_void_p(self.c("load")(os.fsencode(weights), why, c.c_size_t(len(why))))
         if not self.handle:
@@ -387,13 +390,22 @@ class _Loaded:
     def c(self, name):
         return getattr(self.library, f"{NAME}_{name}")
 
-    def __del__(self):
-        self.c("free")(self.handle)
+    def hold(self):
+        self.held.append(None)
+
+    def release(self):
+        try:
+            self.held.pop()
+        except IndexError:  # nobody is left
+            self.c("free")(self.handle)
+
+    __del__ = release
 
 
 class _Context:
     def __init__(self, loaded):
         self.loaded = loaded
+        loaded.hold()
         self.handle = c.c_void_p(loaded.c("context_new")(loaded.handle))
         if not self.handle:
             raise MemoryError
@@ -402,6 +414,7 @@ class _Context:
 
     def __del__(self):
         self.loaded.c("context_free")(self.handle)
+        self.loaded.release()
 
 
 class State:
@@ -409,6 +422,7 @@ class State:
 
     def __init__(self, loaded):
         self._loaded, self._lock = loaded, threading.Lock()
+        loaded.hold()
         self._handle = c.c_void_p(loaded.c("state_new")(loaded.handle))
         if not self._handle:
             raise MemoryError
@@ -431,6 +445,7 @@ class State:
     def __del__(self):
         if self._handle:
             self._loaded.c("state_free")(self._handle)
+        self._loaded.release()
 
 
 class _Shared:

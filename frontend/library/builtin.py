@@ -25,6 +25,7 @@ from scriptc.frontend.values import (
     Dyn,
     Known,
     ListV,
+    Maybe,
     ObjectV,
     OneOf,
     RangeV,
@@ -320,6 +321,9 @@ def hasattr_(r: Reader, owner: AV, name: AV) -> AV:
 def _has(r: Reader, owner: AV, name: str) -> AV:
     if isinstance(owner, Known) and (slot := r.attribute_slot(owner.obj, name)) is not None:
         return r.has_slot(slot)
+    held = r.items_of(owner).get(name) if isinstance(owner, ObjectV) else None
+    if isinstance(held, Maybe) and not hasattr(python_class(r, owner), name):
+        return held.flag
     return Known(_has_always(r, owner, name))
 
 

@@ -72,4 +72,5 @@ def copy_(r: Reader, x: AV) -> AV:
 def replace(r: Reader, x: AV, **changes: AV) -> AV:
     if not isinstance(x, ObjectV):
         r.fail("replace_of_outside")
+    r.refuse_attributes_of_some(x)
     return r.call(Known(x.cls), [], {**r.items_of(x), **changes})

@@ -10,7 +10,7 @@ objects stay if they escape or are written, since each iteration makes another.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from scriptc.ir.analysis import (
     escapes,
@@ -19,6 +19,7 @@ from scriptc.ir.analysis import (
     is_reference,
     is_written,
     movable,
+    passed_undefined,
     shares_memory,
     writers,
 )
@@ -35,18 +36,18 @@ def _needs_own_object(op: Op, value: Value, loop: Op) -> bool:
     return escapes(value) or (not shares_memory(value) and is_written(value, loop))
 
 
-def _may_leave(op: Op, loop: Op) -> bool:
-    if not all(is_invariant(v, loop) for v in op.operands) or not movable(op, loop):
+def _may_leave(op: Op, loop: Op, passed: Collection[Value]) -> bool:
+    if not all(is_invariant(v, loop) for v in op.operands) or not movable(op, loop, passed):
         return False
     if any(interferes(writer, op) for writer in writers(loop)):
         return False
     return not any(_needs_own_object(op, r, loop) for r in op.results)
 
 
-def _hoist_from(loop: Op) -> bool:
+def _hoist_from(loop: Op, passed: Collection[Value]) -> bool:
     changed = False
     for op in list(loop.regions[0].ops):
-        if _may_leave(op, loop):
+        if _may_leave(op, loop, passed):
             assert loop.parent is not None
             op.detach()
             loop.parent.insert_before(loop, op)
@@ -54,16 +55,17 @@ def _hoist_from(loop: Op) -> bool:
     return changed
 
 
-def _visit(block: Block) -> bool:
+def _visit(block: Block, passed: Collection[Value]) -> bool:
     """Inner loops first: what leaves them may leave the loops around them too."""
     changed = False
     for op in list(block.ops):
         for region in op.regions:
-            changed |= _visit(region)
+            changed |= _visit(region, passed)
         if is_loop(op):
-            changed |= _hoist_from(op)
+            changed |= _hoist_from(op, passed)
     return changed
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    return any([_visit(func.body) for func in module.funcs.values()])
+    passed = passed_undefined(module)
+    return any([_visit(func.body, passed) for func in module.funcs.values()])

@@ -22,9 +22,9 @@ A `matmul` by a matrix is a linear by its transpose. The weight of a transposed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from scriptc.ir.analysis import is_invariant, is_written
+from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, passed_undefined
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
@@ -36,11 +36,11 @@ STORES = ("", "bf16", "f16")  # by the pass's option
 KEPT = ("pack_linear.kept", "arrange_transposed.kept")  # what is made once; their `slot`s are one count
 
 
-def _place_of_packing(op: Op) -> Op | None:
+def _place_of_packing(op: Op, passed: Collection[Value]) -> Op | None:
     """The op of the innermost loop's body in front of which to pack, out of branches; None where that cannot leave."""
     loop = op.enclosing(is_loop)
     weight = op.operands[1]
-    if loop is None or is_written(weight, loop):
+    if loop is None or is_written(weight, loop) or may_be_undefined(weight, passed):
         return None
     place = ancestor_in(loop.regions[0], op)
     made = weight.op
@@ -92,16 +92,21 @@ def _use_arranged(op: Op, place: Op, rw: Rewriter, arranging: str, **attrs: int)
     return True
 
 
-def arrange_weight(op: Op, rw: Rewriter) -> bool:
-    if not _is_transposed(op) or (place := _place_of_packing(op)) is None:
-        return False
-    return _use_arranged(op, place, rw, "arrange_transposed")
+def weights_of_loops(module: Module) -> list[Rule]:
+    """The rules for weights that a loop does not change."""
+    passed = passed_undefined(module)
 
+    def pack_weight(op: Op, rw: Rewriter) -> bool:
+        if not _is_product(op) or (place := _place_of_packing(op, passed)) is None:
+            return False
+        return _use_packed(op, place, rw, "pack_linear")
 
-def pack_weight(op: Op, rw: Rewriter) -> bool:
-    if not _is_product(op) or (place := _place_of_packing(op)) is None:
-        return False
-    return _use_packed(op, place, rw, "pack_linear")
+    def arrange_weight(op: Op, rw: Rewriter) -> bool:
+        if not _is_transposed(op) or (place := _place_of_packing(op, passed)) is None:
+            return False
+        return _use_arranged(op, place, rw, "arrange_transposed")
+
+    return [pack_weight, arrange_weight]
 
 
 def _view_of_param(weight: Value) -> tuple[str, ...] | None:
@@ -139,4 +144,4 @@ def keep_packed(module: Module, store: str) -> Rule:
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
     rules = [keep_packed(module, STORES[options.get("store", 0)])] if options.get("frozen") else []
-    return rewrite(module, [*rules, pack_weight, arrange_weight])
+    return rewrite(module, [*rules, *weights_of_loops(module)])

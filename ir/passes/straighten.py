@@ -13,9 +13,9 @@ own: it might take few.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from scriptc.ir.analysis import is_invariant, is_written
+from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, passed_undefined
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Op, Value
 from scriptc.ir.layouts import Layouts, access
@@ -45,22 +45,23 @@ def _place(op: Op, root: Value) -> Op | None:
 
 
 class _Straightener:
-    def __init__(self, func: Func):
-        self.layouts = Layouts(func.body)
+    def __init__(self, func: Func, passed: Collection[Value]):
+        self.layouts, self.passed = Layouts(func.body), passed
         self.made: dict[tuple[Value, Op], Value] = {}
 
     def operand(self, op: Op, value: Value) -> Value:
         """What the op is to read instead."""
         found = access(value)
-        if found.root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
+        root = found.root
+        if root in self.layouts.plain or not all(map(self.is_even, (index for index, _ in found.offset))):
             return value
-        place = _place(op, found.root)
-        if place is None:
+        place = _place(op, root)
+        if place is None or may_be_undefined(root, self.passed):
             return value
-        key = found.root, place
+        key = root, place
         if key not in self.made:
-            self.made[key] = Builder.before(place).build("plain", [found.root], place.loc, hint=found.root.name)
-        return self.again(op, value, found.root, self.made[key])
+            self.made[key] = Builder.before(place).build("plain", [root], place.loc, hint=root.name)
+        return self.again(op, value, root, self.made[key])
 
     def is_even(self, index: Value) -> bool:
         return known_int(index) is not None or loop_of_counter(index) is not None
@@ -78,9 +79,9 @@ class _Straightener:
 
 
 def run(module: Module, options: Mapping[str, int]) -> bool:
-    changed = False
+    changed, passed = False, passed_undefined(module)
     for func in module.funcs.values():
-        straighten = _Straightener(func)
+        straighten = _Straightener(func, passed)
         for op in [o for o in func.body.walk() if (o.has("ELEMENTWISE") or o.name == "fuse") and o.enclosing(is_loop)]:
             if op.enclosing(lambda o: o.name == "fuse") is not None:
                 continue

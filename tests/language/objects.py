@@ -296,3 +296,93 @@ def results_of_several_kinds_with_objects(n, k):
         return p.n, k
     a = p.n if isinstance(p, Derived) else {"p": p.n}
     return a, n
+
+
+class Tableau:
+    nodes = torch.tensor([0.2, 0.3, 0.8])
+    rows = [torch.ones(1), torch.zeros(2)]
+
+    def __init__(self, x):
+        self.x = x
+
+    def step(self):
+        return self.x * self.nodes + self.rows[0] + self.nodes[0]
+
+    @classmethod
+    def total(cls):
+        return cls.nodes.sum()
+
+    @staticmethod
+    def first():
+        return Tableau.nodes[0]
+
+
+class OtherTableau(Tableau):
+    nodes = torch.tensor([4.0, 5.0, 6.0])
+
+
+TABLEAU = Tableau(torch.ones(3))
+
+
+@cases(torch.ones(3), torch.zeros(1))
+def tensors_of_classes(x):
+    steps = Tableau(x).step() + OtherTableau(x).step() + TABLEAU.step() * TABLEAU.nodes
+    return steps + OtherTableau.total() + Tableau.total() + Tableau.first()
+
+
+class Smoother:
+    state = None
+    gain = 0.5
+
+    def __init__(self, n):
+        self.n = n
+
+    def step(self, z):
+        if self.state is None:
+            self.state = torch.zeros_like(z)
+        self.innovation = z - self.state
+        self.state = self.state + self.gain * self.innovation
+        self.gain = self.gain * 0.5
+        self.n += 1
+
+
+@cases(X, X[:0])
+def attributes_set_by_methods_in_a_loop(zs):
+    smoother = Smoother(3)
+    for z in zs:
+        smoother.step(z)
+    late = smoother.innovation.sum() if hasattr(smoother, "innovation") else None
+    return smoother.state, smoother.gain, smoother.n, late
+
+
+@cases(X, X[:0])
+def attribute_that_a_loop_sets(zs):
+    smoother = Smoother(3)
+    for z in zs:
+        smoother.step(z)
+    return smoother.innovation + smoother.innovation
+
+
+@cases(1, 3, 4)
+def attributes_of_some_paths(n):
+    if n > 2:
+        p = Base(n)
+        p.a = n
+    else:
+        p = Base(n)
+        p.b = n + 0.5
+    if n > 3:
+        p.c = 2
+    try:
+        found = p.a
+    except AttributeError as e:
+        found = str(e)
+    return found, getattr(p, "b", None), getattr(p, "c", 7), hasattr(p, "a"), p.n
+
+
+@cases((Base(3), 1), (Base(3), 3))
+def attribute_of_an_argument_on_some_path(p, n):
+    if n > 2:
+        p.a = n
+    p.n += 1
+    return p.a

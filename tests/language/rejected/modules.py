@@ -133,23 +133,6 @@ class KeepsAndReturns(Plain):
         return d
 
 
-class Buffered(Plain):
-    def __init__(self):
-        super().__init__()
-        self.shared = torch.nn.Buffer(torch.ones(3))
-
-    def forward(self, x):
-        return x + self.shared
-
-
-@listed("tensor_of_class", Buffered(), (X,))
-class TensorOfTheClass(Plain):
-    shared = torch.ones(3)
-
-    def forward(self, x):
-        return x + self.shared  # refused
-
-
 class Named(Plain):
     def forward(self, x):
         return self.child(x)
