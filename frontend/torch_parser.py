@@ -207,7 +207,7 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
     with some tensors of other dtypes."""
     leaves = [*_leaves([*args, *kwargs.values()])]
     dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, _Tensor)]
-    words = _OF_DTYPES if any(map(_may_be_dim, leaves)) else (*_OF_DTYPES, _OF_DIMS)
+    dims_are_known = not any(map(_may_be_dim, leaves))
     without_out = {name: part for name, part in kwargs.items() if name != "out"}
     for size in _SIZES:
         error = _raised(function, args, kwargs, size, dtypes)
@@ -215,12 +215,18 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
             return None
         if (
             isinstance(error, TypeError)
-            or any(word in str(error) for word in words)
+            or any(word in str(error) for word in _OF_DTYPES)
+            or (dims_are_known and _OF_DIMS in str(error) and _is_raised_of_empty(function, args, kwargs, dtypes))
             or not _raised(function, args, without_out, size, dtypes)
             or not all(_raised(function, args, kwargs, size, others) for others in _other_dtypes(dtypes))
         ):
             return type(error)(str(error))  # without its traceback
     return None
+
+
+def _is_raised_of_empty(function: Any, args: list[Any], kwargs: dict[str, Any], dtypes: list[str]) -> bool:
+    """cat, which passes over empty vectors, takes any dim of theirs."""
+    return _raised(function, args, kwargs, 0, dtypes) is not None
 
 
 def _may_be_dim(leaf: Any) -> bool:

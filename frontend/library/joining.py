@@ -36,16 +36,24 @@ def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
 def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
     """Of a run-time list or of known items, of which some may be of several kinds."""
 
+    at = r.known(dim, "dim")
+
     def build(values: AV) -> AV:
-        return Dyn(r.build(name, [r.value(values)], dim=r.known(dim, "dim")))
+        return Dyn(r.build(name, [r.value(values)], dim=at))
+
+    def join(items: list[AV]) -> AV:
+        values = _tensor_list(r, items, name, at)
+        if name == "cat" and at not in (-1, 0) and all(tensor_type(i).rank == 1 for i in items):
+            return r.op("clone", r.cast(items[0], r.result_dtype(*items)))  # all are empty
+        return build(values)
 
     if isinstance(tensors, ListV) and tensors.items is None:
         kinds = _kinds_of_items(tensors)
         return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
-    return r.split_all(r.iterate(tensors), lambda items: build(_tensor_list(r, items, name)))
+    return r.split_all(r.iterate(tensors), join)
 
 
-def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
+def _tensor_list(r: Reader, items: list[AV], name: str, dim: int) -> AV:
     """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
         r.raises_at_run_time(*_EMPTY[name])
@@ -53,7 +61,7 @@ def _tensor_list(r: Reader, items: list[AV], name: str) -> AV:
         _check_tensor(r, item)
     dtype = r.result_dtype(*items)
     if name == "cat":
-        items = _without_legacy(r, items)
+        items = _without_legacy(r, items, dim)
     ranks = [tensor_type(i).rank for i in items]
     for rank in ranks:
         _check_rank(r, name, ranks[0], rank)
@@ -70,16 +78,21 @@ def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
         r.raises_at_run_time("RuntimeError", _RANKS[name].format(first, rank))
 
 
-def _without_legacy(r: Reader, items: list[AV]) -> list[AV]:
+def _without_legacy(r: Reader, items: list[AV], dim: int) -> list[AV]:
     """cat passes over empty 1-D tensors, whatever the rank of the others."""
     ranks = [tensor_type(i).rank for i in items]
     others = [n for n in ranks if n != 1]
-    if not others or len(others) == len(ranks):
-        return items
-    for item in items:
+    first_other = ranks.index(others[0]) if others else len(ranks)
+    for i, item in enumerate(items):
         if tensor_type(item).rank == 1:
             empty = r.compare("Eq", r.size_av(item, 0), Known(0))
-            r.check_that(empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
+            if i < first_other and dim not in (-1, 0):  # eager wraps the dim by the first that it does not pass over
+                text = f"Dimension out of range (expected to be in range of [-1, 0], but got {dim})"
+                r.check_that(empty, "IndexError", text)
+            elif others:
+                r.check_that(empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
+    if not others:
+        return items
     return [i for i in items if tensor_type(i).rank != 1]
 
 

@@ -225,3 +225,19 @@ def tuples_with_tensors_compared(n, x):
 @cases((torch.ones(3),))
 def equal_tuples_of_other_tensors(x):
     return (1, x) == (1, x + 0)
+
+
+_PARTS = (torch.empty(0), torch.ones(2), torch.ones(2, 3), torch.ones(1, 3))
+
+
+@cases(*((a, b, way) for a in _PARTS for b in _PARTS for way in range(4)))
+def joined_with_empty_vectors(a, b, way):
+    """cat passes over them, whatever the dim; the others have to fit."""
+    try:
+        if way == 0:
+            return torch.cat((a, b), 1)
+        if way == 1:
+            return torch.cat([b, a], dim=-2)
+        return torch.cat((a, b)) if way == 2 else torch.cat([a, b, a], 2)
+    except (IndexError, RuntimeError) as e:
+        return type(e).__name__
