@@ -338,6 +338,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
+    "requires_grad_set": (
+        "whether a tensor requires grad is not set in compiled code, which has no backward",
+        "leave it out, or set it outside",
+    ),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
     "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),
