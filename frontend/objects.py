@@ -65,7 +65,8 @@ class Objects(Alternatives):
 
     def module_without_tensors(self, cls: type, args: list[Any], kwargs: dict[str, AV]) -> AV | None:
         """`nn.Softmax(dim=1)`: what torch's own `__init__` makes of known arguments is the same in each call."""
-        if not is_library(cls.__module__) and cls.__init__ is not torch.nn.Module.__init__:
+        init = inspect.getattr_static(cls, "__init__")
+        if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
             return None
         with torch.random.fork_rng(devices=[]):
             made = self.evaluate(lambda: cls(*args, **{k: self.known(v, "an argument") for k, v in kwargs.items()}))
