@@ -94,8 +94,9 @@ class Comprehensions(Flow, Iteration):
         """A list comprehension: the loop that it abbreviates, with names of its own."""
         first = node.generators[0]
         sequence = self.eval(first.iter) if sequence is None else sequence
-        if self.frame.func is not None and is_library(self.frame.func.__module__) and not self.is_run_time(sequence):
-            sequence = self.unrolled_ranges(sequence)  # over dims and the like
+        in_library = self.frame.func is not None and is_library(self.frame.func.__module__)  # over dims and the like
+        if site in self.assume.known_length or (in_library and not self.is_run_time(sequence)):
+            sequence = self.unrolled_ranges(sequence)
         items = self.known_items_of(node.generators, elt, sequence)
         if items is not None:
             return self.new_list(items, site)

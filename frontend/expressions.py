@@ -504,6 +504,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, ObjectV):
             self.set_attribute(owner, name, value)
             return
+        if is_tensor(owner) and name == "requires_grad":
+            self.fail("requires_grad_set")
         if not isinstance(owner, Known):
             self.fail("attribute_assigned", name=name, what=describe(owner))
         self.store_outside(owner.obj, name, value)

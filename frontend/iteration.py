@@ -65,8 +65,11 @@ class Iteration(Context):
         if walk.items is None and walk.count is None:
             return []
         error = UserError(self.loc, *rejection("length_unknown", what=describe(av)))
-        if isinstance(av, ListV) and not av.is_tuple:
-            self.keep_length(av, error)
+        walked = av
+        while isinstance(walked, (GeneratorV, ReversedV, IteratorV)):
+            walked = walked.sequence if isinstance(walked, GeneratorV) else walked.part
+        if isinstance(walked, ListV) and not walked.is_tuple:
+            self.keep_length(walked, error)
         raise error
 
     def is_run_time(self, av: AV) -> bool:

@@ -56,6 +56,8 @@ class Objects(Alternatives):
             if issubclass(cls, evaluated) or limits or cls.__module__ in ("builtins", "torch"):
                 named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
                 return self.evaluate(lambda: cls(*known, **named))
+            if issubclass(cls, torch.nn.Module) and (made := self.module_without_tensors(cls, known, kwargs)) is not None:
+                return made
         if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
             return self.member_of(cls, args[0], list(cls))
         if cls is slice and 1 <= len(args) <= 3 and not kwargs:
@@ -72,6 +74,20 @@ class Objects(Alternatives):
             self.call(Known(init), [made, *args], kwargs)
         elif args or kwargs:
             self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no arguments")
+        return made
+
+    def module_without_tensors(self, cls: type, args: list[Any], kwargs: dict[str, AV]) -> AV | None:
+        """`nn.Softmax(dim=1)`: what torch's own `__init__` makes of known arguments is the same in each call."""
+        init = inspect.getattr_static(cls, "__init__")
+        if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
+            return None
+        with torch.random.fork_rng(devices=[]):
+            made = self.evaluate(lambda: cls(*args, **{k: self.known(v, "an argument") for k, v in kwargs.items()}))
+        module = self.known(made, "a module")
+        if any(True for _ in (*module.parameters(), *module.buffers())):
+            return None
+        for inner in module.modules():
+            self.made_here(inner)
         return made
 
     def member_of(self, cls: type, value: AV, members: list[Any]) -> AV:

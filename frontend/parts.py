@@ -306,6 +306,9 @@ class Parts:
     def class_attribute(self, obj: Any, cls: type, found: Any, name: str) -> AV:
         raise NotImplementedError
 
+    def made_here(self, obj: Any) -> Known:
+        raise NotImplementedError
+
     def special(self, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
         raise NotImplementedError
 

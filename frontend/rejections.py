@@ -186,7 +186,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "len_of_other": ("len() of this value is not supported yet", "count its items in a loop"),
     "length_unknown": (
         "the length of {what} is not known at compile time here",
-        "use a list whose items are of one type",
+        "walk it in a loop, or write its items out",
     ),
     "list_changes_without_type": (
         "a list whose items have no common type cannot be changed here",
@@ -198,7 +198,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "list_of_other_length": (
         "a list has another length on some path, and must have one: {why}",
-        "keep numbers, strings or tensors in it, and one list for each kind",
+        "give it one length on all paths, or keep numbers, strings or tensors of one kind in it and walk it",
     ),
     "list_without_type_used": ("a list whose items have no common type cannot be used here", "use a tuple"),
     "loop_does_not_end": (
@@ -337,6 +337,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
+    "requires_grad_set": (
+        "whether a tensor requires grad is not set in compiled code, which has no backward",
+        "leave it out, or set it outside",
+    ),
     "round_of_tensor": ("round() of a tensor is not supported", "use torch.round"),
     "same_object_on_a_path": ("{what} that is, on some path, the same as another one cannot be used here", "copy it"),
     "set_of_items": ("a set of such items can only be asked what it contains", "use numbers, or tuples of numbers"),

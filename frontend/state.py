@@ -243,6 +243,8 @@ class State(Context):
             self.raises_at_run_time(
                 "AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter"
             )
+        if isinstance(obj, torch.nn.Module) and id(obj) in self.outside.made:  # once, and not in each call
+            self.fail("object_of_other_class", name=type(obj).__name__)
         if (slot := self.own_slot(obj, name, "__setattr__", raw)) is None:
             return
         if isinstance(obj, torch.nn.Module):

@@ -200,6 +200,11 @@ def detach(r: Reader, self: AV) -> AV:
     return r.op("alias", self)
 
 
+@serves("Tensor.requires_grad_")
+def requires_grad_(r: Reader, self: AV, requires_grad: AV = _NONE) -> AV:
+    r.fail("requires_grad_set")
+
+
 @serves("Tensor.copy_")
 def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV:  # noqa: B008
     if is_tensor(src):

@@ -207,3 +207,13 @@ def sizes_put_together(x: Tensor) -> object:
     free = list(x.shape)
     free[0] = -1
     return flat.view(size), x.reshape(longer), x.view(free), x.new_zeros(*size), x.expand([5] + longer[1:-1])
+
+
+@cases((torch.arange(40.0).reshape(2, 5, 4), 3), (torch.ones(2, 1, 4), 0))
+def parts_taken_apart(x: Tensor, n: int) -> object:
+    parts = [x[:, :, 2 * k : 2 * (k + 1)] for k in range(2)]
+    found = []
+    for t in range(n):
+        a, b = (p[:, t] for p in parts)
+        found.append(a * b)
+    return found, torch.maximum(*parts), torch.add(*reversed(parts), alpha=2)

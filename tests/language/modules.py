@@ -216,3 +216,20 @@ class OnlyCalled(nn.Module):
 
 listed(Twice, call(X), call(X, n=3))
 listed(OnlyCalled, call(X, 0), call(X, 2))
+
+
+class Halved(nn.Module):
+    def forward(self, x):
+        return x / 2
+
+
+class MakesModules(nn.Module):
+    """Modules without tensors, made where they are called."""
+
+    def forward(self, x, n: int):
+        for _ in range(n):
+            x = Halved()(nn.Sequential(nn.Tanh(), nn.Softmax(dim=-1))(x))
+        return x, nn.MSELoss(reduction="sum")(x, x + 1), nn.Dropout(0.0)(x)
+
+
+listed(MakesModules, call(X, 0), call(X, 2))

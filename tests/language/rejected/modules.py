@@ -515,3 +515,14 @@ class WritesIntoATuple(Plain):
     def forward(self, x):
         self.pair[0].add_(x)  # refused
         return x
+
+
+class Remembers(torch.nn.Module):
+    def forward(self, x):
+        self.last = x  # refused
+        return x * 2
+
+
+@write("object_of_other_class", lambda x: x * 2, (X,))
+def makes_a_module_that_is_assigned_to(x):
+    return Remembers()(x)

@@ -162,3 +162,15 @@ def halves_of_complex(x):
 @write("complex_number", lambda x, n: torch.arange(n), (X, 2))
 def bound_that_is_complex(x, n):
     return torch.arange(complex(n, 1.0))  # refused
+
+
+@write("requires_grad_set", lambda x: torch.zeros(3) + x, (X,))
+def leaf_made_inside(x):
+    v = torch.zeros(3)
+    v.requires_grad = True  # refused
+    return v + x
+
+
+@write("requires_grad_set", lambda x: torch.zeros(3) + x, (X,))
+def leaf_made_by_a_method(x):
+    return torch.zeros(3).requires_grad_() + x  # refused
