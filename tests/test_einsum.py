@@ -10,7 +10,6 @@ import torch
 from three_ways import Args, assert_same, compile_at, compiled, eager, interpreted
 from torch import Tensor
 
-import scriptc
 from scriptc.frontend import entry
 
 SIZES = dict(zip(string.ascii_lowercase, (2, 3, 4, 5, 6, 2, 3, 4) * 4, strict=False))
@@ -72,14 +71,6 @@ def from_a_list(xs: list[Tensor]) -> Tensor:
 def test_operands_in_a_list() -> None:
     given = Args((operands("ab,bc"),))
     assert_same(eager(from_a_list, given), compiled(compile_at(from_a_list, 0), given))
-
-
-def test_the_function_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = []
-    read_once = entry._read_once
-    monkeypatch.setattr(entry, "_read_once", lambda *args: readings.append(1) or read_once(*args))  # type: ignore[func-returns-value]
-    scriptc.compile(program_of("aab,bc,cd->da"), optimize=0)(*operands("aab,bc,cd"))
-    assert len(readings) == 1
 
 
 def test_summed_labels_become_a_product_of_matrices() -> None:
