@@ -298,9 +298,9 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     before = home is not None and home.place is not None or ident is not None and ident.serial < mark
     if before and all(identity_of(a) is ident for a in avs):
         return Same(first)  # one object that was there before; its content is joined by itself
-    if (rows := _attributes_by_name(avs)) is not None:
+    if (held := _attributes_by_name(avs)) is not None:
         return Attributes(
-            first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in rows.items())
+            first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
         )
     shapes = [shape_of(a) for a in avs]
     if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):

@@ -133,8 +133,16 @@ class Objects(Alternatives):
             case "_asdict" if fields:
                 return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
             case "index" | "count":
-                return Bound(Tup(owner.items), name, getattr(lists, name))
+                return Native(lambda *args: self.found_in_tuple(owner, name, args))
         return None
+
+    def found_in_tuple(self, owner: Tup, name: str, args: Sequence[AV]) -> AV:
+        """`index` and `count`, where all is known at once."""
+        known = [av.obj for av in (*owner.items, *args) if isinstance(av, Known) and isinstance(av.obj, (int, str))]
+        if len(known) == len(owner.items) + len(args):
+            items = tuple(known[: len(owner.items)])
+            return self.evaluate(lambda: getattr(items, name)(*known[len(items) :]))
+        return self.call(Known(getattr(lists, name)), [Tup(owner.items), *args], {})
 
     def by_name(self, what: str, names: list[str], args: Sequence[AV], kwargs: dict[str, AV]) -> dict[str, AV]:
         items = dict(zip(names, args, strict=False))

@@ -163,6 +163,12 @@ class Parts:
     def found_in_class(self, owner: ObjectV, name: str) -> AV:
         raise NotImplementedError
 
+    def refuse_attributes_of_some(self, owner: ObjectV) -> None:
+        raise NotImplementedError
+
+    def element(self, av: AV, name: str = "item") -> AV:
+        raise NotImplementedError
+
     def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         raise NotImplementedError
 

@@ -70,8 +70,8 @@ def shape_of(av: AV) -> Shape | None:
             return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
-        case Content(items, first, cls):
-            return _keyed(("content",), items, lambda held: Content(held, first, cls))
+        case Content(items, first, made_of):
+            return _keyed(("content",), items, lambda held: Content(held, first, made_of))
         case Bound(owner, name, func):
             return Shape(("bound", name, id(func)), [owner], lambda parts: Bound(parts[0], name, func))
         case PartialV(func, args, kwargs):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -229,55 +232,158 @@ def _letters(text: str, rank: int, dots: int) -> tuple[str, ...]:
     return (*before, *(str(dots - hidden + i) for i in range(hidden)), *after)
 
 
-def _aligned(t: Tensor, own: tuple[str, ...], order: tuple[str, ...]) -> Tensor:
-    """Repeated labels become diagonals, then dims are put into an order, with dims of size 1 for labels that are missing."""
+class Operand(NamedTuple):
+    """What brings an operand of einsum into the order of all labels: diagonals of repeated labels, a permutation, and dims of
+    size 1 for labels that are missing."""
+
+    diagonals: tuple[tuple[int, int], ...]
+    dims: tuple[int, ...]
+    missing: tuple[int, ...]
+
+
+class Pair(NamedTuple):
+    """How two operands become one: `first` and `second` are dims over which one of them alone is summed; the others are those
+    of both, of one, and of both that are summed; `back` is the permutation behind the product of matrices, whose operands
+    are `swapped` where the result then is in its order, as eager does."""
+
+    first: tuple[int, ...]
+    second: tuple[int, ...]
+    both: tuple[int, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    summed: tuple[int, ...]
+    back: tuple[int, ...]
+    swapped: bool
+
+
+class Plan(NamedTuple):
+    """How einsum computes. `summed` are the dims behind those of the result, the last first."""
+
+    operands: tuple[Operand, ...]
+    pairs: tuple[Pair, ...]
+    summed: tuple[int, ...]
+
+
+def plan_of(equation: str, ranks: tuple[int, ...]) -> Plan:
+    text = equation.replace(" ", "")
+    inputs = text.split("->")[0].split(",")
+    hidden = [rank - len(part.replace("...", "")) for rank, part in zip(ranks, inputs, strict=True)]
+    for i, (part, more) in enumerate(zip(inputs, hidden, strict=True)):
+        if more and "..." not in part or more < 0:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(part)}) does not match the number of dimensions "
+                f"({ranks[i]}) for operand {i} and no ellipsis was given"
+            )
+    dots = max(hidden)
+    labels = [_letters(part, rank, dots) for rank, part in zip(ranks, inputs, strict=True)]
+    joined = "".join("".join(own) for own in labels)
+    everything = sorted(set(joined))
+    if "->" in text:
+        end = text.split("->")[1]
+        output = _letters(end, dots + len(end.replace("...", "")), dots)
+    else:
+        single = (label for label in everything if joined.count(label) == 1 and not label.isdigit())
+        output = (*(str(i) for i in range(dots)), *single)
+    for label in output:
+        if label not in everything:
+            raise RuntimeError(
+                f"einsum(): output subscript {label} does not appear in the equation for any input operand"
+            )
+        if output.count(label) > 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+    order = (*output, *(label for label in everything if label not in output))
+    pairs = tuple(_pair_of(labels, i, order, len(output)) for i in range(1, len(labels)))
+    return Plan(tuple(_operand(own, order) for own in labels), pairs, tuple(range(len(output), len(order)))[::-1])
+
+
+def _operand(own: tuple[str, ...], order: tuple[str, ...]) -> Operand:
+    diagonals = []
     for label in order:
         while own.count(label) > 1:
             first = own.index(label)
             second = own.index(label, first + 1)
-            t = torch.diagonal(t, 0, first, second)
+            diagonals.append((first, second))
             own = (*own[:first], *own[first + 1 : second], *own[second + 1 :], label)
-    t = t.permute(tuple(own.index(label) for label in order if label in own))
-    for i, label in enumerate(order):
-        if label not in own:
-            t = t.unsqueeze(i)
+    dims = tuple(own.index(label) for label in order if label in own)
+    return Operand(tuple(diagonals), dims, tuple(i for i, label in enumerate(order) if label not in own))
+
+
+def _pair_of(labels: list[tuple[str, ...]], at: int, order: tuple[str, ...], kept: int) -> Pair:
+    """How operand `at` joins what those in front of it have become; a label is summed where it is met last."""
+    kinds: dict[str, list[int]] = {name: [] for name in Pair._fields[:6]}
+    for dim, label in enumerate(order):
+        before, here = any(label in own for own in labels[:at]), label in labels[at]
+        gone = dim >= kept and not any(label in own for own in labels[at:])
+        last = dim >= kept and here and not any(label in own for own in labels[at + 1 :])
+        if last and not before:
+            kinds["second"].append(dim)
+        if gone and at == 1:
+            kinds["first"].append(dim)
+        if before and here:
+            kinds["summed" if last else "both"].append(dim)
+        else:
+            kinds["left" if before and not gone else "right"].append(dim)
+    first, second, both, left, right, summed = map(tuple, kinds.values())
+    swapped = bool(left and right) and right[-1] < left[0]
+    if swapped:
+        first, second, left, right = second, first, right, left
+    there = (*both, *left, *right, *summed)
+    return Pair(first, second, both, left, right, summed, tuple(map(there.index, range(len(order)))), swapped)
+
+
+def _plan(equation: str, ranks: tuple[int, ...]) -> Plan:
+    """`plan_of`, worked out while the code is compiled."""
+    raise NotImplementedError
+
+
+def _aligned(t: Tensor, how: Operand) -> Tensor:
+    for first, second in how.diagonals:
+        t = torch.diagonal(t, 0, first, second)
+    t = t.permute(how.dims)
+    for i in how.missing:
+        t = t.unsqueeze(i)
     return t
 
 
 @decomposes("torch.einsum", "torch.functional.einsum")
 def einsum(equation: str, *tensors: Tensor) -> Tensor:
     each = tensors[0] if len(tensors) == 1 and not isinstance(tensors[0], Tensor) else tensors
-    text = equation.replace(" ", "")
-    inputs = tuple(text.split("->")[0].split(","))
-    dots = max(each[i].dim() - len(part.replace("...", "")) if "..." in part else 0 for i, part in enumerate(inputs))
-    labels = tuple(_letters(part, each[i].dim(), dots) for i, part in enumerate(inputs))
-    letters = "".join(sorted("".join("".join(part) for part in labels)))
-    everything = tuple(label for i, label in enumerate(letters) if label not in letters[:i])
-    if "->" in text:
-        output = _letters(text.split("->")[1], 0, dots) if "..." not in text else _output(text.split("->")[1], dots)
-    else:
-        joined = "".join("".join(part) for part in labels)
-        output = tuple(str(i) for i in range(dots)) + tuple(
-            label for label in everything if joined.count(label) == 1 and not label.isdigit()
-        )
-    summed = tuple(label for label in everything if label not in output)
-    order = (*output, *summed)
-    result = _aligned(each[0], labels[0], order)
-    for i in range(1, len(each)):
-        result = _pair(result, _aligned(each[i], labels[i], order), len(output), i == len(each) - 1)
-    if len(each) == 1 and len(summed) > 0:
-        result = torch.sum(result, tuple(range(len(output), len(order))))
+    parts = equation.split("->")[0].split(",")
+    if len(each) != len(parts):
+        how_many = "more" if len(each) > len(parts) else "fewer"
+        raise RuntimeError(f"einsum(): {how_many} operands were provided than specified in the equation")
+    plan = _plan(equation, tuple(each[i].dim() for i, _ in enumerate(parts)))
+    result = _aligned(each[0], plan.operands[0])
+    if len(parts) == 1:
+        return torch.sum(result, plan.summed) if len(plan.summed) > 0 else result
+    for i, how in enumerate(plan.pairs):
+        other = _aligned(each[i + 1], plan.operands[i + 1])
+        result = _paired(other, result, how) if how.swapped else _paired(result, other, how)
+    for dim in plan.summed:
+        result = result.select(dim, 0)
     return result
 
 
-def _output(text: str, dots: int) -> tuple[str, ...]:
-    if "..." not in text:
-        return tuple(text)
-    before, after = text.split("...")
-    return (*before, *(str(i) for i in range(dots)), *after)
+def _sizes(t: Tensor, dims: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(t.size(dim) for dim in dims)
 
 
-def _pair(a: Tensor, b: Tensor, kept: int, last: bool) -> Tensor:
-    """a * b; in the end summed over the dims behind the first `kept`, as a product of rows where those agree."""
-    product = a * b
-    return torch.sum(product, tuple(range(kept, product.dim()))) if last and product.dim() > kept else product
+def _paired(a: Tensor, b: Tensor, how: Pair) -> Tensor:
+    """The product of two operands, with dims of size 1 in place of those that are summed."""
+    a = torch.sum(a, how.first, True) if len(how.first) > 0 else a
+    b = torch.sum(b, how.second, True) if len(how.second) > 0 else b
+    if len(how.summed) == 0:
+        return a * b
+    shared = (*how.both, *how.summed)
+    if _sizes(a, shared) != _sizes(b, shared):  # some are of size 1
+        return torch.sum(a * b, how.summed, True)
+    both, left, right = _sizes(a, how.both), _sizes(a, how.left), _sizes(b, how.right)
+    rows, inner, columns = math.prod(left), math.prod(_sizes(a, how.summed)), math.prod(right)
+    x = a.permute((*how.both, *how.left, *how.summed, *how.right))
+    y = b.permute((*how.both, *how.summed, *how.right, *how.left))
+    if len(how.both) == 0:
+        product = torch.matmul(x.reshape(rows, inner), y.reshape(inner, columns))
+    else:
+        count = math.prod(both)
+        product = torch.bmm(x.reshape(count, rows, inner), y.reshape(count, inner, columns))
+    return product.view((*both, *left, *right, *(1 for _ in how.summed))).permute(how.back)

@@ -13,7 +13,7 @@ def row_numbers(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -
     _check_fit(indices)
     wide = torch.broadcast_tensors(*indices)
     inner = 1
-    for d in range(x.dim()):
+    for d in tuple(range(x.dim())):  # a tuple is known from the first reading on, a counter from the second
         inner = inner * (1 if d in dims else x.size(d))
     rows = torch.zeros((), dtype=torch.int64)
     for dim, index in zip(dims, wide):  # noqa: B905
@@ -42,7 +42,7 @@ def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tu
 def _check_fit(indices: tuple[Tensor, ...]) -> None:
     for i, index in enumerate(indices):
         for other in indices[:i]:
-            for d in range(1, 1 + min(index.dim(), other.dim())):
+            for d in tuple(range(1, 1 + min(index.dim(), other.dim()))):
                 n, m = index.size(-d), other.size(-d)
                 if n != m and n != 1 and m != 1:
                     raise IndexError("shape mismatch: indexing tensors could not be broadcast together")
@@ -75,7 +75,7 @@ def put_tensors(
 ) -> Tensor:
     """A copy of x with x[..., index, ...] set to values, or increased by them."""
     matrix, rows, shape = rows_of(x, dims, indices)
-    for _ in range(values.dim() - len(shape) - x.dim() + len(dims)):
+    for _ in tuple(range(values.dim() - len(shape) - x.dim() + len(dims))):
         if values.size(0) != 1:
             raise RuntimeError("shape mismatch: the values do not fit where they are assigned to")
         values = values.select(0, 0)

@@ -97,7 +97,7 @@ def _along(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def _same_apart_from(dim: int, input: Tensor, source: Tensor) -> bool:
     same = True
-    for k in range(min(input.dim(), source.dim())):
+    for k in tuple(range(min(input.dim(), source.dim()))):
         same = same and (k == dim or input.size(k) == source.size(k))
     return same
 

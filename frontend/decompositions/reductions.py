@@ -406,7 +406,7 @@ def nanquantile(
 def equal(input: Tensor, other: Tensor) -> bool:
     if input.dim() != other.dim():
         return False
-    for d in range(input.dim()):
+    for d in tuple(range(input.dim())):
         if input.size(d) != other.size(d):
             return False
     return bool(torch.all(input == other))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 
 import torch
@@ -391,3 +392,36 @@ def slices_with_steps(xs: list[int], n: int, start: int | None, stop: int | None
         return ys, taken, str(e)
     ys[::-1] = ys
     return ys, taken
+
+
+@cases(([3, 1, 2, 1], 5), ([], 1), ([7], 0))
+def heaps(xs, n):
+    heapq.heapify(xs)
+    out = [heapq.heappushpop(xs, n)]
+    for i in range(n):
+        heapq.heappush(xs, (i * 7) % 5)
+    if len(xs) > 0:
+        out.append(heapq.heapreplace(xs, 2))
+    while len(xs) > 1:
+        out.append(heapq.heappop(xs))
+    return out, xs, heapq.heappop(xs)
+
+
+@cases((4, [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 5.0)]), (1, [(0, 0, 1.0)]), (2, [(0, 5, 1.0)]))
+def shortest_paths(n, edges):
+    graph = {i: [] for i in range(n)}
+    for u, v, w in edges:
+        graph[u].append((v, w))
+        graph[v].append((u, w))
+    dist = [float("inf")] * n
+    dist[0] = 0.0
+    heap = [(0.0, 0)]
+    while heap:
+        d, u = heapq.heappop(heap)
+        if d > dist[u]:
+            continue
+        for v, w in graph[u]:
+            if d + w < dist[v]:
+                dist[v] = d + w
+                heapq.heappush(heap, (d + w, v))
+    return dist
