@@ -213,13 +213,11 @@ def is_laid_out_anew(held: Type, wanted: Type) -> bool:
     form of their own."""
     if is_union(wanted) or is_union(held):
         return held != NEVER and (held != wanted or not is_union(held))
-    if isinstance(held, TupleType):
-        return is_tuple(wanted) or (
-            isinstance(wanted, TupleType) and any(map(is_laid_out_anew, held.items, wanted.items))
-        )
-    if isinstance(held, OptionalType):
-        return isinstance(wanted, OptionalType) and is_laid_out_anew(held.item, wanted.item)
-    return isinstance(wanted, OptionalType) and is_laid_out_anew(held, wanted.item)
+    if isinstance(wanted, OptionalType):
+        return is_laid_out_anew(held.item if isinstance(held, OptionalType) else held, wanted.item)
+    return isinstance(held, TupleType) and (
+        is_tuple(wanted) or (isinstance(wanted, TupleType) and any(map(is_laid_out_anew, held.items, wanted.items)))
+    )
 
 
 def _link(left: Elem, right: Elem, unions: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -241,3 +242,20 @@ def joined_with_empty_vectors(a, b, way):
         return torch.cat((a, b)) if way == 2 else torch.cat([a, b, a], 2)
     except (IndexError, RuntimeError) as e:
         return type(e).__name__
+
+
+class Cache(NamedTuple):
+    window: Tensor
+    state: Tensor
+
+
+@cases((torch.ones(1, 3), 3, 2), (torch.ones(1, 3), 5, 2), (torch.ones(2, 3), 2, 1))
+def records_whose_fields_have_several_ranks(x, n, m):
+    caches = []
+    for _ in range(m):
+        caches.append(None if n > 3 else Cache(x.squeeze(), x))
+    for _ in range(n):
+        for k in range(m):
+            if caches[k] is None:
+                caches[k] = Cache(x, x + 1)
+    return [c.state for c in caches], [c.window for c in caches]
