@@ -362,6 +362,11 @@ def _names_in(function: Callable[[Any], Any]) -> Callable[..., AV]:
 FUNCTIONS[vars], FUNCTIONS[dir] = _names_in(vars), _names_in(dir)
 
 
+@serves("sys.exit", "builtins.exit", "builtins.quit")
+def exit_(r: Reader, *code: AV) -> AV:
+    r.fail("raise_of_other", name="SystemExit")
+
+
 @serves("builtins.breakpoint")
 def breakpoint_(r: Reader) -> AV:
     r.raises_at_run_time("NotImplementedError", "compiled code cannot stop for a debugger: breakpoint() was reached")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 
 import torch
 
@@ -269,6 +270,13 @@ class Stop(BaseException):
 def raises_a_base_exception(n):
     if n > 0:
         raise Stop  # refused
+    return n
+
+
+@write("raise_of_other", raises_a_message, (1,), (0,))
+def ends_the_process(n):
+    if n > 0:
+        sys.exit("x")  # refused
     return n
 
 
