@@ -36,6 +36,7 @@ _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 
 # What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
+_OF_EMPTY = frozenset(("gather",))  # take an index of any dtype that has no elements, which the kernel looks at
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
 # Not those of classes derived from them.
@@ -177,7 +178,8 @@ def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exceptio
 def _asked(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     refusal = _parsers_refusal(function, args, kwargs) if _is_parsed(function) else None
     leaves = [*_leaves([*args, *kwargs.values()])]
-    return refusal or (_kernels_refusal(function, args, kwargs) if _may_be_called(function, leaves) else None)
+    is_asked = _may_be_called(function, leaves) and ("out" in kwargs or function.__name__ not in _OF_EMPTY)
+    return refusal or (_kernels_refusal(function, args, kwargs) if is_asked else None)
 
 
 def _parsers_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:

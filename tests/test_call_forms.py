@@ -52,6 +52,7 @@ OTHERS = """
     T.topk(2, dim=0, largest=False) | T.max(dim=0) | T.max(U) | T.min(0, keepdim=True) | torch.min(T, other=U)
     T.median(5) | T.cumsum_(0) | T.any(()) | T.all(dim=()) | T.any(dim=[]) | T.all(dim=(0, 1)) | T.zero_()
     T.fill_(T[0, 0]) | T.copy_(U) | T.put_(i, U[0]) | T.index_put((i,), U) | T.index_add_(0, i, U, alpha=2)
+    T.gather(0, torch.empty(0, dtype=torch.uint8)) | T.int().gather(0, torch.empty(0, dtype=torch.uint8))
     T.scatter(0, i[None], 1) | torch.special.expit(T) | torch.special.softmax(T, 0) | torch.linalg.matmul(T, U) | T.diff()
     T.dist(U) | F.relu(T, inplace=True) | F.elu(T, 0.5) | F.elu_(T) | F.leaky_relu(T, 0.1, True) | F.hardtanh(T, 0, 1)
     F.softplus(T, 2) | F.margin_ranking_loss(T[0], U[0], i) | F.margin_ranking_loss(T[0], U[0], i, margin=2)
