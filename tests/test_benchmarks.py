@@ -51,6 +51,6 @@ def test_ulp() -> None:
     assert "sigmoid" in bench("ulp", "--only", "sigmoid", "--step", "131071")
 
 
-@pytest.mark.parametrize("name", ["rnn", "lstm", "cells", "startup", "memory", "threads", "ulp"])
+@pytest.mark.parametrize("name", ["startup", "threads"])  # the others are run
 def test_help(name: str) -> None:
     assert name in bench(name, "--help")

@@ -50,10 +50,9 @@ def test_kernels(level: str, tmp_path: Path) -> None:
     """Contractions, convolution and pooling over edge sizes, layouts and dtypes, and the pool of threads."""
     needs, compiler, flags, emulator = LEVELS[level]
     needs()
-    sources = [p for p in runtime.SOURCE_DIR.glob("*.c") if p.name != "sc_all.c"]
-    for test, parts in (("test_gemm", sources), ("test_team", [runtime.SOURCE_DIR / "sc_team.c"])):
-        program = tmp_path / test
-        run(compiler, *FLAGS, *flags, *parts, RUNTIME_TESTS / f"{test}.c", "-o", program, "-lm")
+    for test in ("test_gemm", "test_team"):
+        program, source = tmp_path / test, RUNTIME_TESTS / f"{test}.c"
+        run(compiler, *FLAGS, *flags, *runtime.needed_sources(source.read_text()), source, "-o", program, "-lm")
         assert ", 0 failed" in (report := run(*emulator, program)) or report == "ok\n"
 
 
