@@ -36,7 +36,8 @@ _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 
 # What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
-_OF_EMPTY = frozenset(("gather",))  # take an index of any dtype that has no elements, which the kernel looks at
+# They take an index of any dtype that has no elements; of others the kernel says so.
+_OF_EMPTY = frozenset(("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_"))
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
 # Not those of classes derived from them.
@@ -244,6 +245,8 @@ def _other_dtypes(dtypes: list[str]) -> Iterator[list[str]]:
     yield ["f32" if d == first else d for d in dtypes]
     for i in range(1, len(dtypes)):
         yield [*dtypes[:i], first, *dtypes[i + 1 :]]
+        if dtypes[i] not in ("bool", "u8"):  # masks, whose elements that are set count
+            yield [*dtypes[:i], "i64", *dtypes[i + 1 :]]
 
 
 def _raised(
