@@ -164,7 +164,6 @@ class Context(Parts):
         self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
         self.settling: set[Ident] = set()  # objects whose content is being looked up
-        self.in_message = False  # what is read goes into an exception
         self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
 
     @property

@@ -67,18 +67,10 @@ class Exceptions(Loops, RaisedObjects):
             if not self.handling:
                 self.raises_at_run_time("RuntimeError", "No active exception to reraise")
             self.raise_value(self.handling[-1])
-        value = self.message(node.exc)
+        value = self.eval(node.exc)
         if node.cause is not None:
             self.eval(node.cause)
         self.raise_value(value)
-
-    def message(self, node: ast.expr) -> AV:
-        """The value of an expression in which tensors may stand for their texts."""
-        before, self.in_message = self.in_message, True
-        try:
-            return self.eval(node)
-        finally:
-            self.in_message = before
 
     def raise_value(self, av: AV) -> NoReturn:
         match av:

@@ -61,9 +61,6 @@ class Parts:
     def test(self, node: ast.expr) -> AV:
         raise NotImplementedError
 
-    def message(self, node: ast.expr) -> AV:
-        raise NotImplementedError
-
     def iterate(self, av: AV) -> list[AV]:
         raise NotImplementedError
 
@@ -80,6 +77,12 @@ class Parts:
         raise NotImplementedError
 
     def wrap(self, value: Value) -> AV:
+        raise NotImplementedError
+
+    def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
+        raise NotImplementedError
+
+    def is_parameter(self, av: AV) -> bool:
         raise NotImplementedError
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:

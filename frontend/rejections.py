@@ -365,6 +365,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),
     "text_of_other": ("the text of {what} is not supported in compiled code", "use its numbers"),
+    "text_of_parameter": ("the text of a parameter is not supported in compiled code", "print p.detach()"),
     "too_long_to_unroll": (
         "this loop needs its counter at compile time, but {count} iterations are too many to unroll",
         "use what the counter gives at run time: a list or a tensor",

@@ -136,7 +136,7 @@ class Statements(Managers, Matching):
         def fails() -> bool:
             if node.msg is None:
                 self.raises_at_run_time("AssertionError", "")
-            self.raise_with("AssertionError", self.message(node.msg))
+            self.raise_with("AssertionError", self.eval(node.msg))
 
         if isinstance(condition, Known):
             return fails()

@@ -23,19 +23,23 @@ from scriptc.frontend.values import (
     ListV,
     ObjectV,
     OneOf,
+    RangeV,
     Tup,
     describe,
     is_empty_list,
     is_tensor,
     is_text,
+    tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, DictType, SetType, Type
 
 _CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
 _FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
 _PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?[hlL]?([a-zA-Z%])")
 _CONVERSIONS = "diuxXocfFeEgGsra"
+_OPTIONS = vars(torch._tensor_str.PRINT_OPTS)
+_PRINTED = ("sci_mode", "precision", "threshold", "edgeitems", "linewidth")
 
 
 class Texts(Context):
@@ -74,6 +78,8 @@ class Texts(Context):
             value = self.text_of(value) if conversion == "s" else self.joined([*self.text_parts(value, quoted=True)])
         if isinstance(value, Known) and isinstance(spec, Known) and not has_own_text(value):
             yield self.evaluate(format, value.obj, spec.obj)
+        elif is_tensor(value) and not tensor_type(value).rank:
+            yield from self.field(self.call(self.attribute(value, "item"), [], {}), None, spec)
         elif isinstance(spec, Known) and not spec.obj:
             yield from self.text_parts(value)
         else:
@@ -92,6 +98,8 @@ class Texts(Context):
         if kind == BOOL:
             value, kind = Dyn(self.integer(value)), INT
         name = _FORMATS.get(kind)
+        if is_tensor(value) and isinstance(spec, Known):
+            self.raises_at_run_time("TypeError", "unsupported format string passed to Tensor.__format__")
         if name is None:
             self.fail("format_of_other", what=describe(value))
         return self.op(name, value, spec)
@@ -250,12 +258,25 @@ class Texts(Context):
                 yield self.split(value, lambda v: self.joined([*self.text_parts(v, quoted=quoted)]))
             case ObjectV() if (found := self.own_text(value, quoted)) is not None:
                 yield found
-            case Dyn() if is_tensor(value) and self.in_message:
-                yield Known("<a tensor of size ")
-                yield from self.text_parts(self.tuple_of(self.iterate(self.attribute(value, "shape"))))
-                yield Known(">")
+            case Dyn() if is_tensor(value):
+                yield self.tensor_text(value)
+            case Dyn() if isinstance(value.type, (DictType, SetType)):
+                write = strings.dict_text if isinstance(value.type, DictType) else strings.set_text
+                yield self.call(Known(write), [value], {})
+            case RangeV(start, stop, step):
+                is_plain = isinstance(step, Known) and step.obj == 1
+                yield from self.listed("range(", [start, stop] if is_plain else [start, stop, step], ")")
             case _:
                 self.fail("text_of_other", what=describe(value))
+
+    def tensor_text(self, value: Dyn) -> AV:
+        """The text of a tensor that does not require grad, under the print options that hold outside."""
+        if self.is_parameter(value):
+            self.fail("text_of_parameter")
+        scientific, *options = [self.outside_value(_OPTIONS[n], _OPTIONS, n, n, guarded=True) for n in _PRINTED]
+        assert isinstance(scientific, Known)
+        mode = -1 if scientific.obj is None else int(scientific.obj)
+        return self.op("text.tensor", value, *options, default=self.default_dtype, scientific=mode)
 
     def own_text(self, value: AV, quoted: bool) -> AV | None:
         """What the __str__ or __repr__ of a user's class gives."""

@@ -1,20 +1,19 @@
 """The interpreter: what the IR means, in terms of torch ops. It is the referee between eager, the front end and the C.
 
-torch is imported here alone, and only when something runs.
+torch is imported here and by the references alone, and only when something runs.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
+from scriptc.ir.references import reference
 from scriptc.ir.text import formatted
 from scriptc.ir.types import ObjectType, TensorType, TupleType
 
@@ -30,192 +29,6 @@ class _Leave(BaseException):
     def __init__(self, op: Op, values: list[Any]):
         self.op = op
         self.values = values
-
-
-@cache
-def resolve(name: str) -> Callable[..., Any]:
-    """The callable that a dotted name stands for; those of `Tensor`, `list`, `set` and `str` are methods called with the object
-    first."""
-    import torch
-
-    head, _, rest = name.partition(".")
-    if head in ("Tensor", "list", "set", "str"):
-        return getattr({"Tensor": torch.Tensor, "list": list, "set": set, "str": str}[head], rest)
-    module, _, attr = name.rpartition(".")
-    return getattr(importlib.import_module(module), attr)
-
-
-def _own_refs() -> Mapping[str, Callable[..., Any]]:
-    """References that are no single torch function."""
-    import torch
-
-    def reduce(name: str) -> Callable[..., Any]:
-        def run(x: Any, dim: tuple[int, ...], keepdim: bool, dtype: Any) -> Any:
-            if name == "prod":
-                x = x.to(dtype, copy=True)
-                for d in sorted(dim, reverse=True):
-                    x = torch.prod(x, d, keepdim)
-                return x
-            if name == "sum_squares":
-                wide = x.to(dtype) if dtype == torch.float64 else x.to(dtype).to(torch.float32)
-                return torch.sum(wide * wide, dim, keepdim).to(dtype)
-            f: Callable[..., Any] = getattr(torch, name)
-            if not dim:  # torch reads an empty tuple as all dims
-                return x.to(torch.bool if name in ("all", "any") else dtype, copy=True).to(dtype)
-            if name in ("sum", "mean"):
-                return f(x, dim, keepdim, dtype=dtype)
-            return f(x, dim, keepdim)
-
-        return run
-
-    def slice_(x: Any, dim: int, start: int, end: int, step: int) -> Any:
-        return x[(slice(None),) * dim + (slice(start, end, step),)]
-
-    def where(c: Any, a: Any, b: Any, dtype: Any) -> Any:
-        return torch.where(c, a, b).to(dtype)
-
-    def extreme(name: str) -> Callable[..., Any]:
-        def run(*operands: Any) -> Any:
-            dtype = next(x.dtype for x in operands if isinstance(x, torch.Tensor))
-            return getattr(torch, name)(*(torch.as_tensor(x, dtype=dtype) for x in operands))
-
-        return run
-
-    def linear_packed(x: Any, w: Any, bias: Any, features: int) -> Any:
-        return torch.nn.functional.linear(x, w, bias)
-
-    def conv_transpose2d(x: Any, w: Any, bias: Any, arranged: Any, *how: Any) -> Any:
-        return torch.conv_transpose2d(x, w if arranged is None else arranged, bias, *how)
-
-    def scatter(x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool) -> Any:
-        if reduce == "set":
-            return torch.scatter(x, dim, index, src)
-        name = {"add": "sum"}.get(reduce, reduce)
-        return torch.scatter_reduce(x, dim, index, src, name, include_self=include_self)
-
-    def arg_scan(x: Any, dim: int, largest: bool) -> Any:
-        return (torch.cummax if largest else torch.cummin)(x, dim)[1]
-
-    def extreme_scan(x: Any, dim: int, largest: bool) -> Any:
-        return (torch.cummax if largest else torch.cummin)(x, dim)[0].contiguous()
-
-    def argsort(x: Any, dim: int, descending: bool) -> Any:
-        return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
-
-    def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
-        order = argsort(x, dim, largest)
-        return order.narrow(dim, 0, k).contiguous() if x.dim() else order
-
-    def resample(x: Any, index: Any, weight: Any, dim: int) -> Any:
-        shape = [-1 if d == dim else 1 for d in range(x.dim())]
-        parts = [x.index_select(dim, i) * w.reshape(shape) for i, w in zip(index, weight, strict=True)]
-        return sum(parts[1:], parts[0])
-
-    def plain(x: Any) -> Any:
-        new = torch.empty(x.shape, dtype=x.dtype)
-        return x if x.stride() == new.stride() else new.copy_(x)
-
-    def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
-        return torch.as_strided(x, size, stride, None if offset < 0 else offset)
-
-    def power(a: Any, b: Any) -> Any:
-        """Small exponents of complex tensors, which eager takes apart, are other ops by now."""
-        if isinstance(a, torch.Tensor) and a.is_complex() and not isinstance(b, torch.Tensor):
-            return torch.pow(a, torch.tensor(b, dtype=a.dtype))
-        return torch.pow(a, b)
-
-    def heaviside(a: Any, b: Any) -> Any:
-        """Also of numbers, which torch's own does not take."""
-        dtype = next(v.dtype for v in (a, b) if isinstance(v, torch.Tensor))
-        return torch.heaviside(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, dtype=dtype) for v in (a, b)))
-
-    def linear_add(x: Any, w: Any, bias: Any, addend: Any, features: int, first: bool) -> Any:
-        product = torch.nn.functional.linear(x, w, bias)
-        return addend + product if first else product + addend
-
-    def linear_rows(rows: Any, source: Any, index: int, stop: int, w: Any, bias: Any, dim: int, **how: Any) -> Any:
-        row = source[index] if isinstance(source, list) else source.select(dim, index)
-        return torch.nn.functional.linear(row, w, bias)
-
-    def concat(*tensors: Any, slot: int = 0, store: str = "") -> Any:
-        joined = torch.cat(tensors) if len(tensors) > 1 else tensors[0].clone()
-        return joined.to(getattr(torch, TORCH_NAMES[store])).to(joined.dtype) if store else joined
-
-    def random_fill(dst: Any, a: float, b: float, kind: str) -> None:
-        getattr(dst, f"{kind}_")(*([a, b] if kind in ("uniform", "normal") else [a]))
-
-    def random_slopes(dst: Any, x: Any, lower: float, upper: float) -> None:
-        torch.ops.aten.rrelu_with_noise(x, dst, lower, upper, True)
-
-    def random_places(dst: Any, sums: Any) -> None:
-        weights = torch.diff(sums, dim=-1, prepend=torch.zeros_like(sums[..., :1]))
-        dst.copy_(torch.multinomial(weights, dst.size(-1), replacement=True))
-
-    def stacked_put(stacked: Any, item: Any, total: int, dim: int, stack: bool) -> None:
-        stacked.append(item)
-
-    def stacked_join(stacked: Any, dim: int, stack: bool) -> Any:
-        return torch.stack(stacked, dim) if stack else torch.cat(stacked, dim)
-
-    def eigh(A: Any, vectors: bool) -> Any:
-        batch = A.shape[:-2]
-        values, v = torch.linalg.eigh(A) if vectors else (torch.linalg.eigvalsh(A), A.new_empty(*batch, 0, 0))
-        return values, v, torch.zeros(batch, dtype=torch.int32)
-
-    def svd(A: Any, vectors: bool, full: bool) -> Any:
-        batch = A.shape[:-2]
-        info = torch.where(A.isnan().flatten(-2).any(-1), -4, 0).to(torch.int32)
-        A = torch.where(info.view(*batch, 1, 1) == 0, A, 0)
-        if vectors:
-            u, values, vh = torch.linalg.svd(A, full_matrices=full)
-        else:
-            u, values, vh = A.new_empty(*batch, 0, 0), torch.linalg.svdvals(A), A.new_empty(*batch, 0, 0)
-        return u, values, vh, info
-
-    own: dict[str, Callable[..., Any]] = {
-        "linalg:eigh": eigh, "linalg:svd": svd,
-        "random_fill": random_fill, "random_slopes": random_slopes, "random_places": random_places,
-        "random_permute": lambda dst: dst.copy_(torch.randperm(len(dst))),
-        "heaviside": heaviside, "power": power, "plain": plain,
-        "scatter": scatter, "arg_scan": arg_scan, "extreme_scan": extreme_scan, "argsort": argsort, "as_strided": as_strided,
-        "scan:cumsum": torch.cumsum, "scan:cumprod": torch.cumprod,
-        "scan:logcumsumexp": lambda x, dim, dtype: torch.logcumsumexp(x, dim),
-        "slice": slice_, "where": where, "linear_packed": linear_packed,
-        "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
-        "linked": lambda x, sources: x,
-        "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
-        "arrange_transposed": lambda w, *how: w.clone(),
-        "stacked_put": stacked_put, "stacked_join": stacked_join,
-        "frexp_mantissa": lambda x: torch.frexp(x)[0],
-        "frexp_exponent": lambda x: torch.frexp(x)[1].to(x.dtype),
-        "trunc_div": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
-        "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
-    }  # fmt: skip
-    own |= {
-        "str:code": lambda s, i: ord(s[i]), "str:slice": lambda s, *bounds: s[slice(*bounds)],
-        "str:escaped": lambda s: s.encode("ascii", "backslashreplace").decode(),
-        "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,
-        "code:islinebreak": lambda code: len(f"a{chr(code)}b".splitlines()) == 2,
-    }  # fmt: skip
-    tests = ("isalpha", "isdecimal", "isdigit", "isnumeric", "isspace", "isprintable", "isalnum", "islower", "isupper", "lower",
-             "upper")  # fmt: skip
-    def of_code(name: str) -> Callable[..., Any]:
-        return lambda code: getattr(chr(code), name)()
-
-    own |= {f"code:{n}": of_code(n) for n in tests}
-    own |= {n: extreme(n) for n in ("maximum", "minimum")}
-    own |= {f"reduce:{n}": reduce(n) for n in ("sum", "mean", "sum_squares", "prod", "amax", "amin", "all", "any")}
-    return own
-
-
-@cache
-def reference(op_name: str) -> Callable[..., Any]:
-    """What the interpreter calls for an op: the row's `ref`, by default the first of its torch names."""
-    from scriptc.ir.ops import OPS
-
-    defn = OPS[op_name]
-    name = defn.ref or defn.torch[0]
-    return _own_refs().get(name) or resolve(name)
 
 
 def _field(op: Op) -> str:

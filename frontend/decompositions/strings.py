@@ -39,6 +39,14 @@ def tuple_text(xs: Any) -> str:
     return "(" + ", ".join([repr(x) for x in xs]) + (",)" if len(xs) == 1 else ")")
 
 
+def dict_text(d: Any) -> str:
+    return "{" + ", ".join([repr(key) + ": " + repr(value) for key, value in d.items()]) + "}"
+
+
+def set_text(xs: Any) -> str:
+    return "{" + ", ".join([repr(x) for x in xs]) + "}" if xs else "set()"
+
+
 @decomposes("str.index")
 def index(s: str, sub: str, start: int = 0, end: int = END) -> int:
     at = s.find(sub, start, end)

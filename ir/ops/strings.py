@@ -4,7 +4,7 @@ characters one by one can work on numbers (passes/characters.py)."""
 from __future__ import annotations
 
 from scriptc.ir.opdef import Infer, OpDef, TypeRuleError
-from scriptc.ir.ops.rules import Attrs, Operands
+from scriptc.ir.ops.rules import Attrs, Operands, fixed
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, Type, list_of
 
 _PURE = frozenset({"PURE"})
@@ -92,6 +92,10 @@ ROWS = [
     _row("format.int", STR, "value spec", "builtins.format", INT, STR, kernel="sc_int_format", raises=True),
     _row("format.float", STR, "value spec", "builtins.format", FLOAT, STR, kernel="sc_float_format", raises=True),
     _row("format.str", STR, "value spec", "builtins.format", STR, STR, kernel="sc_str_format", raises=True),
+    # str(self) under torch's print options; scientific: -1 where the numbers decide
+    OpDef("text.tensor", "(Tensor self, SymInt precision, SymInt threshold, SymInt edgeitems, SymInt linewidth, "
+          "ScalarType default, int scientific) -> Value", fixed(STR), _PURE | {"ANY_DTYPE"}, reads=frozenset({"tensor"}),
+          ref="tensor_text", kernel="sc_tensor_text"),
     # numbers, strings and exceptions put into a format as ir/text.py describes it
     OpDef("text", "(Value[] values, *, str format) -> Value", _text, _PURE, emit="text"),
 ]  # fmt: skip

@@ -157,6 +157,9 @@ SC_STRING sc_str *sc_code_upper(sc_ctx *cx, int64_t code) {
 
 /* ---- numbers and texts (sc_text.c, sc_format.c) ---- */
 SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text.py describes it */
+/* str(x) as torch prints it under its options (sc_tensor_text.c); scientific: -1 where the numbers decide */
+SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precision, int64_t threshold, int64_t edgeitems,
+                                 int64_t linewidth, int default_dtype, int scientific);
 SC_KERNEL sc_str *sc_str_repr(sc_ctx *cx, const sc_str *s);
 SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s); /* beyond ASCII as \x, \u and \U */
 SC_KERNEL int sc_int_parse(sc_ctx *cx, const sc_str *s, int64_t base, int64_t *out); /* int(s, base): ValueError, OverflowError */

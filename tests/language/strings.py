@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from language.cases import cases
 
 TEXT = "Hello, wörld! foo_2 = 3.5e-1 'ß'"
@@ -302,6 +304,26 @@ def printed(s, t):
     print(s, t, sep="-" + t)
     print(f"{s}:{len(s)}")
     return s
+
+
+@cases(torch.arange(6.0).view(2, 3), torch.tensor(2.5), torch.zeros(0, 2), torch.tensor([True, False]))
+def texts_of_tensors(x):
+    print("x is", x)
+    try:
+        formatted = f"{x:.3f}"
+    except TypeError as e:
+        formatted = str(e)
+    return str(x), f"{x} {x[:1]!r}" if x.dim() else f"{x}", formatted, f"{[x, x.sum()]}"
+
+
+@cases(0, 1, 3)
+def texts_of_containers(n):
+    squares = {}
+    odd = set()
+    for i in range(n):
+        squares[i] = [i * i]
+        odd.add(2 * i + 1)
+    return str(squares), f"{odd}", str(range(n)), f"{range(1, n, 2)!r}"
 
 
 @cases("one two  two three", "")

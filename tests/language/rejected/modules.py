@@ -45,6 +45,12 @@ class ReplacesAModule(Plain):
         return x
 
 
+@listed("text_of_parameter", lambda x: str(torch.ones(3)), (X,))
+class PrintsAParameter(Plain):
+    def forward(self, x):
+        return str(self.weight)  # refused
+
+
 class Static:
     count = 0
 

@@ -233,9 +233,9 @@ def next_or_default(n):
     return next(Counter(), n)  # refused
 
 
-@write("format_of_other", lambda x: f"{x.sum().item():.2f}", (X,))
-def formats_a_tensor(x):
-    return f"{x:.2f}"  # refused
+@write("format_of_other", lambda x, spec: f"{x.sum().item():{spec}}", (X, ".2f"))
+def formats_a_tensor(x, spec):
+    return f"{x:{spec}}"  # refused
 
 
 @write("field_of_format", lambda n: f"{n}", (3,))
@@ -244,9 +244,9 @@ def formats_an_item(n):
     return template.format((n,))  # refused
 
 
-@write("text_of_other", lambda x: str(x.sum().item()), (X,))
-def text_of_a_tensor(x):
-    return str(x)  # refused
+@write("text_of_other", lambda n: f"{n}+1j", (3,))
+def text_of_a_complex_number(n):
+    return str(complex(n, 1))  # refused
 
 
 @write("method_of_builtin", lambda s: len(s), ("abc",), ("d",), ("e",), ("f",), ("g",))
