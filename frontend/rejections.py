@@ -88,7 +88,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a {kind} from outside cannot be used in compiled code: what it holds may change between calls",
         "use a list",
     ),
-    "copy_of_other": ("copy.copy() of this value is not supported", "use clone() for tensors"),
+    "copy_of_other": ("a copy of this value is not supported", "use clone() for tensors"),
     "decorator_inside": (
         "decorators on a function inside compiled code are not supported",
         "call the decorator's function in the body, or define the function at the top of the file",

@@ -10,6 +10,7 @@ from language import (  # noqa: F401  (they list their programs)
     arguments,
     complexes,
     constructors,
+    copies,
     custom_functions,
     dicts,
     exceptions,

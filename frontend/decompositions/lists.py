@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from typing import Any
 
 import torch
@@ -14,6 +15,15 @@ def concatenated(a: list[Any], b: list[Any]) -> list[Any]:
     result = a[:]
     result.extend(b)
     return result
+
+
+def copied_items(xs: list[Any]) -> list[Any]:
+    return [deepcopy(x) for x in xs]
+
+
+def copy_values(d: dict[Any, Any]) -> None:
+    for key, value in d.items():
+        d[key] = deepcopy(value)
 
 
 def same(a: Any, b: Any) -> bool:

@@ -1,11 +1,11 @@
-"""Methods of lists, and copies."""
+"""Methods of lists."""
 
 from __future__ import annotations
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, DictV, Dyn, Known, KnownLengthListV, ListV, ObjectV, Tup, is_dict, is_set
+from scriptc.frontend.values import AV, Known, KnownLengthListV, ListV
 
 
 @serves("list.append")
@@ -47,30 +47,3 @@ def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B0
     item = r.subscript(target, index)
     r.effect("list.delete", [list_value, r.integer(index)])
     return item
-
-
-# ---- copies ----
-@serves("copy.copy")
-def copy_(r: Reader, x: AV) -> AV:
-    match x:
-        case ListV():
-            return r.subscript(x, Known(slice(None)))
-        case DictV():
-            return r.call(r.attribute(x, "copy"), [], {})
-        case ObjectV():
-            return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
-        case Tup():
-            return x
-        case Dyn() if is_dict(x) or is_set(x):
-            return r.call(r.attribute(x, "copy"), [], {})
-        case Known(obj) if isinstance(obj, (int, float, str, bool, tuple, type(None))):
-            return x
-    r.fail("copy_of_other")
-
-
-@serves("dataclasses.replace")
-def replace(r: Reader, x: AV, **changes: AV) -> AV:
-    if not isinstance(x, ObjectV):
-        r.fail("replace_of_outside")
-    r.refuse_attributes_of_some(x)
-    return r.call(Known(x.cls), [], {**r.items_of(x), **changes})
