@@ -69,3 +69,9 @@ def test_ints_beyond_64_bits_are_no_fault() -> None:
     text = "def f3(n):\n    try:\n        return (n + 9) * 2**61 > 0\n    except OverflowError:\n        return 5\n"
     (reports,) = run_batches([[Program(3, text, 0, 0)]])
     assert [r.kind for r in reports] == ["wide"]
+
+
+def test_writes_through_expanded_tensors_are_known_to_raise() -> None:
+    lines = ("def f4(x):", "    v = x[:1].expand(2)", "    v[v > 9] = 1", "    return v", "")
+    (reports,) = run_batches([[Program(4, "\n".join(lines), 0, 0)]])
+    assert [r.kind for r in reports] == ["expanded"]

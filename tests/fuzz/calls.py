@@ -76,18 +76,29 @@ class Wide(Exception):
     """Python computes with an int that does not fit into 64 bits."""
 
 
+class Expanded(Exception):
+    """Eager warns of a write through an expanded tensor, compiled code raises (docs/limits.md)."""
+
+
 def compare(function: Any, target: Any, given: Args, text: str) -> BaseException | None:
-    """What Python raises in a call, if anything. AssertionError where compiled code does otherwise, Wide where it may."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """What Python raises in a call, if anything. AssertionError where compiled code does otherwise, Wide and Expanded where
+    it may."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
         expected, actual = eager(function, given), compiled(target, given)
         try:
             assert_same(expected, actual)
         except AssertionError:
             if _is_wide(function, given, text):
                 raise Wide from None
+            if "refers to a single memory location" in str(actual.error) and any(map(_is_of_expanded, warned)):
+                raise Expanded from None
             raise
     return expected.error
+
+
+def _is_of_expanded(warning: warnings.WarningMessage) -> bool:
+    return "on expanded tensors is deprecated" in str(warning.message)
 
 
 def differs_from(function: Any, run: Callable[[Any, Args], Outcome], given: Args) -> bool:
