@@ -53,7 +53,7 @@ class Tally:
             f"{programs} programs in {seconds:.0f} s ({seconds / max(programs, 1):.3f} s each), {self.calls} calls "
             f"({self.raised} raise): {len(self.findings)} wrong, {self.kinds['refused']} refused "
             f"({100 * self.kinds['refused'] / max(programs, 1):.1f} %), {self.kinds['wide']} use ints beyond 64 bits, "
-            f"{self.kinds['expanded']} write through expanded tensors"
+            f"{self.kinds['order']} depend on the order of writes"
         )
 
 

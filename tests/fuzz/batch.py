@@ -27,7 +27,7 @@ from scriptc.ir.verifier import verify
 from scriptc.options import Options
 from scriptc.pipeline import optimise
 from scriptc.variant import Variant
-from tests.fuzz.calls import Expanded, Wide, arguments, compare, differs_from
+from tests.fuzz.calls import Order, Wide, arguments, compare, differs_from
 from tests.fuzz.generator import Generator
 from tests.fuzz.grammar import PRELUDE
 from tests.three_ways import interpreted
@@ -50,7 +50,7 @@ class Program:
 @dataclass(frozen=True)
 class Report:
     """What became of a program. kind: same, refused (by scriptc, at compile time), wide (Python uses ints of more than 64
-    bits), expanded (writes through an expanded tensor, of which eager warns), or a finding: differs, internal, build, crash,
+    bits), order (eager's result depends on the order in which it writes), or a finding: differs, internal, build, crash,
     hang."""
 
     program: Program
@@ -61,7 +61,7 @@ class Report:
 
     @property
     def is_finding(self) -> bool:
-        return self.kind not in ("same", "refused", "wide", "expanded")
+        return self.kind not in ("same", "refused", "wide", "order")
 
 
 def program(seed: int, levels: tuple[int, int] | None = None) -> Program:
@@ -200,8 +200,8 @@ def _called(case: _Case) -> Report:
             made += 1
         except Wide:
             kind = "wide"
-        except Expanded:
-            kind = "expanded"
+        except Order:
+            kind = "order"
         except scriptc.CompileError as e:  # a call whose signature shows only when it is read
             return Report(case.program, "refused", e.diagnostics[0].message, made, raised)
         except Exception as e:
