@@ -21,6 +21,7 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.records import Records
+from scriptc.frontend.reshaping import RESHAPES, Reshape, holds
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
@@ -45,6 +46,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.ir.core import Value
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
 _CHANGES: dict[type, tuple[str, ...]] = {
@@ -71,8 +73,6 @@ def _manager() -> Iterator[None]:
 
 
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
-
-_RESHAPES = frozenset("transpose t squeeze unsqueeze swapaxes swapdims as_strided".split())  # in place, of the tensor itself
 
 
 def _is_of_ranks(av: AV) -> bool:
@@ -103,6 +103,24 @@ class Calls(Objects, Records, TorchParser, Lookup):
         if isinstance(func, Known) and func.obj is super and not args:
             return self.zero_argument_super()
         return self.call_spread(func, args, kwargs)
+
+    def e_Reshape(self, node: Reshape) -> AV:
+        """x.squeeze_(...), where x is the only name of a tensor made here."""
+        assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
+        owner = self.eval(node.value.func.value)
+        if not (isinstance(owner, Dyn) and self.is_new(owner) and self.is_held_once(owner.value)):
+            return self.eval(node.value)
+        args, kwargs = self.arguments(node.value)
+        made = self.call_spread(Bound(owner, node.value.func.attr[:-1]), args, kwargs)
+        self.assign(node.target, made)
+        return made
+
+    def is_held_once(self, value: Value) -> bool:
+        """Whether one name holds a value, and no list or object at run time."""
+        if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
+            return False
+        held = [av for frame in self.frames for av in frame.locals.values()]
+        return sum(holds(av, value) for av in (*held, *self.heap.values())) == 1
 
     def call_spread(self, func: AV, args: Sequence[AV | Spread], kwargs: dict[str, AV]) -> AV:
         """The call for each sequence that a starred argument may be."""
@@ -229,7 +247,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
-        if plain.name in _RESHAPES:
+        if plain.name in RESHAPES or plain.name == "as_strided":
             self.fail("reshape_in_place", name=plain.name)
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
             self.fail("method_of_tensor", name=func.name)

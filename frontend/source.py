@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 
 from scriptc.frontend.met import meet
+from scriptc.frontend.reshaping import mark
 from scriptc.ir.loc import Loc
 
 FunctionNode = ast.FunctionDef | ast.Lambda
@@ -65,7 +66,9 @@ def _of_code(code: CodeType, name: str, file: str) -> Source:
             node.col_offset += removed
             node.end_lineno += first - 1
             node.end_col_offset += removed
-    return Source(_find(tree, code, name), file, name)
+    found = _find(tree, code, name)
+    mark(found)
+    return Source(found, file, name)
 
 
 def _around(code: CodeType) -> ast.Module:

@@ -29,6 +29,7 @@ from language import (  # noqa: F401  (they list their programs)
     raised,
     records,
     recursion,
+    reshaping,
     sequences,
     sets,
     specials,

@@ -313,15 +313,16 @@ def imports_all(x):
 
 def viewed_anew(x):
     y = x * 2
-    y = y.unsqueeze(0)
-    return y + 1
+    z = y.unsqueeze(0)
+    return z + 1
 
 
 @write("reshape_in_place", viewed_anew, (X,))
 def reshaped_in_place(x):
     y = x * 2
+    z = y
     y.unsqueeze_(0)  # refused
-    return y + 1
+    return z + 1
 
 
 def padded(n, width):

@@ -1,0 +1,59 @@
+"""Methods that change the shape of a tensor object."""
+
+from __future__ import annotations
+
+import torch
+
+from language.cases import cases
+
+X = torch.arange(6.0).view(2, 3)
+
+
+@cases(X, X[:0])
+def of_names(x):
+    y = x * 2
+    y.unsqueeze_(0)
+    y.squeeze_(0).add_(1)
+    z = y.clone()
+    z.t_()
+    z.transpose_(0, 1).mul_(2)
+    z = z.unsqueeze_(-1)
+    w = z.squeeze_(-1)
+    return y, w
+
+
+@cases((X, True), (X, False))
+def on_paths_and_in_loops(x, deep):
+    y = x + 1
+    if deep:
+        y.unsqueeze_(0)
+    for i in range(3):
+        row = x[i % 2] * 1
+        row.unsqueeze_(1)
+        y = y + row.sum()
+    return y, y.dim()
+
+
+@cases(X)
+def of_views(x):
+    row = x[0]
+    row.unsqueeze_(0)
+    row += 1
+    return x, row
+
+
+class Counter:
+    def __init__(self):
+        self.n = 0
+
+    def squeeze_(self, by=1):
+        self.n += by
+        return self.n
+
+
+@cases(X)
+def methods_of_such_names(x):
+    counter = Counter()
+    counter.squeeze_()
+    found = counter.squeeze_(2)
+    return x * counter.n, found
