@@ -23,6 +23,7 @@
 #include "sc_case.c"
 #include "sc_format.c"
 #include "sc_text.c"
+#include "sc_tensor_text.c"
 #include "sc_index.c"
 #include "sc_scan.c"
 #include "sc_sort.c"

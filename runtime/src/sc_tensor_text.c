@@ -20,7 +20,7 @@ typedef struct printer {
     number_style style[2];
 } printer;
 
-static double float_at(const printer *p, const char *at, int part) {
+static double print_float_at(const printer *p, const char *at, int part) {
     double value;
     int dtype = p->x->dtype;
     if (sc_is_complex(dtype)) {
@@ -32,7 +32,7 @@ static double float_at(const printer *p, const char *at, int part) {
 }
 
 /* In `room`, or in memory of its own where a precision asks for more. Python writes no sign in front of nan. */
-static void add_float(sc_utf8 *t, double x, bool scientific, int64_t precision) {
+static void print_float(sc_utf8 *t, double x, bool scientific, int64_t precision) {
     char room[512];
     if (isnan(x)) {
         sc_utf8_add(t, "nan", 3);
@@ -51,7 +51,7 @@ static void add_float(sc_utf8 *t, double x, bool scientific, int64_t precision) 
     free(more);
 }
 
-static void add_number(sc_utf8 *t, const printer *p, const char *at, int part) {
+static void print_number(sc_utf8 *t, const printer *p, const char *at, int part) {
     int dtype = p->x->dtype;
     if (dtype == SC_BOOL) {
         sc_utf8_add(t, *at ? "True" : "False", *at ? 4 : 5);
@@ -61,27 +61,27 @@ static void add_number(sc_utf8 *t, const printer *p, const char *at, int part) {
         sc_convert_row(&value, SC_I64, 1, at, dtype, 1, 1);
         sc_utf8_add(t, number, (size_t)snprintf(number, sizeof number, "%lld", (long long)value));
     } else {
-        double value = float_at(p, at, part);
+        double value = print_float_at(p, at, part);
         const number_style *s = &p->style[part];
         bool whole = s->whole && !s->scientific;
-        add_float(t, value, s->scientific, whole ? 0 : p->precision);
+        print_float(t, value, s->scientific, whole ? 0 : p->precision);
         if (whole && isfinite(value)) sc_utf8_add(t, ".", 1);
     }
 }
 
-static void add_spaces(sc_utf8 *t, int64_t n) {
+static void print_spaces(sc_utf8 *t, int64_t n) {
     for (; n > 0; n--) sc_utf8_add(t, " ", 1);
 }
 
 /* An element, filled up from the left; the imaginary part of a complex one has its sign in between. */
-static void add_element(printer *p, const char *at) {
+static void print_element(printer *p, const char *at) {
     for (int part = 0; part <= sc_is_complex(p->x->dtype); part++) {
         sc_utf8 number = {0};
         sc_utf8_add(&number, "", 0);
-        add_number(&number, p, at, part);
+        print_number(&number, p, at, part);
         p->out.failed |= number.failed;
         if (number.data) {
-            if (part == 0) add_spaces(&p->out, p->style[0].width - (int64_t)number.len);
+            if (part == 0) print_spaces(&p->out, p->style[0].width - (int64_t)number.len);
             else if (*number.data != '-') sc_utf8_add(&p->out, "+", 1);
             sc_utf8_add(&p->out, number.data, number.len);
         }
@@ -90,11 +90,11 @@ static void add_element(printer *p, const char *at) {
     if (sc_is_complex(p->x->dtype)) sc_utf8_add(&p->out, "j", 1);
 }
 
-static const char *item_at(const printer *p, const char *base, int dim, int64_t i) {
+static const char *print_item_at(const printer *p, const char *base, int dim, int64_t i) {
     return base + i * p->x->stride[dim] * (int64_t)sc_dtype_size(p->x->dtype);
 }
 
-static bool is_cut(const printer *p, int dim) {
+static bool print_is_cut(const printer *p, int dim) {
     return p->summarize && p->x->size[dim] > 2 * p->edgeitems;
 }
 
@@ -114,14 +114,14 @@ static void visit_shown(printer *p, const char *base, int dim, int part, visit_f
     }
     int64_t n = p->x->size[dim];
     for (int64_t i = 0; i < n; i++) {
-        if (i == p->edgeitems && is_cut(p, dim)) i = n - p->edgeitems;
-        if (i < n) visit_shown(p, item_at(p, base, dim, i), dim + 1, part, visit, seen);
+        if (i == p->edgeitems && print_is_cut(p, dim)) i = n - p->edgeitems;
+        if (i < n) visit_shown(p, print_item_at(p, base, dim, i), dim + 1, part, visit, seen);
     }
 }
 
 static void visit_range(printer *p, const char *at, int part, void *seen) {
     number_range *r = seen;
-    double value = float_at(p, at, part), size = fabs(value);
+    double value = print_float_at(p, at, part), size = fabs(value);
     if (size == 0 || !isfinite(value)) return;
     r->least = r->most == 0 || size < r->least ? size : r->least;
     r->most = size > r->most ? size : r->most;
@@ -131,10 +131,10 @@ static void visit_range(printer *p, const char *at, int part, void *seen) {
 static void visit_width(printer *p, const char *at, int part, void *seen) {
     int *width = seen, dtype = p->x->dtype;
     bool is_float = sc_is_float(dtype) || sc_is_complex(dtype);
-    double value = is_float ? float_at(p, at, part) : 1;
+    double value = is_float ? print_float_at(p, at, part) : 1;
     if (value == 0 || !isfinite(value)) return;
     sc_utf8 number = {0};
-    add_number(&number, p, at, part);
+    print_number(&number, p, at, part);
     p->out.failed |= number.failed;
     if ((int)number.len > *width) *width = (int)number.len;
     free(number.data);
@@ -156,43 +156,43 @@ static void choose_style(printer *p, int part, int scientific) {
 
 /* ---- the elements ---- */
 
-static void add_row(printer *p, const char *base, int dim, int64_t indent) {
+static void print_row(printer *p, const char *base, int dim, int64_t indent) {
     int64_t n = p->x->size[dim], column = 0, width = p->style[0].width + 2;
     if (sc_is_complex(p->x->dtype)) width += p->style[1].width + 1;
     int64_t per_line = p->linewidth - indent >= width ? (p->linewidth - indent) / width : 1;
-    bool cut = is_cut(p, dim), all_cut = p->summarize && p->edgeitems == 0;
+    bool cut = print_is_cut(p, dim), all_cut = p->summarize && p->edgeitems == 0;
     if (all_cut) sc_utf8_add(&p->out, "...", 3);
     for (int64_t i = 0; i < n && !all_cut; i++, column++) {
         if (column && column % per_line == 0) {
             sc_utf8_add(&p->out, ",\n", 2);
-            add_spaces(&p->out, indent + 1);
+            print_spaces(&p->out, indent + 1);
         } else if (column) sc_utf8_add(&p->out, ", ", 2);
         if (cut && i == p->edgeitems) {
             sc_utf8_add(&p->out, " ...", 4);
             i = n - p->edgeitems - 1;
-        } else add_element(p, item_at(p, base, dim, i));
+        } else print_element(p, print_item_at(p, base, dim, i));
     }
 }
 
-static void add_items(printer *p, const char *base, int dim, int64_t indent) {
+static void print_items(printer *p, const char *base, int dim, int64_t indent) {
     if (dim == p->x->rank) {
-        add_element(p, base);
+        print_element(p, base);
         return;
     }
     sc_utf8_add(&p->out, "[", 1);
-    if (dim == p->x->rank - 1) add_row(p, base, dim, indent);
+    if (dim == p->x->rank - 1) print_row(p, base, dim, indent);
     else {
         int64_t n = p->x->size[dim];
         for (int64_t i = 0, shown = 0; i < n; i++, shown++) {
             if (shown) {
                 sc_utf8_add(&p->out, ",", 1);
                 for (int d = dim + 1; d < p->x->rank; d++) sc_utf8_add(&p->out, "\n", 1);
-                add_spaces(&p->out, indent + 1);
+                print_spaces(&p->out, indent + 1);
             }
-            if (is_cut(p, dim) && i == p->edgeitems) {
+            if (print_is_cut(p, dim) && i == p->edgeitems) {
                 sc_utf8_add(&p->out, "...", 3);
                 i = n - p->edgeitems - 1;
-            } else add_items(p, item_at(p, base, dim, i), dim + 1, indent + 1);
+            } else print_items(p, print_item_at(p, base, dim, i), dim + 1, indent + 1);
         }
     }
     sc_utf8_add(&p->out, "]", 1);
@@ -200,15 +200,15 @@ static void add_items(printer *p, const char *base, int dim, int64_t indent) {
 
 /* ---- what follows them ---- */
 
-static int64_t last_line(const sc_utf8 *t) { /* its length, counted as torch does */
+static int64_t print_last_line(const sc_utf8 *t) { /* its length, counted as torch does */
     const char *newline = t->data ? strrchr(t->data, '\n') : NULL;
     return newline ? (int64_t)(t->data + t->len - newline) + 1 : (int64_t)t->len + 2;
 }
 
-static void add_suffix(printer *p, int64_t *line, int64_t indent, const sc_utf8 *suffix) {
+static void print_suffix(printer *p, int64_t *line, int64_t indent, const sc_utf8 *suffix) {
     if (*line + (int64_t)suffix->len + 2 > p->linewidth) {
         sc_utf8_add(&p->out, ",\n", 2);
-        add_spaces(&p->out, indent);
+        print_spaces(&p->out, indent);
         *line = indent;
     } else {
         sc_utf8_add(&p->out, ", ", 2);
@@ -219,7 +219,7 @@ static void add_suffix(printer *p, int64_t *line, int64_t indent, const sc_utf8 
     p->out.failed |= suffix->failed;
 }
 
-static void add_size(printer *p, int64_t *line, int64_t indent) {
+static void print_size(printer *p, int64_t *line, int64_t indent) {
     sc_utf8 t = {0};
     char number[32];
     sc_utf8_add(&t, "size=(", 6);
@@ -227,17 +227,17 @@ static void add_size(printer *p, int64_t *line, int64_t indent) {
         sc_utf8_add(&t, number, (size_t)snprintf(number, sizeof number, d ? ", %lld" : "%lld", (long long)p->x->size[d]));
     sc_utf8_add(&t, ",)", 2);
     if (p->x->rank != 1 && t.data) t.data[--t.len] = 0, t.data[t.len - 1] = ')';
-    add_suffix(p, line, indent, &t);
+    print_suffix(p, line, indent, &t);
     free(t.data);
 }
 
-static void add_dtype(printer *p, int64_t *line, int64_t indent) {
+static void print_dtype(printer *p, int64_t *line, int64_t indent) {
     static const char *const names[SC_NDTYPES] = {"bool",    "uint8",    "int8",    "int16",   "int32",     "int64",
                                                   "float16", "bfloat16", "float32", "float64", "complex64", "complex128"};
     sc_utf8 t = {0};
     sc_utf8_add(&t, "dtype=torch.", 12);
     sc_utf8_add(&t, names[p->x->dtype], strlen(names[p->x->dtype]));
-    add_suffix(p, line, indent, &t);
+    print_suffix(p, line, indent, &t);
     free(t.data);
 }
 
@@ -251,14 +251,14 @@ SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precisi
     if (is_empty) sc_utf8_add(&p.out, "[]", 2);
     else {
         for (int part = 0; part <= is_complex; part++) choose_style(&p, part, scientific);
-        add_items(&p, x->data, 0, indent);
+        print_items(&p, x->data, 0, indent);
     }
-    int64_t line = last_line(&p.out);
-    if (is_empty ? x->rank != 1 : edgeitems == 0) add_size(&p, &line, indent);
+    int64_t line = print_last_line(&p.out);
+    if (is_empty ? x->rank != 1 : edgeitems == 0) print_size(&p, &line, indent);
     bool plain = x->dtype == default_dtype;
     if (!is_empty)
         plain = plain || x->dtype == SC_I64 || x->dtype == SC_BOOL || x->dtype == (default_dtype == SC_F64 ? SC_C128 : SC_C64);
-    if (!plain) add_dtype(&p, &line, indent);
+    if (!plain) print_dtype(&p, &line, indent);
     sc_utf8_add(&p.out, ")", 1);
     return sc_utf8_made(cx, &p.out);
 }
