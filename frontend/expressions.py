@@ -49,7 +49,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.core import Value
-from scriptc.ir.types import NEVER, NONE, Dim, ListType, OptionalType, TupleType
+from scriptc.ir.types import BOOL, INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
 _UNGUARDED = (deque, bytearray, array)  # containers outside that change without anybody asking them
@@ -279,7 +279,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, DictV):
             return self.known_get(owner, index)
         if isinstance(owner, RangeV):
-            self.fail("subscript_of_range")
+            return self.range_item(owner, index)
         if isinstance(owner, ObjectV) and (found := self.special(owner, "__getitem__", [index])) is not None:
             return found
         known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
@@ -334,6 +334,15 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             pick = self.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
             found.append(pick)
         return [self.integer(b) for b in (*found, step)]
+
+    def range_item(self, numbers: RangeV, index: AV) -> AV:
+        if self.is_slice(index):
+            self.fail("slice_of_range")
+        if self.type_of(index) not in (INT, BOOL):
+            message = f"range indices must be integers or slices, not {self.type_name(index)}"
+            self.raises_at_run_time("TypeError", message)
+        length = self.call(Known(len), [numbers], {})
+        return self.call(Known(lists.range_item), [numbers.start, numbers.step, length, index], {})
 
     def is_slice(self, index: AV) -> bool:
         return (

@@ -180,7 +180,8 @@ class Iteration(Context):
                 known = all(isinstance(b, Known) for b in (start, stop, step))  # they may not be by now
                 if site is not None and site in self.assume.unrolled and known:
                     return Walk(items=self.known_range(av))
-                return Walk(count=(start, stop, step), item=lambda i: i)
+                length = lambda: self.call(Known(len), [av], {})  # noqa: E731  (it may end in front of its start)
+                return Walk(count=(start, stop, step), item=lambda i: i, length=length)
             case Dyn() if is_tensor(av):
                 self.checked_iterable(av)
                 count = self.size_av(av, 0)
@@ -196,14 +197,15 @@ class Iteration(Context):
                 return self.iteration(part, site)
             case ZipV():
                 return self.walk_zip(av, site)
+            case ReversedV(RangeV() as part):
+                return self.iteration(self.reversed_range(part), site)
             case ReversedV(part):
                 walk = self.iteration(part, site)
                 if walk.items is not None and walk.limit is None:
                     return Walk(items=list(walk.items)[::-1])
                 if walk.items is None and walk.count is None:
                     return Walk()
-                if walk.count is None or walk.item is None or not self.starts_at_zero(walk.count):
-                    self.fail("reversed_of_other")
+                assert walk.count is not None and walk.item is not None and self.starts_at_zero(walk.count)
                 last = self.binary("Sub", walk.count[1], Known(1))
                 return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
             case Known() if _is_walked(av):
@@ -409,6 +411,12 @@ class Iteration(Context):
             return item(Dyn(self.value(place)))
 
         return Walk(count=(Known(0), length, Known(1)), item=at)
+
+    def reversed_range(self, av: RangeV) -> RangeV:
+        count = self.call(Known(len), [av], {})
+        last = self.binary("Add", av.start, self.binary("Mult", self.binary("Sub", count, Known(1)), av.step))
+        step = self.binary("Sub", Known(0), av.step)
+        return RangeV(last, self.binary("Add", av.start, step), step)
 
     def known_range(self, av: RangeV) -> list[AV]:
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]

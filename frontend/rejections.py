@@ -336,7 +336,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
-    "reversed_of_other": ("reversed of this sequence is not supported yet", "use an index that counts down"),
     "requires_grad_set": (
         "whether a tensor requires grad is not set in compiled code, which has no backward",
         "leave it out, or set it outside",
@@ -360,7 +359,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
-    "subscript_of_range": ("subscripts of a range are not supported yet", "make a list of it: list(range(n))"),
+    "slice_of_range": ("slices of a range are not supported yet", "make a list of it: list(range(n))"),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),

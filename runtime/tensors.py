@@ -2,6 +2,7 @@
 exchange API where torch lacks it."""
 
 import ctypes
+import random
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -118,6 +119,11 @@ def random_end(state: torch.Tensor) -> None:
     torch.set_rng_state(state)
 
 
+def python_word() -> int:
+    """The next 32 bits of the generator behind Python's module `random`."""
+    return random.getrandbits(32)
+
+
 def bump(written: list[torch.Tensor]) -> None:
     """Tells autograd that the contents of these have changed."""
     for tensor in written:
@@ -200,6 +206,7 @@ def host(exchange: bool) -> SimpleNamespace:
         describe=describe,
         bump=bump,
         random_begin=random_begin,
+        python_word=python_word,
         random_end=random_end,
         make_exception=errors.make_exception,
         warn=errors.warn,

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import scriptc
-from scriptc.copies import copied, identical, kept, leaves_of, state_of, tensors_of
+from scriptc.copies import copied, forked_generators, identical, kept, leaves_of, state_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
@@ -110,7 +110,7 @@ def _run(call: Callable[..., Any], args: Any, kwargs: Any, receiver: torch.nn.Mo
     own_args, own_kwargs = copied((args, kwargs))
     live = _Inputs(own_args, own_kwargs, {f"self.{name}": tensor for name, tensor in tensors_of(receiver)})
     result, error = None, None
-    with torch.random.fork_rng(devices=[]):
+    with forked_generators():
         try:
             result = call(*own_args, **own_kwargs)
         except Exception as raised:
@@ -275,7 +275,7 @@ class _Precise:
         try:
             torch.set_default_dtype(torch.float64)
             args, kwargs = _doubled(copied((self.args, self.kwargs)))
-            with torch.no_grad(), torch.random.fork_rng(devices=[]):
+            with torch.no_grad(), forked_generators():
                 return dict(leaves_of("out", self._call()(*args, **kwargs)))
         except Exception:  # whatever a user's model does on a dtype it was not written for
             return {}

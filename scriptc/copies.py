@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import copy
+import random
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import torch
+
+
+@contextmanager
+def forked_generators() -> Iterator[None]:
+    """Puts the generators of random numbers back as they were: torch's, and that behind Python's `random`."""
+    state = random.getstate()
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        random.setstate(state)
 
 
 def copied(value: Any) -> Any:

@@ -16,6 +16,7 @@ import torch
 
 from scriptc.backend_c.build import build_library
 from scriptc.backend_c.emit import emit_program
+from scriptc.copies import forked_generators
 from scriptc.differences import difference
 from scriptc.dispatch import Dispatcher
 from scriptc.frontend import specs
@@ -57,9 +58,9 @@ def locate(target: Target, args: Any, kwargs: Any, options: Options) -> Divergen
     lists = [value.type for _, value in traced]
     referee = _Referee(entry.module, {live.name: live.container[live.key] for live in entry.live})
     given = list(_leaves(entry, target.bind(args(), kwargs())))
-    with torch.random.fork_rng(devices=[]):
+    with forked_generators():
         expected = referee.run(entry.module.entries[0], *given)[-len(traced) :]
-    with torch.random.fork_rng(devices=[]):
+    with forked_generators():
         actual = _run_compiled(entry, lists, target, options)(*args(), **kwargs())[1:]
     places = {id(values): index for index, values in enumerate(expected)}
     seen = dict.fromkeys(range(len(traced)), 0)

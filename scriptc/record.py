@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import random
 import time
 import warnings
 from collections import deque
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
+from scriptc.copies import forked_generators
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry
 from scriptc.ir.analysis import draws_random_numbers
@@ -105,9 +107,10 @@ class _Recorder:
         bound = self.target.signature.bind_partial()
         bound.arguments.update(arguments)
         first = [] if self.target.receiver is None else [receiver]
-        with torch.no_grad(), warnings.catch_warnings(), torch.random.fork_rng(devices=[]):
+        with torch.no_grad(), warnings.catch_warnings(), forked_generators():
             warnings.simplefilter("ignore")
             torch.manual_seed(0)  # as the test driver does before each call
+            random.seed(0)
             return self.target.func(*first, *bound.args, **bound.kwargs)
 
     def references(self, arguments: dict[str, Any], expected: list[Any]) -> list[Any]:

@@ -38,7 +38,7 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API void @{name}_context_set_threads(@{name}_context *context, int n); /* at most n threads; 1 at first */
 @{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output); /* copied */
 @{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: code that writes to an argument fails */
-/* Random numbers from here on are those that the original draws behind torch.manual_seed(seed). */
+/* Random numbers from here on are those that the original draws behind torch.manual_seed(seed) and random.seed(seed). */
 @{NAME}_API void @{name}_context_seed(@{name}_context *context, uint64_t seed);
 
 /* Of the context's last call; strings live until its next one. */

@@ -531,7 +531,7 @@ class Model:
         self._shared.state = state
 
     def seed(self, seed):
-        """What torch.manual_seed does, for the calls of this thread."""
+        """What torch.manual_seed and random.seed do, for the calls of this thread."""
         self._shared.loaded.c("context_seed")(self._shared.context(), c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):

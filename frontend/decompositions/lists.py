@@ -43,6 +43,13 @@ def in_range(value: Any, start: int, stop: int, step: int) -> bool:
     return inside and (value - start) % step == 0
 
 
+def range_item(start: int, step: int, length: int, index: int) -> int:
+    place = index + length if index < 0 else index
+    if place < 0 or place >= length:
+        raise IndexError("range object index out of range")
+    return start + place * step
+
+
 def equal(a: list[Any], b: list[Any]) -> bool:
     if len(a) != len(b):
         return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from scriptc.frontend.library import decomposes
@@ -128,3 +129,30 @@ def round_int(n: int, digits: int) -> int:
     if 2 * rest > unit or (2 * rest == unit and low // unit % 2 == 1):
         return low + unit
     return low
+
+
+@decomposes("int.bit_length")
+def bit_length(self: int) -> int:
+    if self == -(2**63):
+        return 64
+    rest, bits = abs(self), 0
+    while rest:
+        rest >>= 1
+        bits += 1
+    return bits
+
+
+@decomposes("int.bit_count")
+def bit_count(self: int) -> int:
+    if self == -(2**63):
+        return 1
+    rest, bits = abs(self), 0
+    while rest:
+        bits += rest & 1
+        rest >>= 1
+    return bits
+
+
+@decomposes("float.is_integer")
+def is_integer(self: float) -> bool:
+    return math.isfinite(self) and self == math.floor(self) if abs(self) < 2.0**53 else math.isfinite(self)

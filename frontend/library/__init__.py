@@ -58,7 +58,7 @@ def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
         if widens:
             WIDENING.add(func)
         for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list", "str"):
+            if name.partition(".")[0] in ("Tensor", "aten", "list", "str", "int", "float"):
                 DECOMPOSITIONS[name] = func
             elif (target := resolve(name)) is not None:
                 DECOMPOSITIONS[target] = func

@@ -148,6 +148,18 @@ def places_in(r: Reader, sums: AV, rows: AV, count: AV) -> AV:
     return made
 
 
-@serves("torch.manual_seed", "torch.seed", "torch.random.manual_seed", "torch.set_rng_state")
+# ---- Python's ----
+@serves("random.random")
+def python_random(r: Reader) -> AV:
+    return r.op("python.random")
+
+
+@serves("random.getrandbits")
+def getrandbits(r: Reader, k: AV) -> AV:
+    """What the module's other functions, which are written in Python, are made of."""
+    return r.op("python.bits", k)
+
+
+@serves("torch.manual_seed", "torch.seed", "torch.random.manual_seed", "torch.set_rng_state", "random.seed", "random.setstate")
 def seeds(r: Reader, *args: AV) -> AV:
     r.fail("generator_seeded")

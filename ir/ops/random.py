@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops.rules import fixed
+from scriptc.ir.types import FLOAT, INT
 
 _WRITES = frozenset({"tensor", "random"})
 _READS = frozenset({"random"})
 _READS_TENSOR = frozenset({"tensor", "random"})
+_PYTHON = frozenset({"python random"})  # the generator behind the module `random`
 
 ROWS = [
     # kind: uniform (from, to), normal (mean, std), bernoulli (p, unused), exponential (lambda, unused)
@@ -27,4 +29,8 @@ ROWS = [
     # places in rows of weights, whose running sums are given, with replacement
     OpDef("random.places", "(Tensor dst, Tensor sums) -> ()", fixed(), reads=_READS_TENSOR, writes=_WRITES, raises=True,
           ref="random_places", kernel="sc_random_places"),
+    OpDef("python.random", "() -> Scalar", fixed(FLOAT), reads=_PYTHON, writes=_PYTHON, raises=True, ref="random.random",
+          kernel="sc_python_random"),
+    OpDef("python.bits", "(SymInt k) -> Scalar", fixed(INT), reads=_PYTHON, writes=_PYTHON, raises=True,
+          ref="random.getrandbits", kernel="sc_python_bits"),
 ]  # fmt: skip

@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 10
+#define SC_ABI_VERSION 11
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -237,6 +237,8 @@ typedef struct sc_ctx {
     sc_target *targets;       /* what the call has set outside of itself so far, by the program's numbers */
     int n_targets, n_set;
     sc_rng *rng;              /* of programs that draw random numbers, else NULL */
+    uint32_t (*python_word)(void *user); /* the next word of the generator behind Python's `random`; NULL: of this one */
+    sc_rng *python_rng;
 } sc_ctx;
 
 /* Everything below is private to the library that it is linked into, whatever the compiler's flags say. */

@@ -240,3 +240,24 @@ SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums
     }
     return 0;
 }
+
+/* ---- the generator behind Python's module `random`, another Mersenne Twister (CPython's Modules/_randommodule.c) ---- */
+
+static uint32_t python_word(sc_ctx *cx) {
+    return cx->python_word ? cx->python_word(cx->user) : word(cx->python_rng);
+}
+
+SC_KERNEL int sc_python_random(sc_ctx *cx, double *out) {
+    uint32_t high = python_word(cx) >> 5, low = python_word(cx) >> 6;
+    *out = (high * 67108864.0 + low) * 0x1p-53;
+    return 0;
+}
+
+SC_KERNEL int sc_python_bits(sc_ctx *cx, int64_t k, int64_t *out) {
+    uint64_t bits = 0;
+    if (k < 0) return sc_raise(cx, "ValueError", "number of bits must be non-negative");
+    if (k > 63) return sc_raise(cx, "OverflowError", "Python int too large to convert to C long");
+    for (int64_t at = 0; at < k; at += 32) bits |= (uint64_t)(python_word(cx) >> (k - at < 32 ? 32 - (k - at) : 0)) << at;
+    *out = (int64_t)bits;
+    return 0;
+}

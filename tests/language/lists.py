@@ -17,6 +17,23 @@ def grown(n):
     return [i * 2 for i in range(n)]
 
 
+@cases(0, 1, 7, -5)
+def ranges_backwards_and_by_index(n):
+    found = list(reversed(range(n, -4, -3))), [i * 2 for i in reversed(range(0, n, 4))], range(2, 20, 3)[-1]
+    total = 0
+    for i, j in zip(reversed(range(1, n + 1)), range(n), strict=True):
+        total += i * j
+    try:
+        return found, total, [range(n)[i] for i in range(n)], range(n)[5]
+    except IndexError as e:
+        return found, total, str(e)
+
+
+@cases((0, 0.5), (7, -3.0), (-5, 1e300), (2**40, float("inf")), (-(2**62), float("nan")))
+def methods_of_numbers(n, f):
+    return n.bit_length(), n.bit_count(), f.is_integer(), (n % 1000 * 2 + 1).bit_length()
+
+
 @cases(0, 1, 4)
 def methods(n):
     xs = grown(n)

@@ -162,7 +162,7 @@ typedef struct host { /* what the bridge uses of torch and of its own Python sid
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
     PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
     PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
-    PyObject *random_begin, *random_end;
+    PyObject *random_begin, *random_end, *python_word;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
     uint64_t usual_keys;            /* the keys of plain tensors; 0: not known */

@@ -35,18 +35,31 @@ static void raise_object(PyObject *exception)
     Py_DECREF(exception);
 }
 
+/* Python runs in between, in its own floating point mode and with the GIL. */
+static uint64_t enter_python(frame *f)
+{
+    uint64_t mode = sc_fp_mode();
+    sc_fp_set(f->fp_mode);
+    if (f->saved)
+        PyEval_RestoreThread(f->saved);
+    return mode;
+}
+
+static void leave_python(frame *f, uint64_t mode)
+{
+    if (f->saved)
+        f->saved = PyEval_SaveThread();
+    sc_fp_set(mode);
+}
+
 /* Calls a Python function for the running entry, with what Py_BuildValue makes of the format. After an exception the entry
  * is deaf: the rest of its output would not have been produced by eager either. */
 static void tell(frame *f, PyObject *function, const char *format, ...)
 {
-    bool released = f->saved != NULL;
     va_list values;
     if (f->raised)
         return;
-    uint64_t mode = sc_fp_mode();
-    sc_fp_set(f->fp_mode);
-    if (released)
-        PyEval_RestoreThread(f->saved);
+    uint64_t mode = enter_python(f);
     va_start(values, format);
     PyObject *args = Py_VaBuildValue(format, values);
     va_end(values);
@@ -55,9 +68,7 @@ static void tell(frame *f, PyObject *function, const char *format, ...)
         f->raised = raised_now();
     Py_XDECREF(args);
     Py_XDECREF(done);
-    if (released)
-        f->saved = PyEval_SaveThread();
-    sc_fp_set(mode);
+    leave_python(f, mode);
 }
 
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
@@ -80,6 +91,23 @@ static void on_print(void *user, const char *text, size_t nbytes)
     tell(f, f->owner->host.print, "(O&)", text_of, &(printed){text, nbytes});
 }
 
+static uint32_t on_python_word(void *user)
+{
+    frame *f = user;
+    uint32_t word = 0;
+    if (f->raised)
+        return word;
+    uint64_t mode = enter_python(f);
+    PyObject *made = PyObject_CallNoArgs(f->owner->host.python_word);
+    if (made)
+        word = (uint32_t)PyLong_AsUnsignedLong(made);
+    if (PyErr_Occurred())
+        f->raised = raised_now();
+    Py_XDECREF(made);
+    leave_python(f, mode);
+    return word;
+}
+
 static int run_entry(frame *f, variant *v)
 {
     sc_ctx *cx = f->cx;
@@ -90,7 +118,7 @@ static int run_entry(frame *f, variant *v)
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
     cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;
-    cx->warn = on_warn, cx->print = on_print, cx->user = f;
+    cx->warn = on_warn, cx->print = on_print, cx->python_word = on_python_word, cx->user = f;
     cx->locs = v->program->locs;
     cx->team = f->owner->team, cx->unhelped = 0;
     cx->profile = f->owner->profile;

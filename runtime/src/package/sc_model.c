@@ -104,14 +104,36 @@ sc_caller *sc_caller_new(const sc_model *model) {
     return c;
 }
 
-void sc_caller_seed(sc_caller *c, uint64_t seed) {
-    c->rng = (sc_rng){.seed = seed, .left = 1, .seeded = 1};
-    c->rng.state[0] = seed & 0xffffffffu;
+static void seed_twister(sc_rng *g, uint64_t seed) {
+    *g = (sc_rng){.seed = seed, .left = 1, .seeded = 1};
+    g->state[0] = seed & 0xffffffffu;
     for (uint32_t i = 1; i < 624; i++) {
-        uint64_t last = c->rng.state[i - 1];
-        c->rng.state[i] = (1812433253u * (last ^ last >> 30) + i) & 0xffffffffu;
+        uint64_t last = g->state[i - 1];
+        g->state[i] = (1812433253u * (last ^ last >> 30) + i) & 0xffffffffu;
     }
+}
+
+/* As random.seed does: by the words of the seed (init_by_array in Makoto Matsumoto's mt19937ar.c). */
+static void seed_by_words(sc_rng *g, uint64_t seed) {
+    uint64_t *s = g->state, key[] = {seed & 0xffffffffu, seed >> 32};
+    int n = key[1] ? 2 : 1, i = 1;
+    seed_twister(g, 19650218u);
+    for (int k = 0; k < 624; k++) {
+        s[i] = ((s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1664525u) + key[k % n] + (uint64_t)(k % n)) & 0xffffffffu;
+        if (++i == 624) s[0] = s[623], i = 1;
+    }
+    for (int k = 0; k < 623; k++) {
+        s[i] = ((s[i] ^ (s[i - 1] ^ s[i - 1] >> 30) * 1566083941u) - (uint64_t)i) & 0xffffffffu;
+        if (++i == 624) s[0] = s[623], i = 1;
+    }
+    s[0] = 0x80000000u;
+}
+
+void sc_caller_seed(sc_caller *c, uint64_t seed) {
+    seed_twister(&c->rng, seed);
+    seed_by_words(&c->python_rng, seed);
     c->cx->rng = &c->rng;
+    c->cx->python_rng = &c->python_rng;
 }
 
 void sc_caller_free(sc_caller *c) {

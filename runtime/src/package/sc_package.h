@@ -65,7 +65,7 @@ typedef struct sc_caller { /* one thread's: a context, and its last error in the
     scriptc_output output;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
-    sc_rng rng;     /* the generator of random numbers */
+    sc_rng rng, python_rng; /* the generators of random numbers: torch's, and that behind Python's `random` */
     char traceback[4096];
 } sc_caller;
 
@@ -97,7 +97,7 @@ void sc_model_free(sc_model *model);
 sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
-void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does */
+void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does, and random.seed */
 void sc_call_begin(sc_caller *caller);
 /* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);

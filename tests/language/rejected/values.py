@@ -54,12 +54,12 @@ def huge(n):
 
 
 def list_of_range(n, i):
-    return list(range(n))[i]
+    return list(range(n))[i:]
 
 
-@write("subscript_of_range", list_of_range, (3, 1))
-def indexes_a_range(n, i):
-    return range(n)[i]  # refused
+@write("slice_of_range", list_of_range, (3, 1))
+def slices_a_range(n, i):
+    return [k for k in range(n)[i:]]  # refused
 
 
 @write("double_star_of_other", lambda n: n + 1, (3,))
@@ -100,11 +100,6 @@ def returns_functions(x, n):
 @write("length_unknown", lambda xs: max(xs), ([1, 2, 3],))
 def stars_a_list(xs):
     return max(0, *xs)  # refused
-
-
-@write("reversed_of_other", lambda n: [i for i in range(n, 0, -1)], (3,))
-def reverses_a_range(n):
-    return [i for i in reversed(range(1, n + 1))]  # refused
 
 
 @write("len_of_other", lambda xs: sum(1 for x in xs if x > 1), ([1, 2, 3],))
