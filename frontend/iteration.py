@@ -180,8 +180,10 @@ class Iteration(Context):
                 known = all(isinstance(b, Known) for b in (start, stop, step))  # they may not be by now
                 if site is not None and site in self.assume.unrolled and known:
                     return Walk(items=self.known_range(av))
-                length = lambda: self.call(Known(len), [av], {})  # noqa: E731  (it may end in front of its start)
-                return Walk(count=(start, stop, step), item=lambda i: i, length=length)
+                # The length is asked for, since a range may end in front of its start.
+                return Walk(
+                    count=(start, stop, step), item=lambda i: i, length=lambda: self.call(Known(len), [av], {})
+                )  # fmt: skip
             case Dyn() if is_tensor(av):
                 self.checked_iterable(av)
                 count = self.size_av(av, 0)
