@@ -35,7 +35,9 @@ def copy_(r: Reader, x: AV) -> AV:
     match x:
         case ListV():
             return r.subscript(x, Known(slice(None)))
-        case DictV():
+        case Known(list()):
+            return r.call(Known(list), [x], {})
+        case DictV() | Known(dict()):
             return r.call(r.attribute(x, "copy"), [], {})
         case ObjectV():
             return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
@@ -99,6 +101,8 @@ def _copy_of(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
         case DictV():
             items = [(Known(name), _copied(r, item, memo)) for name, item in r.items_of(x).items()]
             return r.new_dict(items, site, x.made)
+        case Known(dict()):
+            return _copied(r, copy_(r, x), memo)
         case ObjectV() if not defines(x, "__deepcopy__"):
             return r.as_record(ObjectV(x.cls, {name: _copied(r, item, memo) for name, item in r.items_of(x).items()}))
     r.fail("copy_of_other")

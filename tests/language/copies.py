@@ -70,3 +70,16 @@ def of_the_callers(xs):
     ys[0].add_(1)
     ys.append(xs[0])
     return ys, copy.deepcopy((1, "text", xs[0].dtype, None))
+
+
+DEFAULTS = {"sizes": [1, 2], "state": X, "more": {"deep": [[1], [2]]}}
+
+
+@cases(3, 4)
+def of_globals(n):
+    made, flat = copy.deepcopy(DEFAULTS), copy.copy(DEFAULTS["sizes"])
+    made["sizes"].append(n)
+    made["state"].add_(1)
+    made["more"]["deep"][0].append(n)
+    flat.append(n)
+    return made, flat, DEFAULTS["sizes"], DEFAULTS["state"], DEFAULTS["more"]["deep"]
