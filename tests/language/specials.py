@@ -309,3 +309,43 @@ def masked_with_anything(x, y):
 @cases(*((X.clone(), y) for y in NOT_ONE_NUMBER[:4]))
 def chosen_from_anything(x, y):
     return torch.where(x > 0, x, y)
+
+
+# What lacks the method of an operator raises where it is reached, and only there.
+LACKING = ((0, None), (2, None), (0, 3), (2, 3.5), (2, (1, 2)), (2, "ab"), (2, len))
+
+
+@cases(*LACKING)
+def item_of_what_has_none(n, pre):
+    return [pre[i] for i in range(n)]
+
+
+@cases((X, 0, None), (X, 3, None), (X, 3, 2))
+def place_in_what_has_none(x, n, pre):
+    for i in range(n):
+        x = x + pre[:, i : i + 1]
+    return x
+
+
+@cases(*LACKING)
+def assigned_to_what_takes_none(n, pre):
+    for i in range(n):
+        pre[i] = n
+    return n
+
+
+@cases(*LACKING)
+def deleted_from_what_takes_none(n, pre):
+    for i in range(n):
+        del pre[i]
+    return n
+
+
+@cases(*LACKING[:-1])
+def called_what_is_no_function(n, pre):
+    return [pre(i) for i in range(n)]
+
+
+@cases((0, (1, 2)), (1, (1, X)))
+def text_as_the_index_of_a_pair(n, pair):
+    return pair["a"] if n > 0 else pair[0]
