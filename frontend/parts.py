@@ -382,6 +382,9 @@ class Parts:
     def is_run_time(self, av: AV) -> bool:
         raise NotImplementedError
 
+    def has_free_keys(self, made: DictV, site: Any) -> bool:
+        raise NotImplementedError
+
     def transposed(self, av: AV) -> AV:
         raise NotImplementedError
 

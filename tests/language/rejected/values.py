@@ -292,18 +292,18 @@ def indexes_a_zip(x, strict=False):
     return zip(x, x, strict=False)[0]  # refused
 
 
-BYTES = bytearray(b"ab")
+LAYERS = torch.nn.ModuleList([torch.nn.Identity()])
 
 
 @write("item_assigned", lambda n: [n, n], (1,))
-def assigns_to_bytes(n):
-    BYTES[0] = n  # refused
+def assigns_to_layers(n):
+    LAYERS[0] = LAYERS[0]  # refused
     return n
 
 
 @write("item_deleted", lambda n: [n], (1,))
-def deletes_of_bytes(n):
-    del BYTES[0]  # refused
+def deletes_of_layers(n):
+    del LAYERS[0]  # refused
     return n
 
 
