@@ -264,6 +264,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
         self.demand(owner, "__getitem__", "is not subscriptable")
+        index = self.with_places(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             return self.split_index(index, lambda i: self.subscript(owner, i))
         if is_tensor(owner):
@@ -421,6 +422,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             self.split_all([owner, index], store)
             return
         self.demand(owner, "__setitem__", "does not support item assignment")
+        index = self.with_places(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             self.split_index(index, lambda i: store([owner, i]))
             return

@@ -349,3 +349,36 @@ def called_what_is_no_function(n, pre):
 @cases((0, (1, 2)), (1, (1, X)))
 def text_as_the_index_of_a_pair(n, pair):
     return pair["a"] if n > 0 else pair[0]
+
+
+# Lists as indices: one without items is a tensor of floats, which eager takes as well.
+ROWS = torch.arange(6.0).view(2, 3)
+
+
+@cases((ROWS.clone(), [1, 0], 2), (ROWS.clone(), [1], 1), (ROWS.clone(), [], 0))
+def lists_as_indices(x, xs, n):
+    ys = [i for i in range(n)]
+    return x[xs], x[0, xs], x[ys], x[xs, ys], x[:, xs], x[0][ys]
+
+
+@cases((ROWS.clone(), [1, 0]), (ROWS.clone(), []), (ROWS.clone(), [5]))
+def assigned_by_lists(x, xs):
+    x[xs] = 7
+    x[0, xs] = 8
+    x[:, xs] += 1
+    return x
+
+
+@cases((ROWS.clone(), [[1, 0], [0, 1]]), (ROWS.clone(), [[1]]))
+def lists_of_lists_as_indices(x, rows):
+    return x[0, rows]
+
+
+@cases((ROWS.clone(), [True, False, True]), (ROWS.clone(), [True]))
+def list_as_a_mask(x, flags):
+    return x[:, flags]
+
+
+@cases((ROWS.clone(), [0.5]), (ROWS.clone(), ["a"]))
+def lists_that_are_no_indices(x, xs):
+    return x[xs]
