@@ -382,3 +382,8 @@ def list_as_a_mask(x, flags):
 @cases((ROWS.clone(), [0.5]), (ROWS.clone(), ["a"]))
 def lists_that_are_no_indices(x, xs):
     return x[xs]
+
+
+@cases(([1, 2, 3], [4, 5, 6]), ([1], [2]), ([1], [2, 3]), ([], []))
+def tensor_of_lists_in_a_display(xs, ys):
+    return torch.tensor([xs[-2:]]), torch.tensor([xs, ys]), torch.tensor((xs, ys), dtype=torch.float64)
