@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from scriptc.frontend.cells import mentions
 from scriptc.frontend.specs import Guard, Live, LiveValue, Raised
 from scriptc.frontend.values import AV
 from scriptc.ir.core import Param
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import Record, Type
+from scriptc.ir.types import DictType, Record, Type
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,7 @@ class Assumptions:
     why_known_length: dict[Any, str] = field(default_factory=dict)  # what stood against lists of any length there
     tables: set[Any] = field(default_factory=set)  # sites of dicts and sets whose keys are known only at run time
     untabled: dict[Any, str] = field(default_factory=dict)  # sites that cannot be such, and why
+    free_keys: set[Any] = field(default_factory=set)  # those of tables that cannot be records: sites, classes of dicts
     records: dict[type, Record] = field(default_factory=dict)  # classes whose instances exist at run time
     run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that containers hold, or objects
     unions: bool = False  # containers may hold values of several kinds
@@ -54,6 +56,24 @@ class Assumptions:
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
     kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
+
+    def refuse_table(self, site: Any, why: str) -> bool:
+        """A dict or set cannot hold something: its keys are taken as known, or its items as of several kinds where keys come
+        and go. Returns whether that is something new."""
+        if site not in self.tables:
+            return False
+        if site in self.free_keys and not self.unions:
+            self.unions = True
+            self.known_length.clear()
+            return True
+        self.tables.discard(site)
+        self.untabled[site] = why
+        self.forget(DictType)
+        return True
+
+    def forget(self, kind: type[Type]) -> None:
+        """Drops the types of elements that hold what the next reading makes in another form."""
+        self.elements = {site: t for site, t in self.elements.items() if not mentions(t, kind)}
 
 
 @dataclass

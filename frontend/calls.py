@@ -87,6 +87,14 @@ def _tensor_parameters(function: FunctionType) -> frozenset[str]:
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
 
 
+def zipped_rows(node: ast.Call) -> ast.expr | None:
+    """The rows of zip(*rows), where nothing else is given."""
+    match node:
+        case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
+            return rows
+    return None
+
+
 @dataclass(frozen=True)
 class Spread:
     """A starred argument that is one of several sequences."""
@@ -99,6 +107,9 @@ class Calls(Objects, Records, TorchParser, Lookup):
 
     def e_Call(self, node: ast.Call) -> AV:
         func = self.eval(node.func)
+        if isinstance(func, Known) and func.obj is zip and (rows := zipped_rows(node)) is not None:
+            found = self.eval(rows)
+            return self.transposed(found) if self.is_run_time(found) else self.call_spread(func, self.spread(found), {})
         args, kwargs = self.arguments(node)
         if isinstance(func, Known) and func.obj is super and not args:
             return self.zero_argument_super()
@@ -200,6 +211,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
                 return self.call_bound(func, args, kwargs)
             case Known(obj):
                 return self.call_known(obj, args, kwargs)
+        self.demand(func, "__call__", "is not callable")
         self.fail("call_of_other", what=describe(func))
 
     def call_bound(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -344,6 +356,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
                 )
                 if isinstance(result, Known) and not _has_tensor([result.obj]):  # a tensor is made anew at each call
                     return result
+        self.demand(Known(obj), "__call__", "is not callable")
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

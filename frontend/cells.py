@@ -58,6 +58,20 @@ def holds(t: Type, cell: Elem) -> bool:
     return False
 
 
+def mentions(t: Type, kind: type[Type]) -> bool:
+    """Whether values of a type are, or hold, values of a kind of types."""
+    match t:
+        case _ if isinstance(t, kind):
+            return True
+        case TupleType(items):
+            return any(mentions(i, kind) for i in items)
+        case OptionalType(item):
+            return mentions(item, kind)
+        case ListType() | DictType() | SetType():
+            return any(mentions(c.find().type, kind) for c in cells(t))
+    return False
+
+
 def is_hashable(t: Type) -> bool:
     """Whether values of a type may be keys at run time."""
     if isinstance(t, TupleType):

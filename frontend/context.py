@@ -560,9 +560,7 @@ class Context(Parts):
         error = UserError(self.loc, *rejection(key, **details))
         sites = {site for site, made in self.cells if made.find() is cell}
         for site in sites:
-            if isinstance(site, TableSite) and site.table in self.assume.tables:
-                self.assume.tables.discard(site.table)
-                self.assume.untabled[site.table] = error.message
+            if isinstance(site, TableSite) and self.assume.refuse_table(site.table, error.message):
                 raise Restart
         self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, error)
 

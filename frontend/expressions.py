@@ -9,11 +9,12 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NoReturn
 
 from scriptc.frontend.cells import is_laid_out_anew, is_union
 from scriptc.frontend.comprehensions import Comprehensions
-from scriptc.frontend.context import Poisoned, Terminated
+from scriptc.frontend.context import Poisoned, Terminated, UserError
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.indexing import Indexing
@@ -40,8 +41,11 @@ from scriptc.frontend.values import (
     Unbound,
     describe,
     has_kinds,
+    has_method,
+    has_one_class,
     is_dict,
     is_empty_list,
+    is_plain_tuple,
     is_run_time_text,
     is_tensor,
     is_text,
@@ -259,6 +263,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
+        self.demand(owner, "__getitem__", "is not subscriptable")
+        index = self.with_places(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             return self.split_index(index, lambda i: self.subscript(owner, i))
         if is_tensor(owner):
@@ -290,7 +296,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, ListV) and owner.value is None:
             if not self.is_known_place(index):
                 self.promote_objects(owner.items or [])
-            return self.pick(owner, owner.items or [], self.known_index(index))
+            return self.pick(owner, owner.items or [], self.known_index(owner, index))
         if isinstance(owner, ListV) and not self.is_slice(index):
             if is_empty_list(owner):
                 self.raises_at_run_time("IndexError", "list index out of range")
@@ -299,8 +305,13 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             return self.fetched(list_value, self.integer(index))
         if isinstance(owner, ListV):
             return self.wrap(self.build("list.slice", [self.value(owner), *self.slice_bounds(index)]))
+        if isinstance(owner, Tup) and is_plain_tuple(owner) and self.is_never_known(index):
+            with suppress(UserError):  # the items are of several types
+                owner = self.wrap(self.any_length(owner))
+            if isinstance(owner, ListV):
+                return self.subscript(owner, index)
         if isinstance(owner, Tup):
-            return self.pick(owner, list(owner.items), self.known_index(index))
+            return self.pick(owner, list(owner.items), self.known_index(owner, index))
         self.fail("subscript_of_other", what=describe(owner))
 
     def fetched(self, list_value: Value, index: Value) -> AV:
@@ -360,10 +371,25 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
     def is_known_place(self, index: AV) -> bool:
         return self.is_known_index(index) or self.is_slice(index) and self.is_known(index)
 
-    def known_index(self, index: AV) -> int | slice:
+    def is_never_known(self, index: AV) -> bool:
+        """Whether an index, or a bound of a slice, depends on what no reading can know."""
+        parts = shape_of_slice(index) if self.is_slice(index) else [index]
+        return any(isinstance(p, Dyn) and p.type == INT and self.knowable(p.value) is None for p in parts)
+
+    def demand(self, owner: AV, method: str, complaint: str) -> None:
+        """Raises what Python does where the class of a value lacks a method that an operator stands for."""
+        is_class = isinstance(owner, Known) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
+        if has_one_class(owner) and not is_class and not has_method(self.python_class(owner), method):
+            self.raises_at_run_time("TypeError", f"'{self.type_name(owner)}' object {complaint}")
+
+    def known_index(self, owner: AV, index: AV) -> int | slice:
         what = "an index into values of different types"
         if not self.is_slice(index):
-            return operator.index(self.known(index, what))
+            place = self.known(index, what)
+            if not hasattr(place, "__index__"):
+                kind = f"{self.type_name(owner)} indices must be integers or slices"
+                self.raises_at_run_time("TypeError", f"{kind}, not {type(place).__name__}")
+            return operator.index(place)
         return slice(*(self.known(part, what) for part in shape_of_slice(index)))
 
     def pick(self, owner: AV, items: list[AV], index: int | slice) -> AV:
@@ -404,6 +430,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
             self.split_all([owner, index], store)
             return
+        self.demand(owner, "__setitem__", "does not support item assignment")
+        index = self.with_places(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             self.split_index(index, lambda i: store([owner, i]))
             return
@@ -430,13 +458,11 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
                 return
             self.spread_into(view, value)
         elif isinstance(owner, KnownLengthListV):
-            place = self.known_index(index)
+            place = self.known_index(owner, index)
             if isinstance(place, slice):
                 self.edit(owner, lambda items: items.__setitem__(place, self.iterate(value)))
             else:
                 self.edit(owner, lambda items: items.__setitem__(place, value))
-        elif isinstance(owner, ListV) and owner.is_tuple:
-            self.raises_at_run_time("TypeError", "'tuple' object does not support item assignment")
         elif isinstance(owner, ListV) and self.is_slice(index):
             if self.has_step(index):
                 self.call(Known(lists.set_slice), [owner, *shape_of_slice(index), value], {})
@@ -475,6 +501,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         self.effect("list.splice", [target, start, stop, added])
 
     def delete_item(self, owner: AV, index: AV) -> None:
+        does_not = "doesn't" if isinstance(owner, (Tup, ListV)) else "does not"
+        self.demand(owner, "__delitem__", f"{does_not} support item deletion")
         if isinstance(owner, DictV):
             key, items = self.key_of(owner, index), dict(self.items_of(owner))
             if key not in items:
@@ -484,10 +512,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         elif is_dict(owner):
             self.table_delete(owner, index)
         elif isinstance(owner, KnownLengthListV):
-            place = self.known_index(index)
+            place = self.known_index(owner, index)
             self.edit(owner, lambda items: items.__delitem__(place))
-        elif isinstance(owner, ListV) and owner.is_tuple:
-            self.raises_at_run_time("TypeError", "'tuple' object doesn't support item deletion")
         elif isinstance(owner, ListV) and self.is_slice(index):
             if self.has_step(index):
                 self.call(Known(lists.delete_slice), [owner, *shape_of_slice(index)], {})

@@ -18,7 +18,7 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 from scriptc.ir.dtypes import FLOATING, INTEGRAL
-from scriptc.ir.types import BOOL, FLOAT, INT
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 
 
 class Indexing(Context):
@@ -97,13 +97,26 @@ class Indexing(Context):
         count = self.call(Known(int), [self.truth(part)], {})
         return self.new_filled([count], Known(0), "i64")
 
+    def listed_places(self, part: AV) -> AV:
+        """A list in an index as a tensor, or one of several ranks; one without items is a tensor of floats."""
+        held = self.value(part).type if isinstance(part, ListV) and part.items is None else None
+        if isinstance(held, ListType) and held.elem == STR:
+            self.raises_at_run_time("TypeError", "new(): invalid data type 'str'")
+        made = self.call(Known(torch.tensor), [part], {})
+        return self.split(made, lambda t: self.cast(t, "i64") if tensor_type(t).dtype in FLOATING else t)
+
+    def with_places(self, index: AV) -> AV:
+        """The index of a tensor with lists whose length is known only at run time as tensors."""
+        if isinstance(index, Tup):
+            return Tup([self.with_places(i) for i in index.items], index.cls)
+        return self.listed_places(index) if isinstance(index, ListV) and not index.is_tuple and index.items is None else index
+
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
         if isinstance(part, ListV) and part.is_tuple:
             self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
-            part = self.call(Known(torch.tensor), [part], {})
-            part = self.cast(part, "i64") if tensor_type(part).dtype in FLOATING else part
+            part = self.listed_places(part)
         if is_text(part):
             self.raises_at_run_time("TypeError", "new(): invalid data type 'str'")
         if is_complex_number(part) or self.type_of(part) == FLOAT:

@@ -6,9 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scriptc.frontend.cells import is_union
 from scriptc.frontend.context import Context, Poisoned, UserError, Walk
+from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.joins import kind_of
 from scriptc.frontend.objects import class_of, defines
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.shapes import LONG, UNROLL_LIMIT, sequence_items
@@ -38,7 +41,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.types import ListType, ScalarType
+from scriptc.ir.types import ListType, OptionalType, ScalarType, TupleType
 
 
 def _is_walked(av: AV) -> bool:
@@ -138,6 +141,30 @@ class Iteration(Context):
             case _ if not _is_walked(av):
                 self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object is not {quality}")
         return av
+
+    def transposed(self, av: AV) -> AV:
+        """zip(*av) of a sequence whose length is known only at run time."""
+        rows = av if isinstance(av, ListV) else self.call(Known(list), [av], {})
+        held = self.value(rows).type
+        assert isinstance(held, ListType)
+        row = held.elem.item if isinstance(held.elem, OptionalType) else held.elem
+        if not isinstance(row, TupleType) or is_union(row):
+            return IteratorV(self.call(Known(lists.transposed), [rows], {}))
+        columns = [self.column(rows, i) for i in range(len(row.items))]
+        count = lambda: Known(len(columns))  # noqa: E731
+        none = self.compare("Eq", self.call(Known(len), [rows], {}), Known(0))
+        if len({str(self.value(c).type) for c in columns}) == 1:  # one list of columns, none if there are no rows
+            made = self.call(Known(lists.first_of), [Tup(columns), self.choose(none, lambda: Known(0), count)], {})
+            return IteratorV(made)
+        shapes = [Tup(columns), Tup([])]
+        tags = [self.kinds.tag(kind_of(s)) for s in shapes]
+        which = self.choose(none, lambda: Known(tags[1]), lambda: Known(tags[0]))
+        return IteratorV(OneOf(self.value(which), dict(zip(tags, shapes, strict=True))))
+
+    def column(self, rows: AV, i: int) -> AV:
+        made = self.new_list([], (self.loc, "column", i))
+        self.call(Known(lists.add_column), [made, rows, Known(i)], {})
+        return self.call(Known(tuple), [made], {})
 
     def iteration(self, av: AV, site: Any) -> Walk:
         if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):

@@ -14,6 +14,7 @@ from scriptc.frontend.values import (
     DictV,
     Dyn,
     GeneratorV,
+    IteratorV,
     Known,
     KnownLengthListV,
     ListV,
@@ -21,8 +22,10 @@ from scriptc.frontend.values import (
     OneOf,
     RecordDictV,
     RecordV,
+    ReversedV,
     SuperV,
     Tup,
+    ZipV,
 )
 from scriptc.ir.core import Value
 from scriptc.ir.types import NEVER, ListType, TupleType, Type
@@ -110,6 +113,9 @@ class Parts:
         raise NotImplementedError
 
     def subscript(self, owner: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def demand(self, owner: AV, method: str, complaint: str) -> None:
         raise NotImplementedError
 
     def item_at(self, owner: AV, index: int) -> AV:
@@ -294,7 +300,7 @@ class Parts:
     def leave_loop(self, way: str) -> None:
         raise NotImplementedError
 
-    def spend(self, av: GeneratorV) -> None:
+    def spend(self, av: GeneratorV | ZipV | ReversedV | IteratorV) -> None:
         raise NotImplementedError
 
     def is_filtered(self, av: GeneratorV) -> bool:
@@ -377,6 +383,12 @@ class Parts:
         raise NotImplementedError
 
     def is_run_time(self, av: AV) -> bool:
+        raise NotImplementedError
+
+    def has_free_keys(self, made: DictV, site: Any) -> bool:
+        raise NotImplementedError
+
+    def transposed(self, av: AV) -> AV:
         raise NotImplementedError
 
     def is_kind(self, av: OneOf, number: int) -> AV:

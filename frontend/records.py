@@ -53,6 +53,10 @@ class Records(Context):
     def promote_objects(self, avs: Iterable[AV]) -> None:
         """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
         found = [o for av in avs for o in self.objects_made(av, 0) if may_be_record(o)]
+        for made in found:
+            if isinstance(made, DictV) and (not made.items or class_of(made) in self.assume.records):
+                self.free_sites(made.sites)  # it got its keys, or gets them, behind the place where it is made
+                self.promote(made)
         classes = {class_of(o): o.cls if isinstance(o, ObjectV) else dict for o in found}
         if not classes.keys() <= self.assume.records.keys():
             names = Names({r.name: 1 for r in self.assume.records.values()})
@@ -102,6 +106,20 @@ class Records(Context):
             yield from self.objects_made(part, depth + 1)
 
     # ---- making ----
+    def has_free_keys(self, made: DictV, site: Any) -> bool:
+        """Whether keys come to a dict with known keys, or go, where nobody knows which dict it is."""
+        if not may_be_record(made) or class_of(made) not in self.assume.free_keys:
+            return False
+        self.free_sites([site])
+        return self.may_table(site)
+
+    def free_sites(self, sites: Iterable[Any]) -> None:
+        for site in sites:
+            if site not in self.assume.free_keys:
+                self.assume.free_keys.add(site)
+                self.assume.untabled.pop(site, None)  # by items of several kinds, which are allowed from here on
+                self.assume.known_length.clear()  # lists of such dicts have one type of items
+
     def as_record(self, made: ObjectV | DictV) -> AV:
         """An object that has just been made, as one that exists at run time, where its class asks for that."""
         record = self.assume.records.get(class_of(made))
@@ -171,6 +189,7 @@ class Records(Context):
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
         if name not in owner.record.names:
+            self.free_keys(owner)
             self.fail("record_new_attribute", what=describe(owner), name=name)
         index = owner.record.names.index(name)
         held = self.field_value(owner.record, index, value)
@@ -179,11 +198,21 @@ class Records(Context):
     def set_fields(self, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
         """Changes what differs from what the fields hold."""
         if set(owner.record.names) - items.keys():
+            self.free_keys(owner)
             self.fail("record_loses_key", what=describe(owner))
         for name, item in items.items():
             held = item.value.op if isinstance(item, Dyn) else None
             if held is None or held.name != "object.get" or held.operands[0] is not owner.value:
                 self.set_field(owner, name, item)
+
+    def free_keys(self, owner: RecordV | RecordDictV) -> None:
+        """From the next reading on, the dicts of a class have keys that come and go; returns where they cannot."""
+        if isinstance(owner, RecordDictV):
+            key = next(k for k, record in self.assume.records.items() if record is owner.record)
+            if key not in self.assume.free_keys:
+                self.assume.free_keys.add(key)
+                self.assume.forget(ObjectType)
+                raise Restart
 
     def same_record(self, a: AV, b: AV) -> AV | None:
         """`a is b` where one of them exists at run time; None where none does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from scriptc.frontend.context import NeedsKnown, Poisoned, Restart, Terminated, UserError
 from scriptc.frontend.flow import Env, changed
@@ -17,7 +18,9 @@ from scriptc.frontend.values import (
     Closure,
     DictV,
     Dyn,
+    GeneratorV,
     Ident,
+    IteratorV,
     Known,
     ListV,
     OneOf,
@@ -310,6 +313,13 @@ class Statements(Managers, Matching):
         """The items of a value that is unpacked into `count` targets, None where any number will do."""
         value = self.present(value, "TypeError", "cannot unpack non-iterable NoneType object")
         self.refuse_item_sets(value)
+        if isinstance(value, IteratorV):
+            self.spend(value)
+            value = value.part
+        if isinstance(value, GeneratorV) and isinstance(value.sequence, IteratorV):  # map(list, zip(*rows))
+            self.spend(value.sequence)
+            walk = value
+            value = self.split(value.sequence.part, lambda part: Tup(self.unpacked(replace(walk, sequence=part), count)))
         if isinstance(value, OneOf) and count is not None:
             value = self.split(value, lambda a: Tup(self.unpacked(a, count)))
         match value:

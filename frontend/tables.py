@@ -60,7 +60,9 @@ class Tables(Context):
         """A dict made at a site of the program."""
         if site not in self.assume.tables and (all(self.is_known_key(k) for k, _ in pairs) or not self.may_table(site)):
             known = {self.known(k, "the key of a dict"): v for k, v in pairs}
-            return self.as_record(DictV(known, sites=(site,), made=made))
+            display = DictV(known, sites=(site,), made=made)
+            if not self.has_free_keys(display, site):
+                return self.as_record(display)
         table = self.new_table("dict.new", site, made)
         for key, value in pairs:
             self.table_set(table, key, value)

@@ -483,6 +483,18 @@ def is_complex_number(av: AV) -> bool:
     return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
 
 
+def has_one_class(av: AV) -> bool:
+    """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
+    if isinstance(av, Dyn):
+        return av.type != EXC
+    return isinstance(av, (Known, Tup, ListV, DictV, ObjectV, RangeV, ComplexV))
+
+
+def has_method(cls: type, name: str) -> bool:
+    """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
+    return any(name in vars(base) for base in cls.__mro__)
+
+
 def describe(av: AV) -> str:
     """The value in words, for messages."""
     match av:

@@ -132,6 +132,21 @@ def clear(xs: list[Any]) -> None:
     xs[:] = []
 
 
+def add_column(column: list[Any], rows: list[Any], i: int) -> None:
+    for row in rows:
+        column.append(row[i])
+
+
+def first_of(columns: tuple[Any, ...], count: int) -> list[Any]:
+    return [*columns][:count]
+
+
+def transposed(rows: list[Any]) -> list[Any]:
+    """zip(*rows)"""
+    count = min([len(row) for row in rows]) if rows else 0
+    return [tuple([row[i] for row in rows]) for i in range(count)]
+
+
 def argsort(xs: list[Any], reverse: bool) -> list[int]:
     raise NotImplementedError  # an op
 

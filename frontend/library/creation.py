@@ -163,10 +163,16 @@ def new_tensor(r: Reader, self: AV, data: AV, *, dtype: AV = _NONE, **kwargs: AV
     return _of_numbers(r, data, Known(torch_dtype(name)))
 
 
+def _holds_run_time(r: Reader, data: AV) -> bool:
+    """Whether a display holds a list whose length is known only at run time."""
+    items = (data.items if isinstance(data, (ListV, Tup)) else None) or ()
+    return any(isinstance(i, ListV) and r.is_run_time(i) for i in items)
+
+
 def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
     if is_text(data):
         r.raises_at_run_time("TypeError", _OF_TEXT)
-    if r.is_run_time(data):
+    if r.is_run_time(data) or _holds_run_time(r, data):
         name = as_dtype(r, dtype, "")
         wanted = torch_dtype(name) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})

@@ -144,3 +144,62 @@ def refused_before_they_are_walked(way: int, n: int) -> object:
         return list(rows)
     except TypeError:
         return way, noted
+
+
+X = torch.arange(3.0)
+
+
+# zip(*rows) of rows whose number is known only at run time
+def scored(x, i):
+    return x + i, x.sum() * i
+
+
+@cases((X, 0), (X, 1), (X, 3))
+def columns_of_two_ranks(x, n):
+    rows = [scored(x, i) for i in range(n)]
+    moved, sums = zip(*rows)  # noqa: B905
+    return torch.stack(moved), torch.stack(sums), len(sums)
+
+
+@cases((X, 0), (X, 1), (X, 3))
+def columns_as_lists(x, n):
+    rows = []
+    for i in range(n):
+        rows.append(scored(x, i))
+    moved, sums = map(list, zip(*rows, strict=False))
+    return moved, sums
+
+
+@cases((X, 1), (X, 3))
+def columns_of_places_that_were_filled(x, n):
+    rows = [None] * n
+    for i in range(n):
+        rows[i] = scored(x, i)
+    moved, sums = zip(*rows, strict=False)
+    return torch.stack(moved), torch.stack(sums)
+
+
+@cases((X, 0), (X, 1), (X, 3))
+def walks_columns(x, n):
+    rows = [[x + i, x * i] for i in range(n)]
+    return [torch.cat(column) for column in zip(*rows, strict=False)], list(zip(*[(i, i * i) for i in range(n)], strict=False))
+
+
+@cases(({1: 2, 3: 4},), ({},))
+def columns_of_a_dict(d):
+    return list(zip(*d.items(), strict=False))
+
+
+@cases((X, 0), (X, 2))
+def rows_that_are_unbound(x, n):
+    return [sum(column) for column in zip(*[x + i for i in range(n)], strict=False)]
+
+
+# An item of a tuple by a number that no reading can know
+@cases((0, X, (1, 2)), (2, X, (3, 4)), (3, X, (3, 4)))
+def item_of_a_pair_by_a_counter(n, x, pair):
+    found, tensors = 0, (x, x * 2, x * 3)
+    for i in range(n):
+        found += pair[i]
+        x = x + tensors[i] + tensors[-1 - i]
+    return found, x, [tensors[i:] for i in range(n)]

@@ -282,3 +282,64 @@ def lists_of_objects_in_dicts(words):
         v[0].tokens.append(len(v))
         out[k] = [x.tokens for x in v]
     return out
+
+
+# ---- dicts whose keys come and go where nobody knows which dict it is ----
+PROBABILITIES = (([0.1, 0.9, 0.9, 0.2, 0.9],), ([],), ([0.9],))
+
+
+@cases(*PROBABILITIES)
+def segments_of_speech(probabilities):
+    found, current = [], {}
+    for i, p in enumerate(probabilities):
+        if p > 0.5 and not current:
+            current["start"] = i
+        elif p < 0.5 and current:
+            current["end"] = i
+            found.append(current)
+            current = {}
+    if current:
+        current["end"] = len(probabilities)
+        found.append(current)
+    return found
+
+
+@cases(*PROBABILITIES)
+def seconds_of_speech(probabilities):
+    found = [{"start": i, "n": 1} for i, p in enumerate(probabilities) if p > 0.5]
+    for segment in found:
+        segment["end"] = segment["start"] + 1
+    for segment in found:
+        segment["start"] = round(segment["start"] / 3, 1)
+    return found
+
+
+@cases((2, X), (0, X))
+def key_that_goes(n, x):
+    d = {"x": x, "n": n}
+    found = []
+    for _ in range(n):
+        found.append(d)
+    del d["x"]
+    return found
+
+
+@cases((2, X), (0, X))
+def key_of_another_kind_that_comes(n, x):
+    found = []
+    for i in range(n):
+        d = {"x": x}
+        found.append(d)
+        d["n"] = i
+    return found, ["n" in d for d in found]
+
+
+@cases((2, X), (0, X))
+def key_on_some_paths(n, x):
+    found = []
+    for i in range(n):
+        d = {"x": x}
+        if i > 0:
+            d["sum"] = x.sum()
+        found.append(d)
+    return found, [sorted(d) for d in found], [d.get("sum") for d in found]

@@ -309,3 +309,81 @@ def masked_with_anything(x, y):
 @cases(*((X.clone(), y) for y in NOT_ONE_NUMBER[:4]))
 def chosen_from_anything(x, y):
     return torch.where(x > 0, x, y)
+
+
+# What lacks the method of an operator raises where it is reached, and only there.
+LACKING = ((0, None), (2, None), (0, 3), (2, 3.5), (2, (1, 2)), (2, "ab"), (2, len))
+
+
+@cases(*LACKING)
+def item_of_what_has_none(n, pre):
+    return [pre[i] for i in range(n)]
+
+
+@cases((X, 0, None), (X, 3, None), (X, 3, 2))
+def place_in_what_has_none(x, n, pre):
+    for i in range(n):
+        x = x + pre[:, i : i + 1]
+    return x
+
+
+@cases(*LACKING)
+def assigned_to_what_takes_none(n, pre):
+    for i in range(n):
+        pre[i] = n
+    return n
+
+
+@cases(*LACKING)
+def deleted_from_what_takes_none(n, pre):
+    for i in range(n):
+        del pre[i]
+    return n
+
+
+@cases(*LACKING[:-1])
+def called_what_is_no_function(n, pre):
+    return [pre(i) for i in range(n)]
+
+
+@cases((0, (1, 2)), (1, (1, X)))
+def text_as_the_index_of_a_pair(n, pair):
+    return pair["a"] if n > 0 else pair[0]
+
+
+# Lists as indices: one without items is a tensor of floats, which eager takes as well.
+ROWS = torch.arange(6.0).view(2, 3)
+
+
+@cases((ROWS.clone(), [1, 0], 2), (ROWS.clone(), [1], 1), (ROWS.clone(), [], 0))
+def lists_as_indices(x, xs, n):
+    ys = [i for i in range(n)]
+    return x[xs], x[0, xs], x[ys], x[xs, ys], x[:, xs], x[0][ys]
+
+
+@cases((ROWS.clone(), [1, 0]), (ROWS.clone(), []), (ROWS.clone(), [5]))
+def assigned_by_lists(x, xs):
+    x[xs] = 7
+    x[0, xs] = 8
+    x[:, xs] += 1
+    return x
+
+
+@cases((ROWS.clone(), [[1, 0], [0, 1]]), (ROWS.clone(), [[1]]))
+def lists_of_lists_as_indices(x, rows):
+    return x[0, rows]
+
+
+@cases((ROWS.clone(), [True, False, True]), (ROWS.clone(), [True]))
+def list_as_a_mask(x, flags):
+    return x[:, flags]
+
+
+@cases((ROWS.clone(), [0.5]), (ROWS.clone(), ["a"]))
+def lists_that_are_no_indices(x, xs):
+    return x[xs]
+
+
+@cases(([1, 2, 3], [4, 5, 6]), ([1], [2]), ([1], [2, 3]), ([], []))
+def tensor_of_lists_in_a_display(xs, ys):
+    return torch.tensor([xs[-2:]]), torch.tensor([xs, ys]), torch.tensor((xs, ys), dtype=torch.float64)

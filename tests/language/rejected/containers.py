@@ -261,8 +261,15 @@ def fields_of_two_kinds(n, xs):
     return len(found)
 
 
+def of_nine_kinds(n, x):
+    return {
+        "x": x, "n": n, "half": n / 2, "text": str(n), "flag": n > 1, "pair": (n, n), "list": [n], "sum": x.sum(),
+        "long": x.long(),
+    }  # fmt: skip
+
+
 def key_set_to_none(n, x):
-    d = {"x": x, "n": n}
+    d = of_nine_kinds(n, x)
     found = []
     for _ in range(n):
         found.append(d)
@@ -272,7 +279,7 @@ def key_set_to_none(n, x):
 
 @write("record_loses_key", key_set_to_none, (2, X))
 def loses_a_key(n, x):
-    d = {"x": x, "n": n}
+    d = of_nine_kinds(n, x)
     found = []
     for _ in range(n):
         found.append(d)

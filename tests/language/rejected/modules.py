@@ -159,10 +159,10 @@ write("own_getattr", Named(), (X,))(Dynamic())
 class Subscripts(Plain):
     def __init__(self):
         super().__init__()
-        self.many = torch.nn.ModuleDict({"a": torch.nn.Identity()})
+        self.many = torch.nn.Sequential(torch.nn.Identity())
 
     def forward(self, x):
-        return self.child[0](x)  # refused
+        return self.many["a"](x)  # refused
 
 
 class Follows(Plain):

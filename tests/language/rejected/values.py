@@ -287,18 +287,19 @@ def indexes_a_zip(x, strict=False):
     return zip(x, x, strict=False)[0]  # refused
 
 
+LAYERS = torch.nn.ModuleList([torch.nn.Identity()])
+
+
 @write("item_assigned", lambda n: [n, n], (1,))
-def assigns_to_a_tuple(n):
-    pair = (0, n)
-    pair[0] = n  # refused
-    return pair
+def assigns_to_layers(n):
+    LAYERS[0] = LAYERS[0]  # refused
+    return n
 
 
 @write("item_deleted", lambda n: [n], (1,))
-def deletes_of_a_tuple(n):
-    pair = (0, n)
-    del pair[0]  # refused
-    return pair
+def deletes_of_layers(n):
+    del LAYERS[0]  # refused
+    return n
 
 
 @write("attribute_assigned", lambda x: Box(x).x, (X,))
@@ -342,8 +343,8 @@ def returns_a_function(n):  # refused
 
 
 @write("call_of_other", lambda xs: len(xs), ([1],))
-def calls_a_list(xs):
-    return xs(1)  # refused
+def calls_a_zip(xs):
+    return zip(xs, xs, strict=False)(1)  # refused
 
 
 def names_of_dtypes(n):
