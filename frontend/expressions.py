@@ -259,6 +259,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, OneOf) or isinstance(index, OneOf):
             owner = self.present(owner, "TypeError", "'NoneType' object is not subscriptable")
             return self.split_all([owner, index], lambda avs: self.subscript(*avs))
+        index = self.without_lists(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             return self.split_index(index, lambda i: self.subscript(owner, i))
         if is_tensor(owner):
@@ -395,6 +396,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             owner = self.present(owner, "TypeError", "'NoneType' object does not support item assignment")
             self.split_all([owner, index], store)
             return
+        index = self.without_lists(index) if is_tensor(owner) else index
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             self.split_index(index, lambda i: store([owner, i]))
             return

@@ -42,6 +42,18 @@ class Indexing(Context):
 
         return self.call(Known(index_tensors), [view, Known(tuple(picked)), Tup(list(picked.values()))], {})
 
+    def without_lists(self, index: AV) -> AV:
+        """An index with tensors in place of run-time lists; one that may be empty makes a tensor of one of several kinds."""
+        if isinstance(index, Tup) and index.cls is tuple:
+            return Tup([self.tensor_of_list(p) if _is_list(p) else p for p in index.items])
+        return self.tensor_of_list(index) if _is_list(index) else index
+
+    def tensor_of_list(self, items: AV) -> AV:
+        def of_places(made: AV) -> AV:  # torch.tensor([]) is of floats
+            return self.cast(made, "i64") if tensor_type(made).dtype in FLOATING else made
+
+        return self.split(self.call(Known(torch.tensor), [items], {}), of_places)
+
     def indexed(self, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
         """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index."""
         parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
@@ -102,8 +114,7 @@ class Indexing(Context):
         if isinstance(part, ListV) and part.is_tuple:
             self.fail("index_of_unknown_length")
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
-            part = self.call(Known(torch.tensor), [part], {})
-            part = self.cast(part, "i64") if tensor_type(part).dtype in FLOATING else part
+            part = self.tensor_of_list(part)
         if is_text(part):
             self.raises_at_run_time("TypeError", "new(): invalid data type 'str'")
         if is_complex_number(part) or self.type_of(part) == FLOAT:
@@ -144,3 +155,7 @@ class Indexing(Context):
             self.integer(step) if step is not None else self.const(1),
         ]
         return Dyn(self.build("slice", operands, dim=dim))
+
+
+def _is_list(part: AV) -> bool:
+    return isinstance(part, ListV) and not part.is_tuple
