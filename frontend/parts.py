@@ -422,6 +422,9 @@ class Parts:
     def same_record(self, a: AV, b: AV) -> AV | None:
         raise NotImplementedError
 
+    def settle_changes(self) -> None:
+        raise NotImplementedError
+
     # ---- exceptions ----
     nested: int
     ahead: bool
