@@ -47,10 +47,10 @@ from scriptc.frontend.values import (
 )
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
-_CHANGES: dict[type, tuple[str, ...]] = {
-    list: ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
-    dict: ("update", "setdefault", "pop", "popitem", "clear"),
-    set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+_CHANGES = {
+    "list": ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
+    "dict": ("update", "setdefault", "pop", "popitem", "clear"),
+    "set": ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
 }
 _MAX_DEPTH = 200  # inlined calls
 
@@ -190,13 +190,12 @@ class Calls(Objects, Records, TorchParser, Lookup):
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
         if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
             kind = "dict"
-        if (
-            isinstance(func.owner, Known)
-            and not isinstance(func.owner, KnownSet)
-            and func.name in _CHANGES.get(type(func.owner.obj), ())
-        ):
-            self.change_outside(func.owner.obj)
-            return Known(None)
+        if isinstance(func.owner, Known):  # a user's list or dict has the methods of lists and dicts
+            kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
+            kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
+            if func.name in _CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
+                self.change_outside(func.owner.obj)
+                return Known(None)
         if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
             return self.call_evaluated(getattr(func.owner.obj, func.name), [self.known_whole(a) for a in args],
                                        {k: self.known_whole(v) for k, v in kwargs.items()})  # fmt: skip
