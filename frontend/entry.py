@@ -78,8 +78,7 @@ class EntryReader(Arguments, Calls, Recursion, Settling, Reader):
     def at_entry(self, make: Callable[[], AV]) -> AV:
         """Builds in front of all else."""
         saved = self.builder
-        if self.body.ops:
-            self.builder = Builder.before(self.body.ops[0])
+        self.builder = Builder.before(self.body.ops[0]) if self.body.ops else Builder(self.body)
         try:
             return make()
         finally:

@@ -91,6 +91,9 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
+    def known_item(self, owner: Known, key: Any) -> AV:
+        raise NotImplementedError
+
     def known_items(self, owner: Known) -> list[AV]:
         raise NotImplementedError
 
