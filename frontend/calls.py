@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, get_origin
 
 import torch
 
@@ -270,6 +270,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
             return self.call_function(obj, args, kwargs)
+        if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
+            return self.call_known(origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
         if isinstance(obj, type):
             return self.construct(obj, args, kwargs)
         if isinstance(type(obj).__dict__.get("__call__"), FunctionType) and not is_library(type(obj).__module__):
