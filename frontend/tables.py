@@ -263,7 +263,9 @@ class Tables(Context):
 
     def is_run_time_key(self, index: AV, *types: Type) -> bool:
         """Whether nothing makes an index known, which is of one of some types."""
-        return isinstance(index, Dyn) and index.type in (types or (INT, FLOAT, BOOL, STR)) and self.knowable(index.value) is None
+        if not isinstance(index, Dyn) or index.type not in (types or (INT, FLOAT, BOOL, STR)):
+            return False
+        return self.knowable(index.value) is None
 
     def one_of_items(
         self, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None
