@@ -192,6 +192,7 @@ class Context(Parts):
         if isinstance(content, (OneOf, Maybe, Moved)):
             self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            self.settle_lengths(av, content)
             self.allow_unions()
             if holds_function(content):
                 self.fail("functions_in_list")
@@ -501,9 +502,7 @@ class Context(Parts):
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
         if site in self.assume.known_length:
-            made = KnownLengthListV(dict(enumerate(items)), self)
-            made.site = site
-            return made
+            return KnownLengthListV(dict(enumerate(items)), self, site=site)
         elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:

@@ -428,6 +428,9 @@ class Parts:
     def settle_changes(self) -> None:
         raise NotImplementedError
 
+    def settle_lengths(self, av: KnownLengthListV, content: AV) -> None:
+        raise NotImplementedError
+
     # ---- exceptions ----
     nested: int
     ahead: bool

@@ -7,6 +7,7 @@ from typing import Any
 from scriptc.frontend.assumptions import TableSite
 from scriptc.frontend.cells import fresh, unite
 from scriptc.frontend.context import Context, Restart
+from scriptc.frontend.values import AV, Content, KnownLengthListV, OneOf
 from scriptc.ir.types import Type
 
 
@@ -32,4 +33,15 @@ class Settling(Context):
         sites = {s for s, cell in self.cells if id(cell.find()) in changed and not isinstance(s, TableSite)}
         if not sites <= self.assume.mutated:
             self.assume.mutated |= sites
+            raise Restart
+
+    def settle_lengths(self, av: KnownLengthListV, content: AV) -> None:
+        """Reads again if a list has several lengths, which was taken to have one because lists in it were: what these hold,
+        objects and dicts, exists at run time then."""
+        held = content.alternatives.values() if isinstance(content, OneOf) else ()
+        items = [item for part in held if isinstance(part, Content) for item in part.items.values()]
+        inner = {item.site for item in items if isinstance(item, KnownLengthListV)} & self.assume.known_length
+        if inner - {av.site}:
+            self.assume.run_time_lists |= inner
+            self.assume.known_length -= inner | {av.site}
             raise Restart
