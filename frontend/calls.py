@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any
+from typing import Any, get_origin
 
 import torch
 
@@ -21,7 +21,7 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.records import Records
-from scriptc.frontend.reshaping import RESHAPES, Reshape, holds
+from scriptc.frontend.reshaping import RESHAPES, Reshape, is_held_once
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
@@ -46,13 +46,12 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
-from scriptc.ir.core import Value
 
 # Methods that change known objects; those of lists and dicts made here are compiled.
-_CHANGES: dict[type, tuple[str, ...]] = {
-    list: ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
-    dict: ("update", "setdefault", "pop", "popitem", "clear"),
-    set: ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
+_CHANGES = {
+    "list": ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
+    "dict": ("update", "setdefault", "pop", "popitem", "clear"),
+    "set": ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
 }
 _MAX_DEPTH = 200  # inlined calls
 
@@ -119,19 +118,13 @@ class Calls(Objects, Records, TorchParser, Lookup):
         """x.squeeze_(...), where x is the only name of a tensor made here."""
         assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
         owner = self.eval(node.value.func.value)
-        if not (isinstance(owner, Dyn) and self.is_new(owner) and self.is_held_once(owner.value)):
+        held = (av for frame in self.frames for av in frame.locals.values())
+        if not (isinstance(owner, Dyn) and self.is_new(owner) and is_held_once(owner.value, (*held, *self.heap.values()))):
             return self.eval(node.value)
         args, kwargs = self.arguments(node.value)
         made = self.call_spread(Bound(owner, node.value.func.attr[:-1]), args, kwargs)
         self.assign(node.target, made)
         return made
-
-    def is_held_once(self, value: Value) -> bool:
-        """Whether one name holds a value, and no list or object at run time."""
-        if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
-            return False
-        held = [av for frame in self.frames for av in frame.locals.values()]
-        return sum(holds(av, value) for av in (*held, *self.heap.values())) == 1
 
     def call_spread(self, func: AV, args: Sequence[AV | Spread], kwargs: dict[str, AV]) -> AV:
         """The call for each sequence that a starred argument may be."""
@@ -220,13 +213,12 @@ class Calls(Objects, Records, TorchParser, Lookup):
         kind = "Tensor" if is_tensor(func.owner) else self.type_name(func.owner)
         if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
             kind = "dict"
-        if (
-            isinstance(func.owner, Known)
-            and not isinstance(func.owner, KnownSet)
-            and func.name in _CHANGES.get(type(func.owner.obj), ())
-        ):
-            self.change_outside(func.owner.obj)
-            return Known(None)
+        if isinstance(func.owner, Known):  # a user's list or dict has the methods of lists and dicts
+            kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
+            kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
+            if func.name in _CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
+                self.change_outside(func.owner.obj)
+                return Known(None)
         if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
             return self.call_evaluated(getattr(func.owner.obj, func.name), [self.known_whole(a) for a in args],
                                        {k: self.known_whole(v) for k, v in kwargs.items()})  # fmt: skip
@@ -301,6 +293,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
             return self.call_function(obj, args, kwargs)
+        if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
+            return self.call_known(origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
         if isinstance(obj, type):
             return self.construct(obj, args, kwargs)
         if isinstance(type(obj).__dict__.get("__call__"), FunctionType) and not is_library(type(obj).__module__):

@@ -152,6 +152,7 @@ class Context(Parts):
         self.poisoned = False  # some statement is in error, so `errors` says why
         self.counters: dict[Value, Any] = {}  # counters of loops with known bounds, and the loops' sites
         self.cells: list[tuple[Any, Elem]] = []  # element types of the lists made so far, by site
+        self.changed: list[Elem] = []  # element types of lists that changed where nobody knows where they were made
         self.number_args: dict[Value, Any] = {}  # parameters that are numbers outside, as in Assumptions.changing
         self.arg_places: dict[Value, int] = {}  # parameters that can be made known, and their places in the signature
         self.watches: list[Watch] = []  # bodies of `try` around what is read
@@ -190,6 +191,7 @@ class Context(Parts):
         if isinstance(content, (OneOf, Maybe, Moved)):
             self.promote_objects([content, av])
         if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+            self.settle_lengths(av, content)
             self.allow_unions()
             if holds_function(content):
                 self.fail("functions_in_list")
@@ -481,6 +483,9 @@ class Context(Parts):
                 if av.observed:
                     raise Restart
             av.items = None
+        if av.site is None and isinstance(av.value.type, ListType):
+            self.changed.append(av.value.type.cell)
+            self.settle_changes()
         return av.value
 
     def keep_length(self, av: ListV, error: UserError) -> NoReturn:
@@ -496,9 +501,7 @@ class Context(Parts):
     def new_list(self, items: Sequence[AV], site: Any) -> ListV:
         """A list display at a site of the program."""
         if site in self.assume.known_length:
-            made = KnownLengthListV(dict(enumerate(items)), self)
-            made.site = site
-            return made
+            return KnownLengthListV(dict(enumerate(items)), self, site=site)
         elem = fresh(self.assume.elements.get(site, NEVER))
         value: Value | None = None
         try:
@@ -572,18 +575,6 @@ class Context(Parts):
             raise error
         self.assume.known_length |= sites
         self.assume.why_known_length |= dict.fromkeys(sites, error.message)
-        raise Restart
-
-    def settle_cells(self) -> None:
-        """Reads again if ops were typed by what containers held before they were united with others."""
-        if not any(cell.find().stale for _, cell in self.cells):
-            return
-        found: dict[Any, Type] = {}
-        for site, cell in self.cells:  # all: what is stale may stand inside what another list was taken to hold
-            if cell.find().stale or site in self.assume.elements:
-                made = fresh(cell.find().type)  # a body that was read again made its lists again
-                found[site] = unite(found[site], made) if site in found else made
-        self.assume.elements |= found
         raise Restart
 
     # ---- the world outside ----

@@ -27,6 +27,7 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
+from scriptc.frontend.settling import Settling
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of
 from scriptc.frontend.specs import (
@@ -59,7 +60,7 @@ class Entry(Contract):
     met: Collection[Any]  # objects outside that had a part in it
 
 
-class EntryReader(Arguments, Calls, Recursion, Reader):
+class EntryReader(Arguments, Calls, Recursion, Settling, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
@@ -77,8 +78,7 @@ class EntryReader(Arguments, Calls, Recursion, Reader):
     def at_entry(self, make: Callable[[], AV]) -> AV:
         """Builds in front of all else."""
         saved = self.builder
-        if self.body.ops:
-            self.builder = Builder.before(self.body.ops[0])
+        self.builder = Builder.before(self.body.ops[0]) if self.body.ops else Builder(self.body)
         try:
             return make()
         finally:
@@ -187,6 +187,7 @@ def _read_once(
     if reader.stale:
         raise Restart
     reader.settle_cells()
+    reader.settle_changes()
     if reader.errors:
         errors = [Diagnostic(_outside_of_library(d.loc), d.message, d.hint) for d in reader.errors]
         raise CompileError(sorted(errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))

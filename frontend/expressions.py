@@ -279,6 +279,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
                 return self.table_get(table, index)
             if (values := self.outside_list(owner, index)) is not None:
                 return self.subscript(values, index)
+            if (item := self.outside_item(owner, index)) is not None:
+                return item
             return self.known_item(owner, self.known(index, "an index into a known object"))
         if isinstance(owner, Dyn) and is_dict(owner):
             return self.table_get(owner, index)

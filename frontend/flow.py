@@ -174,7 +174,7 @@ class Flow(Context):
         if isinstance(part, DictV):
             return DictV(held, part.ident, part.home, part.sites, part.made)
         if isinstance(part, KnownLengthListV):
-            return KnownLengthListV(held, part.reader, part.ident, part.home)
+            return KnownLengthListV(held, part.reader, part.ident, part.home, part.site)
         return ObjectV(part.cls, held, part.ident, part.home)
 
     def held(self, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:

@@ -107,8 +107,8 @@ class Indexing(Context):
 
     def with_places(self, index: AV) -> AV:
         """The index of a tensor with lists whose length is known only at run time as tensors."""
-        if isinstance(index, Tup):
-            return Tup([self.with_places(i) for i in index.items], index.cls)
+        if isinstance(index, Tup) and index.cls is tuple:
+            return Tup([self.with_places(i) for i in index.items])
         return self.listed_places(index) if isinstance(index, ListV) and not index.is_tuple and index.items is None else index
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:

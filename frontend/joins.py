@@ -290,7 +290,7 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
     if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
-        force and _is_number(first)
+        force and is_number(first)
     ):
         return Same(first)
     ident = identity_of(first)
@@ -306,7 +306,7 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
         return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
-    if not (force and _is_number(first)):
+    if not (force and is_number(first)):
         is_run_time = isinstance(first, (Dyn, OneOf, *RECORDS)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
@@ -416,7 +416,7 @@ def _is_value(av: AV) -> TypeGuard[Dyn | RecordV | RecordDictV]:
     return isinstance(av, (Dyn, *RECORDS))
 
 
-def _is_number(av: AV) -> bool:
+def is_number(av: AV) -> bool:
     return type(av.obj) in NUMBERS if isinstance(av, Known) else isinstance(av, Dyn) and isinstance(av.type, ScalarType)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import enum
 from collections import Counter, deque
-from types import FunctionType, MethodType, ModuleType
+from collections.abc import KeysView
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.kept import KeptState
 from scriptc.frontend.met import forget
+from scriptc.frontend.objects import defines
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype, without_numpy
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
@@ -286,7 +288,8 @@ class Lookup(KeptState):
             return self.python_module_attribute(obj, name)
         if isinstance(obj, super):
             return self.super_attribute(obj, name)
-        if isinstance(obj, (list, dict, set, str, tuple, complex)) and callable(getattr(obj, name, None)):
+        is_builtin = isinstance(obj, (list, dict, set, str, tuple, complex)) and not defines(Known(obj), name)
+        if is_builtin and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):
@@ -438,6 +441,6 @@ class Lookup(KeptState):
         if isinstance(obj, list):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
             self.note_queues(obj)
-        if isinstance(obj, (tuple, list, str, range, set, frozenset)):
+        if isinstance(obj, (tuple, list, str, range, set, frozenset, MappingProxyType, KeysView)):
             return [self.element(Known(o)) for o in obj]
         self.fail("iteration_over_outside", what=describe(owner))

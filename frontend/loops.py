@@ -10,13 +10,15 @@ from scriptc.frontend.context import Restart, Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
+from scriptc.frontend.joins import OneOfPlan, Plan, is_number
 from scriptc.frontend.scope import assigned, has_leave
 from scriptc.frontend.shapes import UNROLL_LIMIT
-from scriptc.frontend.values import AV, Dyn, GeneratorV, Ident, Known, Moved, ObjectV
+from scriptc.frontend.values import AV, Content, Dyn, GeneratorV, Ident, Known, Moved, ObjectV, OneOf
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import INT
 
 _MOST_VALUES = 2000  # that a loop carries
+_FEW = 64  # iterations of a loop that is unrolled because of what it carries
 _MAX_READINGS = 50  # of a loop's body, before its types are given up
 
 
@@ -211,15 +213,17 @@ class Loops(Flow):
             keys -= {k for k in keys if isinstance(header.get(k), Moved)}
             envs = [before, header, *inner, *leaving]
             found = self.plans(keys, envs, force=True, mark=mark)
-            if site in self.decided and not self.poisoned and any(p.key() == "Poison" for p in found.values()):
-                self.assume.unrolled.add(site)  # no type holds what its iterations make, but each may be known
-                raise Restart
+            if not self.poisoned and any(p.key() == "Poison" for p in found.values()):
+                self.unroll_instead(site, bounds)
+            if bounds and not self.poisoned and any(_has_lengths(k, p, envs) for k, p in found.items()):
+                self.unroll_instead(site, bounds)
             found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
             if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
                 break
             block.drop()
             carried = itertools.chain.from_iterable(plan.types() for plan in found.values())
             if next(itertools.islice(carried, _MOST_VALUES, None), None) is not None:
+                self.unroll_instead(site, bounds)
                 self.fail("loop_without_type")  # what it carries grows with each iteration
             plans = found
             if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
@@ -246,6 +250,15 @@ class Loops(Flow):
             return False
         self.rebind(plans, op.results, envs, mark)
         return True
+
+    def unroll_instead(self, site: object, bounds: tuple[AV, AV, AV] | None) -> None:
+        """No type holds what the iterations of a loop make, but each may be known where it is known how many there are: a list
+        of dims that grows, say. Returns where it is not."""
+        numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
+        few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
+        if site is not None and site not in self.assume.unrolled and (few or site in self.decided):
+            self.assume.unrolled.add(site)
+            raise Restart
 
     def counter_name(self, node: ast.For | ast.While) -> str:
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):
@@ -309,6 +322,16 @@ class Loops(Flow):
             return self.run(node.orelse)
 
         return self.scoped(names | (assigned(node.orelse) & self.frame.live.after[node]), whole)
+
+
+def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
+    """Whether what iterations leave in a list of numbers, whose length must be known, has several lengths."""
+    if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
+        return False
+    held = [env[key] for env in envs if key in env]
+    parts = [part for av in held for part in (av.alternatives.values() if isinstance(av, OneOf) else [av])]
+    lists = [p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]]
+    return len(lists) == len(parts) and all(is_number(i) for items in lists for i in items.values())
 
 
 _LENGTHS = frozenset(

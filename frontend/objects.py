@@ -93,8 +93,8 @@ class Objects(Alternatives):
     def member_of(self, cls: type, value: AV, members: list[Any]) -> AV:
         """The first of an enum's members whose value equals one of run time."""
         if not members:
-            message = Tup([self.text_of(value), Known(f" is not a valid {cls.__qualname__}")])
-            self.raise_with("ValueError", self.joined(list(message.items)))
+            shown = self.call(Known(repr), [value], {})
+            self.raise_with("ValueError", self.joined([shown, Known(f" is not a valid {cls.__qualname__}")]))
         return self.choose(
             self.truth(self.compare("Eq", Known(members[0].value), value)),
             lambda: Known(members[0]),

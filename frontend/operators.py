@@ -262,11 +262,10 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if op not in ("Eq", "NotEq"):
             return self.order(op, [*self.iterate(a)], [*self.iterate(b)])
         classes = [self.python_class(av) for av in (a, b)]
-        if (classes[0] is list) != (classes[1] is list) or not all(issubclass(c, (list, tuple)) for c in classes):
+        if not any(all(issubclass(c, kind) for c in classes) for kind in (list, tuple)):
             return Known(op == "NotEq")
         parts = [self.iterate(av) for av in (a, b)]
-        same_kind = isinstance(a, ListV) == isinstance(b, ListV)
-        if not same_kind or len(parts[0]) != len(parts[1]):
+        if len(parts[0]) != len(parts[1]):
             return Known(op == "NotEq")
         result = self.all_same([*zip(*parts, strict=True)])
         return self.negate(result) if op == "NotEq" else result

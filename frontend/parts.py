@@ -97,6 +97,9 @@ class Parts:
     def size_av(self, tensor: AV, dim: int) -> AV:
         raise NotImplementedError
 
+    def known_item(self, owner: Known, key: Any) -> AV:
+        raise NotImplementedError
+
     def known_items(self, owner: Known) -> list[AV]:
         raise NotImplementedError
 
@@ -435,6 +438,12 @@ class Parts:
         raise NotImplementedError
 
     def same_record(self, a: AV, b: AV) -> AV | None:
+        raise NotImplementedError
+
+    def settle_changes(self) -> None:
+        raise NotImplementedError
+
+    def settle_lengths(self, av: KnownLengthListV, content: AV) -> None:
         raise NotImplementedError
 
     # ---- exceptions ----

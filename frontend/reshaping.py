@@ -64,12 +64,19 @@ def _marked(node: ast.expr, own: Container[str]) -> ast.expr:
     return ast.copy_location(Reshape(ast.copy_location(ast.Name(owner.id, ast.Store()), owner), node), node)
 
 
-def holds(av: AV, value: Value) -> int:
+def is_held_once(value: Value, held: Iterable[AV]) -> bool:
+    """Whether one name holds a value, and no list or object at run time. held: what all names are bound to."""
+    if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
+        return False
+    return sum(_holds(av, value) for av in held) == 1
+
+
+def _holds(av: AV, value: Value) -> int:
     """In how many places a value stands in what a name is bound to; what cannot be looked into counts as one."""
     if isinstance(av, Dyn):
         return int(av.value is value)
     parts = _parts(av)
-    return 1 if parts is None else sum(holds(part, value) for part in parts)
+    return 1 if parts is None else sum(_holds(part, value) for part in parts)
 
 
 def _parts(av: AV) -> Iterable[AV] | None:

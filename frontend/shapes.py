@@ -66,8 +66,9 @@ def shape_of(av: AV) -> Shape | None:
             )  # fmt: skip
         case ViewV(table, kind):
             return Shape(("view", kind), [table], lambda parts: ViewV(parts[0], kind))
-        case KnownLengthListV(first=items, reader=reader, home=home):
-            return _keyed(("list", _living(home)), items, lambda held: KnownLengthListV(held, reader, home=home))
+        case KnownLengthListV(first=items, reader=reader, home=home, site=site):
+            make = lambda held: KnownLengthListV(held, reader, home=home, site=site)  # noqa: E731
+            return _keyed(("list", _living(home)), items, make)
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first, made_of):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
+
+from torch.nn import ModuleList, Sequential
 
 from scriptc.frontend.cells import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
@@ -49,6 +51,7 @@ from scriptc.ir.types import (
 
 _PLAIN = (Made(dict), Made(set))
 _LARGE = 2.0**63
+_FEW = 8  # items of a list outside that may be one of several
 _NUMBERS = (INT, FLOAT, BOOL)
 
 
@@ -207,13 +210,14 @@ class Tables(Context):
         return made
 
     def outside_table(self, av: Known, key: AV) -> AV:
-        """A dict of numbers or strings that lives outside as a run-time dict, made once in a call; itself where the key is
-        known."""
+        """A dict of numbers or strings, or of tuples of these, that lives outside as a run-time dict, made once in a call;
+        itself where the key is known."""
         is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
         if self.is_known_key(key) or self.type_of_key(key) is None or not is_plain:
             return av
         values = av.obj.values()
-        if not all(type(x) in NUMBERS for x in values) and not all(type(x) is str for x in values):
+        kinds = {*map(_constant_kind, values)}
+        if not all(type(x) in NUMBERS for x in values) and (len(kinds) != 1 or None in kinds):
             return av
         self.guard("DICT_KEYS_ARE", av.obj, None, tuple(av.obj))
         for name, item in av.obj.items():
@@ -227,12 +231,13 @@ class Tables(Context):
         return made
 
     def outside_list(self, av: Known, index: AV) -> AV | None:
-        """A list or tuple of numbers or strings that lives outside as one of run time, made once in a call; None where the
-        index is known, or can be."""
+        """A list or tuple of numbers or strings, or of tuples of these, that lives outside as one of run time, made once in a
+        call; None where the index is known, or can be."""
         obj = av.obj
         if type(obj) not in (list, tuple) or not isinstance(index, Dyn) or index.type != INT:
             return None
-        if self.knowable(index.value) is not None or {*map(type, obj)} not in ({int}, {float}, {bool}, {str}):
+        kinds = {*map(_constant_kind, obj)}
+        if self.knowable(index.value) is not None or len(kinds) != 1 or None in kinds:
             return None
         if type(obj) is list:
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
@@ -241,6 +246,54 @@ class Tables(Context):
             made = lambda: self.new_list(items, site) if type(obj) is list else self.wrap(self.any_length(Tup(items)))  # noqa: E731
             self.outside.tables[site] = self.at_entry(made)
         return self.outside.tables[site]
+
+    def outside_item(self, av: Known, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+        """An item of a short list, tuple or dict outside (of functions, modules, members of an enum) at an index of run time;
+        None where this cannot be one of its items. `absent`: what stands for one that is not there."""
+        obj = av.obj
+        if isinstance(obj, dict):
+            found = type(obj) is dict and self.is_run_time_key(index)
+            return self.one_of_items(av, index, [*obj], absent) if found else None
+        if isinstance(obj, (list, tuple)) and self.type_of(index) == FLOAT:
+            kind = "list" if isinstance(obj, list) else "tuple"
+            self.raises_at_run_time("TypeError", f"{kind} indices must be integers or slices, not float")
+        if not isinstance(obj, (list, tuple, ModuleList, Sequential)) or not self.is_run_time_key(index, INT, BOOL):
+            return None
+        count = Known(len(obj))
+        back = lambda: self.binary("Add", index, count)  # noqa: E731
+        return self.one_of_items(av, self.choose(self.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj))
+
+    def is_run_time_key(self, index: AV, *types: Type) -> bool:
+        """Whether nothing makes an index known, which is of one of some types."""
+        if not isinstance(index, Dyn) or index.type not in (types or (INT, FLOAT, BOOL, STR)):
+            return False
+        return self.knowable(index.value) is None
+
+    def one_of_items(
+        self, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None
+    ) -> AV | None:
+        if not 0 < len(keys) <= _FEW:
+            return None
+        if isinstance(av.obj, dict):
+            self.guard("DICT_KEYS_ARE", av.obj, None, tuple(keys))
+
+        def item(i: int) -> AV:
+            if i == len(keys):
+                return absent() if absent is not None else self.raise_not_there(av.obj, index)
+            key = keys[i]
+            return self.choose(
+                self.compare("Eq", index, Known(key)), lambda: self.known_item(av, key), lambda: item(i + 1)
+            )
+
+        return item(0)
+
+    def raise_not_there(self, obj: Any, index: AV) -> NoReturn:
+        if isinstance(obj, dict):
+            self.raise_with("KeyError", self.joined([*self.text_parts(index, quoted=True)]))
+        if isinstance(obj, (list, tuple)):
+            kind = "list" if isinstance(obj, list) else "tuple"
+            self.raises_at_run_time("IndexError", f"{kind} index out of range")
+        self.raise_with("IndexError", self.joined([Known("index "), self.text_of(index), Known(" is out of range")]))
 
     def place(self, table: AV, av: AV) -> AV:
         """Where a dict or set has a key; -1 where it has not."""
@@ -412,3 +465,11 @@ def is_set_like(av: AV) -> bool:
 _SET_METHODS = {
     "BitOr": "union", "BitAnd": "intersection", "Sub": "difference", "BitXor": "symmetric_difference",
 }  # fmt: skip
+
+
+def _constant_kind(obj: Any) -> Any:
+    """Equal for constants of one type; None for what is no number, string or tuple of these."""
+    if type(obj) is tuple:
+        kinds = tuple(map(_constant_kind, obj))
+        return None if None in kinds else kinds
+    return type(obj) if type(obj) in (int, float, bool, str) else None

@@ -238,9 +238,10 @@ class KnownLengthListV(ListV):
     __slots__ = ("first", "home", "ident", "reader")
 
     def __init__(
-        self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None, home: Home | None = None
-    ):
-        self.value, self.site, self.observed = None, None, False
+        self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None, home: Home | None = None,
+        site: Any = None,
+    ):  # fmt: skip
+        self.value, self.site, self.observed = None, site, False
         self.first, self.reader, self.ident, self.home = first, reader, ident or Ident(), home
 
     @property

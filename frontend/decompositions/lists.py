@@ -95,6 +95,8 @@ def index(xs: list[Any], value: Any, start: int = 0, stop: int = 2**63 - 1) -> i
     for i in range(first, last):
         if same(xs[i], value):
             return i
+    if isinstance(value, (int, float, str)):
+        raise ValueError(f"{value!r} is not in list")
     raise ValueError("value is not in list")
 
 

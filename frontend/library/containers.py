@@ -44,6 +44,12 @@ def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B0
         found: AV = r.edit(target, lambda items: items.pop(r.known(index, "an index into a list of different types")))
         return found
     list_value = r.mutate(target)
+    length = r.call(Known(len), [target], {})
+    r.check_that(r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
+    if not (isinstance(index, Known) and index.obj in (0, -1)):
+        least = r.binary("Sub", Known(0), length)
+        inside = r.both(r.compare("LtE", least, index), r.compare("Lt", index, length))
+        r.check_that(inside, "IndexError", "pop index out of range")
     item = r.subscript(target, index)
     r.effect("list.delete", [list_value, r.integer(index)])
     return item

@@ -11,12 +11,15 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_dict_like
 from scriptc.frontend.values import AV, DictV, Dyn, Known, Made, Tup, ViewV, is_dict, made_of
 
+_OWN_COPIES = (Counter, OrderedDict, defaultdict)  # their copies are of their class, those of subclasses of dict are dicts
+
 
 def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
     """Keys and items of a dict whose keys are known."""
     if isinstance(d, DictV):
         return list(r.items_of(d).items())
     assert isinstance(d, Known)
+    r.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
     return [(k, r.known_item(d, k)) for k in d.obj]
 
 
@@ -129,6 +132,8 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
     if is_dict(d):
         place = r.place(d, key)
         return r.choose(r.compare("GtE", place, Known(0)), lambda: r.at(d, place), lambda: default)
+    if isinstance(d, Known) and (item := r.outside_item(d, key, lambda: default)) is not None:
+        return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
 
@@ -136,7 +141,8 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
 def dict_copy(r: Reader, d: AV) -> AV:
     site = (r.loc, "copy")
     if not isinstance(d, Dyn):
-        made = d.made if isinstance(d, DictV) else Made(type(d.obj) if isinstance(d, Known) else dict)
+        cls = type(d.obj) if isinstance(d, Known) and type(d.obj) in _OWN_COPIES else dict
+        made = d.made if isinstance(d, DictV) else Made(cls)
         return r.new_dict([(Known(k), v) for k, v in _pairs(r, d)], site, made)
     r.may_table(site)
     copy = r.new_dict([], site, made_of(d.type))

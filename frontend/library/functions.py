@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
+from types import FunctionType, MethodType
 
 from scriptc.frontend.cells import is_hashable
 from scriptc.frontend.context import NUMBERS
@@ -12,7 +14,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.operators import BINARY, COMPARE
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, Dyn, Known, PartialV, describe, is_text
+from scriptc.frontend.values import AV, Bound, Dyn, Known, PartialV, describe, is_text
 from scriptc.ir.ops.dicts import has_hash
 
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
@@ -21,6 +23,16 @@ _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
 @serves("functools.partial")
 def partial(r: Reader, func: AV, *args: AV, **kwargs: AV) -> AV:
     return PartialV(func, args, kwargs)
+
+
+@serves("inspect.signature")
+def signature(r: Reader, callable: AV) -> AV:
+    match callable:
+        case Known(obj):
+            return r.evaluate(inspect.signature, obj)
+        case Bound(func=FunctionType() as func):
+            return r.evaluate(inspect.signature, MethodType(func, func))  # whatever it is bound to
+    r.fail("not_known", what="a function whose signature is asked for", found=describe(callable))
 
 
 @serves("builtins.print")

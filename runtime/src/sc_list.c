@@ -36,7 +36,7 @@ SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v) {
 
 SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i) {
     int64_t at = i < 0 ? i + l->len : i;
-    if (at < 0 || at >= l->len) return sc_raise(cx, "IndexError", "list index out of range");
+    if (at < 0 || at >= l->len) return sc_raise(cx, "IndexError", "list assignment index out of range");
     return list_open(cx, l, at, at + 1, 0);
 }
 

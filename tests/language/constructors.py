@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import typing
+from typing import Generic, TypeVar
+
 import torch
 from torch.autograd import Variable
 
@@ -59,3 +62,22 @@ def copies_in_a_format(x):
     formats = [y.clone(memory_format=f) for f in (torch.preserve_format, torch.channels_last)]
     same = x.contiguous(memory_format=torch.contiguous_format)
     return a, formats, same, y.contiguous(memory_format=torch.channels_last), torch.clone(y), y.contiguous()
+
+
+T = TypeVar("T")
+
+
+class Box(Generic[T]):
+    def __init__(self, held: T):
+        self.held = held
+
+
+@cases(3, 0)
+def by_types_with_arguments(n):
+    counts, names, kinds = typing.OrderedDict(), dict[str, int](a=n), typing.Counter([n])
+    counts[n] = 1
+    names["b"] = 2
+    kinds[n] += 1
+    items = list[int]()
+    items.append(n)
+    return counts, names, kinds[n], items, set[int]([n, n]), tuple[int, ...](items), Box[int](n).held

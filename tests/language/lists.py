@@ -442,3 +442,55 @@ def shortest_paths(n, edges):
                 dist[v] = d + w
                 heapq.heappush(heap, (d + w, v))
     return dist
+
+
+# What is known of a list ends where it may have changed by another name.
+@cases(0, 1)
+def changed_as_one_of_two(k):
+    xs, ys = [1], [2]
+    before = len(xs)
+    (xs if k else ys).append(5)
+    return before, len(xs), ys[-1], 5 in xs, xs == [1]
+
+
+@cases(0, 1)
+def items_set_as_one_of_two(k):
+    xs, ys = [1, 2], [3, 4]
+    t = xs if k else ys
+    t[0] = 9
+    del t[1]
+    return xs[0] + ys[0], len(xs), len(ys)
+
+
+@cases(0, 1)
+def changed_through_what_holds_it(k):
+    xs = [1]
+    rows, named = [xs, [2]], {3: xs, k: [4]}
+    rows[k].append(5)
+    named[3 if k else 0].append(6)
+    return len(xs), xs[-1], bool(named[k])
+
+
+@cases(0, 1, 3)
+def changed_by_the_name_of_a_later_iteration(n):
+    xs, rows, seen = [1], [], []
+    t = [2]
+    for i in range(n):
+        if i > 0:
+            rows[0].append(3)
+        rows.append(xs)
+        seen.append(len(xs))
+        t.append(i)
+        t = xs
+    return seen, len(xs), len(t)
+
+
+@cases((torch.ones(3, 4), [[1, 2], [], [0]]), (torch.ones(1, 4), [[]]), (torch.ones(0, 4), []))
+def indexed_by_lists_that_may_be_empty(x, places):
+    found = []
+    for i, js in enumerate(places):
+        chosen = [j for j in js if j > 0]
+        x[i, chosen] = 0.0
+        x[chosen] += 1 if i == 0 and x.size(0) > 2 else 0
+        found.append(x[i, chosen].sum() + x[i][[v > 1 for v in range(4)]].sum())
+    return x, found

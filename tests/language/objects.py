@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import inspect
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -386,3 +387,107 @@ def attribute_of_an_argument_on_some_path(p, n):
         p.a = n
     p.n += 1
     return p.a
+
+
+class Chain(list):
+    """A list with code, as processors of scores come in."""
+
+    def __call__(self, x, **options):
+        for function in self:
+            takes = inspect.signature(function.__call__).parameters
+            if len(takes) > 1 and not all(name in options for name in list(takes.keys())[1:]):
+                raise ValueError(f"needs {list(takes.keys())}")
+            x = function(x, **options) if len(takes) > 1 else function(x)
+        return x
+
+    @property
+    def scales(self):
+        return [function.by for function in self if isinstance(function, Scale)]
+
+
+class Scale:
+    def __init__(self, by):
+        self.by = by
+
+    def __call__(self, x):
+        return x * self.by
+
+
+class Shift:
+    def __call__(self, x, by):
+        return x + by
+
+
+class Table(dict):
+    def total(self):
+        return sum(self.values()) + len(self)
+
+
+CHAIN, TABLE, SIZES = Chain([Scale(2), Shift(), Scale(3)]), Table(a=1, b=2), Chain([1, 2])
+
+
+@cases((torch.ones(2), 1), (torch.ones(0), 0))
+def lists_and_dicts_with_code(x, n):
+    found = CHAIN(x, by=n) if n else CHAIN(x)
+    same = SIZES == [1, 2], [1, 2] == SIZES, SIZES != [1, n], SIZES == (1, 2), SIZES.index(2), SIZES[::-1]
+    return found, CHAIN.scales, len(CHAIN), TABLE.total(), TABLE.get("c", n), same
+
+
+@cases((torch.ones(2), CHAIN), (torch.ones(2), Chain()))
+def list_with_code_as_an_argument(x, chain):
+    return chain(x, by=2), chain.scales
+
+
+class Move(enum.Enum):
+    LEFT = "left"
+    RIGHT = "right"
+
+
+MOVES, STEPS = [Move.LEFT, Move.RIGHT], ((0, 1), (0, -1), (1, 0))
+ROUTES, CURVES = {0: (0, 1.5), 4: (1, 2.5)}, {1: torch.sin, 2: torch.cos}
+
+
+@cases(*((torch.tensor(ks),) for ks in ([0, 1], [-1, 0, 1], [], [2], [-3], [-4])))
+def chosen_at_run_time(ks):
+    steps, moves, found = [], [], ks * 1.0
+    for k in ks.tolist():
+        steps.append(STEPS[k])
+        move = MOVES[k]
+        moves.append((move.value, move is Move.RIGHT, ROUTES[k * 4 if k > 0 else 0]))
+        found = CURVES.get(k, torch.exp)(found)
+    return steps, moves, found
+
+
+@cases(torch.tensor([1, 2]), torch.tensor([0]))
+def keys_chosen_at_run_time(ks):
+    return [CURVES[int(k)](k * 1.0) for k in ks]
+
+
+@cases(["left", "right"], ["left", "up"], [])
+def members_by_their_values(names):
+    return [Move(name.strip()).name for name in names]
+
+
+class Experts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = torch.nn.ModuleList([torch.nn.Tanh(), torch.nn.Sigmoid(), torch.nn.ReLU()])
+
+    def forward(self, x, gate):
+        return torch.stack([self.experts[int(g.argmax()) - 1](row) for row, g in zip(x, gate, strict=True)])
+
+
+given = [(torch.ones(3, 2), torch.eye(3)), (torch.ones(1, 2), torch.ones(1, 1)), (torch.ones(1, 2), torch.arange(9.0)[None])]
+experts = cases(*given)(Experts())
+
+
+# The table is made at the entry, whose block is empty while the body of `with` is read.
+@cases(torch.tensor([1, 0, 1]), torch.tensor([2, 2, 0]))
+@torch.no_grad()
+def table_read_in_a_decorated_function(ks):
+    total = 0
+    for i in range(3):
+        total += STEPS[int(ks[i])][1]
+        if total > 0:
+            total += 0.5
+    return total

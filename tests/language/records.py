@@ -343,3 +343,18 @@ def key_on_some_paths(n, x):
             d["sum"] = x.sum()
         found.append(d)
     return found, [sorted(d) for d in found], [d.get("sum") for d in found]
+
+
+# A list for each row, as decoders keep hypotheses: the rows are as many as there are, and so is what each holds.
+@cases((2, 5), (1, 0), (3, 3))
+def hypotheses_of_each_row(rows, n):
+    x = torch.arange(3.0)
+    nodes = [[] for _ in range(rows)]
+    found = [[] for _ in range(rows)]
+    for k in range(n):
+        found[k % rows].append({"tokens": x + k, "score": -x[k % 3]})
+        nodes[k % rows].append(Node(k))
+    for i in range(rows):
+        order = torch.tensor([h["score"].item() for h in found[i]]).argsort()
+        found[i] = [found[i][j] for j in order]
+    return found, [sum(node.value for node in row) for row in nodes]

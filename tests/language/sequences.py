@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
+from bisect import bisect_right
 
 import numpy as np
 import torch
@@ -103,3 +105,14 @@ class WithNumpy(torch.nn.Module):
 
 
 LANGUAGE.append(Program(WithNumpy(), [call(torch.ones(2), 1), call(torch.ones(2, dtype=torch.float64), 2)]))
+
+
+@cases(([5.0, 1.0, 3.0, 3.0],), ([],), ([2.0],))
+def bisected(xs):
+    kept, names = [], [3, 1, 2]
+    for x in xs:
+        bisect.insort(kept, x)
+    names.sort(reverse=True)
+    bisect.insort_left(names, 2, key=lambda v: -v)
+    found = [bisect.bisect(kept, 3.0), bisect.bisect_left(kept, 3.0), bisect_right(kept, 3.0, 1), bisect.bisect(kept, 0, hi=1)]
+    return kept, names, found if len(xs) > 1 else bisect.bisect_left(kept, 1.0, -1)

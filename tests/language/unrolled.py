@@ -119,3 +119,20 @@ def rank_behind_a_loop_that_begins_with_a_number(x, w):
         window = x[:, : x.shape[1] - k]
         out += torch.nn.functional.pad(window, (k, 0)) * w[k]
     return out.shape == x.shape[-out.ndim :], out.permute(*range(out.dim() - 1, -1, -1))
+
+
+# A list of dims that a loop puts together: where it is known how many iterations there are, so is its length.
+@cases((torch.ones(1, 2, 3),))
+def dims_that_a_loop_collects(x):
+    outwards, backwards, turned = [0], [], [0, 1, 2]
+    for i in range(1, x.dim()):
+        outwards += [i]
+    for i in range(x.dim()):
+        backwards.insert(0, i)
+        turned.append(turned.pop(0))
+    return x.permute(outwards).shape, x.permute(backwards).shape, x.permute(*turned).shape
+
+
+@cases((torch.zeros(2), torch.eye(2), torch.ones(3, 2)))
+def normal_of_several_variables(mean, covariance, x):
+    return torch.distributions.MultivariateNormal(mean, covariance).log_prob(x)

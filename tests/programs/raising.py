@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -138,6 +139,26 @@ def stride_of_none(x):
     return x.sum().stride(0)  # stride without dims
 
 
+def pops(xs, i):
+    return xs.pop() if i is None else xs.pop(i)  # pops
+
+
+def deletes(xs, i):
+    del xs[i]  # deletes
+
+
+def found_at(xs, x):
+    return xs.index(x)  # found at
+
+
+class Event(str, enum.Enum):
+    START = "start"
+
+
+def member(name):
+    return Event(name.strip())  # member
+
+
 FIVE = [torch.ones(2)] * 5
 CASES = [
     Case(seventh, lambda: (FIVE,), "seventh"),
@@ -170,4 +191,12 @@ CASES = [
     Case(truth, lambda: (torch.ones(2),), "truth"),
     Case(size_of_none, lambda: (torch.ones(2),), "size without dims"),
     Case(stride_of_none, lambda: (torch.ones(2),), "stride without dims"),
+    Case(pops, lambda: ([], None), "pops"),
+    Case(pops, lambda: ([], 3), "pops"),
+    Case(pops, lambda: ([1], 1), "pops"),
+    Case(pops, lambda: ([1], -2), "pops"),
+    Case(deletes, lambda: ([1], 1), "deletes"),
+    Case(found_at, lambda: ([1], 2), "found at"),
+    Case(found_at, lambda: (["a"], "b"), "found at"),
+    Case(member, lambda: ("x",), "member"),
 ]

@@ -27,7 +27,7 @@ static bool same_value(PyObject *a, PyObject *b)
 static bool same_items(PyObject *have, PyObject *expected)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(expected);
-    if (!PyList_CheckExact(have) && !PyTuple_Check(have))
+    if (!PyList_Check(have) && !PyTuple_Check(have))
         return false;
     if (PySequence_Fast_GET_SIZE(have) != n)
         return false;
@@ -532,7 +532,7 @@ static PyObject *found_at(const live *l)
 {
     if (PyDict_Check(l->container))
         return PyDict_GetItemWithError(l->container, l->key);
-    if (!PyList_CheckExact(l->container))
+    if (!PyList_Check(l->container))
         return PyCell_GET(l->container);
     Py_ssize_t i = PyLong_AsSsize_t(l->key);
     return i < PyList_GET_SIZE(l->container) ? PyList_GET_ITEM(l->container, i) : NULL;
