@@ -353,7 +353,7 @@ class Lookup(KeptState):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
             self.note_queues(obj)
             if isinstance(key, slice):
-                return self.made_here(obj[key])
+                return self.new_list([self.known_item(owner, i) for i in range(len(obj))[key]], (self.loc, "slice"))
         return self.element(self.evaluate(lambda o, k: o[k], obj, key))
 
     def missing_item(self, obj: dict[Any, Any], key: Any) -> AV:

@@ -29,6 +29,20 @@ def ranges_backwards_and_by_index(n):
         return found, total, str(e)
 
 
+SIZES = [4, 5, 6]
+ROWS = [torch.ones(2), torch.zeros(2)]
+
+
+@cases(0, 7)
+def slices_of_globals(n):
+    sizes, rest, rows = SIZES[:], SIZES[1:], ROWS[::-1]
+    sizes.append(n)
+    rest[0] = n
+    rows.append(rows[0] + n)
+    total = sum(size for size in SIZES[-2:])
+    return sizes, rest, rows, total, [a * b for a, b in zip(SIZES[:-1], SIZES[1:], strict=True)], SIZES[n:]
+
+
 @cases((0, 0.5), (7, -3.0), (-5, 1e300), (2**40, float("inf")), (-(2**62), float("nan")))
 def methods_of_numbers(n, f):
     return n.bit_length(), n.bit_count(), f.is_integer(), (n % 1000 * 2 + 1).bit_length()
