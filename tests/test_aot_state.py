@@ -184,7 +184,7 @@ class Grows(nn.Module):
     [
         ("nested", "takes ever more kinds of values"),
         ("lists", r"list\[list\[f32"),
-        ("keys", "other keys"),
+        ("keys", r"'cache' is to keep dict\[\]"),
         ("records", "'seen' is to keep list.*dict"),
         ("nothing", "'holes' is to keep list.*None"),
         ("kinds", r"'kept' is to keep list\[f32"),
