@@ -114,17 +114,16 @@ def test_update_of_one_case_leaves_the_others(suite: Path) -> None:
     assert (suite / "suite-stale.test").read_text() == "[case ".join([old[0], old[1], old[2], new[3], old[4]])
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("odd-name.test", "[case a]\n", "starts with one of"),
-        ("suite-a.test", "text\n", "text before the first [case]"),
-        ("suite-a.test", "[out]\n", "a section before the first [case]"),
-        ("suite-a.test", "[case a]\n[case a]\n", "missing or not unique"),
-    ],
-)
-def test_bad_files_are_collection_errors(suite: Path, name: str, text: str, message: str) -> None:
-    (suite / name).write_text(text)
-    done = run_pytest(suite, name)
+def test_bad_files_are_collection_errors(suite: Path) -> None:
+    bad = {
+        "odd-name.test": ("[case a]\n", "starts with one of"),
+        "suite-a.test": ("text\n", "text before the first [case]"),
+        "suite-b.test": ("[out]\n", "a section before the first [case]"),
+        "suite-c.test": ("[case a]\n[case a]\n", "missing or not unique"),
+    }
+    for name, (text, _) in bad.items():
+        (suite / name).write_text(text)
+    done = run_pytest(suite, *bad)
     assert done.returncode != 0
-    assert message in done.stdout
+    for name, (_, message) in bad.items():
+        assert message in done.stdout.partition(f"ERROR collecting {name}")[2].partition("ERROR collecting")[0]

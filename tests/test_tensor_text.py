@@ -45,7 +45,7 @@ def test_texts_are_those_that_torch_writes() -> None:
     compiled = scriptc.compile(text, optimize=0)
     for options in OPTIONS:
         with torch._tensor_str.printoptions(**options):
-            for x in tensors():
+            for x in tensors() if not options else tensors()[::5]:
                 assert compiled(x) == str(x), options
 
 
