@@ -118,7 +118,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         """x.squeeze_(...), where x is the only name of a tensor made here."""
         assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
         owner = self.eval(node.value.func.value)
-        held = (av for frame in self.frames for av in frame.locals.values())
+        held = (av for inner in self.frames for frame in inner.chain() for av in frame.locals.values())
         if not (isinstance(owner, Dyn) and self.is_new(owner) and is_held_once(owner.value, (*held, *self.heap.values()))):
             return self.eval(node.value)
         args, kwargs = self.arguments(node.value)

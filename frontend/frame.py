@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
@@ -95,6 +95,13 @@ class Frame:
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
     generators: int = 0  # likewise generator expressions
+
+    def chain(self) -> Iterator[Frame]:
+        """This frame, and those of the functions in which its function stands."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.outer
 
     @property
     def live(self) -> Liveness:

@@ -9,7 +9,6 @@ from collections.abc import Container, Iterable, Iterator
 from scriptc.frontend.scope import assigned, declared
 from scriptc.frontend.values import (
     AV,
-    Closure,
     Content,
     DictV,
     Dyn,
@@ -92,9 +91,9 @@ def _parts(av: AV) -> Iterable[AV] | None:
         case OneOf():
             return av.alternatives.values()
         case PartialV():
-            return (*av.args, *av.kwargs.values())
+            return (av.func, *av.args, *av.kwargs.values())
         case Maybe():
             return (av.av,)
-        case Known() | Closure() | RangeV() | Unbound():
+        case Known() | RangeV() | Unbound():
             return ()
-    return None
+    return None  # a function inside, for one, holds what its frame holds

@@ -59,7 +59,7 @@ def test_numbers_are_pythons_and_the_generator_goes_on(function: Any, way: str) 
             random.seed(n)
             torch.manual_seed(n)
             outcomes.append(run(Args((X, n, ratio))))
-            states.append((random.getstate()[1], torch.get_rng_state().tolist()))
+            states.append((random.getstate(), torch.get_rng_state().tolist()))
         assert_same(*outcomes)
         assert states[0] == states[1]
 

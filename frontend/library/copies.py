@@ -66,7 +66,7 @@ def _copied(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
             return x
         case Tup(items, cls):
             return Tup([_copied(r, item, memo) for item in items], cls)
-    key = getattr(x, "ident", None) or getattr(x, "value", None) or id(x)
+    key = id(x.obj) if isinstance(x, Known) else getattr(x, "ident", None) or getattr(x, "value", None) or x
     if key not in memo:
         memo[key] = None
         memo[key] = _copy_of(r, x, memo)

@@ -317,6 +317,18 @@ def viewed_anew(x):
     return z + 1
 
 
+@write("reshape_in_place", lambda x: (x * 2).unsqueeze(0) + x * 2, (X,))
+def reshaped_beside_a_closure(x):
+    def make():
+        y = x * 2
+        return lambda: y
+
+    kept = make()
+    z = kept()
+    z.unsqueeze_(0)  # refused
+    return z + kept()
+
+
 @write("reshape_in_place", viewed_anew, (X,))
 def reshaped_in_place(x):
     y = x * 2
