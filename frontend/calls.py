@@ -79,10 +79,13 @@ def _is_of_ranks(av: AV) -> bool:
     return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
+_signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # of functions of the op library
+
+
 @functools.cache
 def _tensor_parameters(function: FunctionType) -> frozenset[str]:
     """The parameters of a decomposition that are annotated as tensors."""
-    parameters = inspect.signature(function).parameters.values()
+    parameters = _signature(function).parameters.values()
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
 
 
@@ -304,16 +307,14 @@ class Calls(Objects, Records, TorchParser, Lookup):
     def handle(self, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """A function of the op library: Python code over abstract values."""
         if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
-            names = [*kwargs]
+            n, names = len(args), [*kwargs]
             return self.split_all(
                 [*args, *kwargs.values()],
-                lambda avs: self.handle(
-                    handler, name, avs[: len(args)], dict(zip(names, avs[len(args) :], strict=True))
-                ),
+                lambda avs: self.handle(handler, name, avs[:n], dict(zip(names, avs[n:], strict=True))),
             )
         args, kwargs = self.with_numbers(name.rpartition(".")[2], args, own_names(handler, kwargs))
         try:
-            bound = inspect.signature(handler).bind(self, *args, **kwargs)
+            bound = _signature(handler).bind(self, *args, **kwargs)
         except TypeError as e:
             self.fail("form_of_call", name=name, why=e)
         try:
@@ -385,7 +386,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         def checked(name_of: str, av: AV) -> AV:
             return self.sure_tensor(av, f"{name}(): argument '{name_of}' must be Tensor") if name_of in names else av
 
-        params = list(inspect.signature(function).parameters)
+        params = _signature(function).parameters
         found = [checked(p, av) for p, av in zip(params, args, strict=False)]
         return [*found, *args[len(found) :]], {p: checked(p, av) for p, av in kwargs.items()}
 

@@ -264,11 +264,12 @@ class Comprehensions(Flow, Iteration):
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:
         live = self.frame.live
-        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If))]
-        bound = frozenset(n.target.id for n in ast.walk(body) if isinstance(n, ast.NamedExpr))
+        nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If, ast.NamedExpr))]
+        bound = frozenset(n.target.id for n in nodes if isinstance(n, ast.NamedExpr))
         for n in nodes:
-            live.after.setdefault(n, bound)
-            live.header.setdefault(n, bound)
+            if isinstance(n, ast.stmt):
+                live.after.setdefault(n, bound)
+                live.header.setdefault(n, bound)
         self.frame.comprehensions += 1
         try:
             falls = self.run([body])

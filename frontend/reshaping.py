@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Container, Iterable, Iterator
 
-from scriptc.frontend.scope import assigned, declared
+from scriptc.frontend.scope import bindings, declared
 from scriptc.frontend.values import (
     AV,
     Content,
@@ -36,7 +36,7 @@ def mark(function: ast.FunctionDef | ast.Lambda) -> None:
     """Replaces such calls of a function's own variables, where they are what a statement evaluates first."""
     for inner in [n for n in ast.walk(function) if isinstance(n, ast.FunctionDef)]:
         arguments = {n.arg for n in ast.walk(inner.args) if isinstance(n, ast.arg)}
-        own = (assigned(inner.body) | arguments) - declared(inner).keys()
+        own = ({*bindings(inner.body)} | arguments) - declared(inner).keys()
         for stmt in _statements(inner.body):
             if isinstance(stmt, (ast.Expr, ast.Assign, ast.AnnAssign, ast.Return)) and stmt.value is not None:
                 stmt.value = _marked(stmt.value, own)

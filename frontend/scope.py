@@ -18,10 +18,16 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 
 def assigned(nodes: Iterable[ast.AST]) -> Names:
     """Names that the statements bind, not counting those of functions and comprehensions inside."""
-    return frozenset(_assigned(nodes))
+    return _NONE.union(*map(_assigned_by, nodes))
 
 
-def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
+@lru_cache(maxsize=1 << 14)
+def _assigned_by(node: ast.AST) -> Names:
+    return frozenset(bindings([node]))
+
+
+def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """`assigned` without its memory, for who changes the statements."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
             yield node.name
@@ -33,17 +39,17 @@ def _assigned(nodes: Iterable[ast.AST]) -> Iterator[str]:
         elif isinstance(node, (ast.MatchAs, ast.MatchStar)):
             if node.name is not None:
                 yield node.name
-            yield from _assigned(ast.iter_child_nodes(node))
+            yield from bindings(ast.iter_child_nodes(node))
         elif isinstance(node, ast.ExceptHandler):
             if node.name is not None:
                 yield node.name
-            yield from _assigned(ast.iter_child_nodes(node))
+            yield from bindings(ast.iter_child_nodes(node))
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from ((a.asname or a.name.split(".")[0]) for a in node.names)
         elif isinstance(node, _COMPREHENSIONS):
             yield from (n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr))
         else:
-            yield from _assigned(ast.iter_child_nodes(node))
+            yield from bindings(ast.iter_child_nodes(node))
 
 
 def used(node: ast.AST | None) -> Names:
