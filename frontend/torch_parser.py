@@ -6,10 +6,11 @@ Its parser says which kinds of values a function takes; a call with small tensor
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
 import os
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType
 from typing import Any
@@ -20,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 from scriptc.frontend import decompositions
 from scriptc.frontend.context import Context
 from scriptc.frontend.outside import torch_dtype
-from scriptc.frontend.values import AV, ComplexV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.values import AV, ComplexV, Dyn, Known, ListV, OneOf, Tup, is_tensor, tensor_type
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
@@ -38,6 +39,7 @@ _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 # They take an index of any dtype that has no elements; of others the kernel says so.
 _OF_EMPTY = frozenset(("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_"))
+_MANY = 32  # calls of arguments of several kinds that torch is asked for
 _LARGE = 2**16  # elements that known numbers may ask for
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
 # Not those of classes derived from them.
@@ -83,13 +85,28 @@ class TorchParser(Context):
         does not take."""
         if not (_is_parsed(function) or _is_of_torch(function)) or self.frame.source.file.startswith(_OURS):
             return
-        try:
-            call = (function, [_stand_in(av) for av in args], {name: _stand_in(av) for name, av in kwargs.items()})
-        except _Unknown:
+        given = [*args, *kwargs.values()]
+        refusals = ((kinds, _refusal_of(function, kinds, kwargs)) for kinds in _kinds(given))
+        self.raise_for_kinds(given, [(kinds, e) for kinds, e in refusals if e is not None])
+
+    def raise_for_kinds(self, given: list[AV], refused: list[tuple[tuple[AV, ...], Exception]]) -> None:
+        """Raises where each argument is of the kind that it has in one of the calls refused."""
+        if not refused:
             return
-        refusal = _refusal(*call)
-        if refusal is not None:
+        at = next((i for i, av in enumerate(given) if isinstance(av, OneOf)), None)
+        if at is None:
+            ((_, refusal),) = refused
             self.raises_at_run_time(type(refusal).__name__, str(refusal))
+        several = given[at]
+        assert isinstance(several, OneOf)
+        for number, kind in several.alternatives.items():
+
+            def check(kind: AV = kind) -> AV:
+                self.raise_for_kinds([*given[:at], kind, *given[at + 1 :]], [r for r in refused if r[0][at] is kind])
+                return Known(None)
+
+            if any(kinds[at] is kind for kinds, _ in refused):
+                self.choose(self.is_kind(several, number), check, lambda: Known(None))
 
 
 def own_names(function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:
@@ -165,7 +182,23 @@ def _key(part: Any) -> Hashable:
     return type(part), tuple(map(_key, part)) if type(part) in (list, tuple) else part
 
 
+def _kinds(given: list[AV]) -> Iterable[tuple[AV, ...]]:
+    """The arguments of a call, each of one kind: all that they may be of, where these are few."""
+    each = [[*av.alternatives.values()] if isinstance(av, OneOf) else [av] for av in given]
+    return itertools.product(*each) if math.prod(map(len, each)) <= _MANY else ()
+
+
 # ---- asking ----
+def _refusal_of(function: Any, given: tuple[AV, ...], names: Collection[str]) -> Exception | None:
+    """names: of the last arguments."""
+    try:
+        stand_ins = [*map(_stand_in, given)]
+    except _Unknown:
+        return None
+    by_place = len(given) - len(names)
+    return _refusal(function, stand_ins[:by_place], dict(zip(names, stand_ins[by_place:], strict=True)))
+
+
 def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     key = (function, torch.get_default_dtype(), _key(args), tuple((name, _key(part)) for name, part in kwargs.items()))
     try:

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from language.cases import cases
 
 MATRIX, CUBE = torch.ones(2, 3), torch.ones(1, 2, 3)
+VECTOR = torch.arange(3.0)
 
 
 @cases((MATRIX, CUBE), (MATRIX, torch.ones(3, 2, 3)), (MATRIX, torch.ones(1, 0)), (MATRIX, torch.ones(1, 4)))
@@ -259,3 +260,14 @@ def records_whose_fields_have_several_ranks(x, n, m):
             if caches[k] is None:
                 caches[k] = Cache(x, x + 1)
     return [c.state for c in caches], [c.window for c in caches]
+
+@cases(([VECTOR], VECTOR), ([], VECTOR), ([VECTOR, VECTOR], VECTOR))
+def what_torch_takes_of_some_kinds_alone(xs, y):
+    return torch.maximum(sum(xs), y)
+
+@cases(([VECTOR], VECTOR), ([], VECTOR), ([VECTOR, VECTOR], VECTOR))
+def what_torch_takes_of_some_kinds_where_nobody_reads_it(xs, y):
+    total = sum(xs)
+    if y is not None:
+        torch.outer(y, total)
+    return len(xs)
