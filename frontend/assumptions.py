@@ -49,6 +49,7 @@ class Assumptions:
     unions: bool = False  # containers may hold values of several kinds
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
+    parted: bool = False  # short lists of the caller are taken by their items
     varied: set[int] = field(default_factory=set)  # places of strings that had many values
     recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)

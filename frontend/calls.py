@@ -16,10 +16,11 @@ import torch
 
 from scriptc.frontend import aten
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.iteration import zipped_rows
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
-from scriptc.frontend.outside import is_library
+from scriptc.frontend.outside import holds_tensor, is_library
 from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape, is_held_once
 from scriptc.frontend.shapes import sequence_items
@@ -87,14 +88,6 @@ def _tensor_parameters(function: FunctionType) -> frozenset[str]:
     """The parameters of a decomposition that are annotated as tensors."""
     parameters = _signature(function).parameters.values()
     return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
-
-
-def zipped_rows(node: ast.Call) -> ast.expr | None:
-    """The rows of zip(*rows), where nothing else is given."""
-    match node:
-        case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
-            return rows
-    return None
 
 
 @dataclass(frozen=True)
@@ -296,6 +289,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
             return self.call_function(obj, args, kwargs)
+        if isinstance(obj, functools._lru_cache_wrapper):
+            return self.call_memoised(obj, args, kwargs)
         if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
             return self.call_known(origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
         if isinstance(obj, type):
@@ -344,12 +339,12 @@ class Calls(Objects, Records, TorchParser, Lookup):
             if (
                 len(plain) == len(args)
                 and all(isinstance(v, Known) for v in kwargs.values())
-                and not _has_tensor(plain)
+                and not holds_tensor(plain)
             ):
                 result = self.evaluate(
                     lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
                 )
-                if isinstance(result, Known) and not _has_tensor([result.obj]):  # a tensor is made anew at each call
+                if isinstance(result, Known) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
                     return result
         self.demand(Known(obj), "__call__", "is not callable")
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
@@ -534,7 +529,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
         frame = Frame(source, None, self.loc, outer=func.frame)
         self.check_depth(frame, name)
         self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, name)
-        return self.follow(frame, func.node)
+        with func.frame.among(func.around):
+            return self.follow(frame, func.node)
 
     def follow(self, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
         if isinstance(node, ast.Lambda):
@@ -594,7 +590,3 @@ class Calls(Objects, Records, TorchParser, Lookup):
 
 def _unless_none(first: AV, second: AV) -> AV:
     return first if isinstance(second, Known) and second.obj is None else second
-
-
-def _has_tensor(objs: list[Any]) -> bool:
-    return any(isinstance(o, (torch.Tensor, torch.nn.Module)) for o in objs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ from scriptc.frontend.context import Terminated, Walk
 from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.outside import is_library
-from scriptc.frontend.values import AV, GeneratorV, Known, Native, OneOf, RangeV, Tup, Unbound, is_plain_tuple
+from scriptc.frontend.scope import assigned
+from scriptc.frontend.values import AV, GeneratorV, Known, Native, OneOf, RangeV, Targets, Tup, Unbound, is_plain_tuple
 from scriptc.ir.core import Block
 
 _SHORT = 64  # items of a range that a dict or set comprehension is written out over
@@ -88,7 +90,8 @@ class Comprehensions(Flow, Iteration):
         return self.comprehension(node, node.elt, (self.loc, "comp"))
 
     def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
-        return GeneratorV(node, self.frame, self.checked_iterable(self.eval(node.generators[0].iter)))
+        sequence = self.checked_iterable(self.eval(node.generators[0].iter))
+        return GeneratorV(node, self.frame, sequence, tuple(self.frame.targets))
 
     def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
@@ -152,15 +155,17 @@ class Comprehensions(Flow, Iteration):
         if walk.items is None or walk.limit is not None:
             return [] if walk.items is walk.count is None else None
         found: list[AV] = []
+        targets: Targets = {}
         for item in walk.items:
-            tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t)) for test in first.ifs]
+            on_item = functools.partial(self.with_target, targets, first.target, item)
+            tests = [on_item(lambda t=test: self.silent_test(t)) for test in first.ifs]
             if any(not isinstance(t, Known) for t in tests):
                 return None
             if all(t.obj for t in tests if isinstance(t, Known)):
                 if not rest:
-                    found.append(self.with_target(first.target, item, lambda: self.eval(elt)))
+                    found.append(on_item(lambda: self.eval(elt)))
                     continue
-                inner = self.with_target(first.target, item, lambda: self.known_inner(rest, elt))
+                inner = on_item(lambda: self.known_inner(rest, elt))
                 if not isinstance(inner, Tup):
                     return None
                 found += inner.items
@@ -195,26 +200,25 @@ class Comprehensions(Flow, Iteration):
 
         return take_back
 
-    def with_target(self, target: ast.expr, item: AV, run: Any) -> AV:
+    def with_target(self, targets: Targets, target: ast.expr, item: AV, run: Any) -> AV:
         """What `run` gives while the target of a comprehension is bound."""
         saved = dict(self.frame.locals)
         self.assign(target, item)
+        targets |= {name: self.frame.locals[name] for name in assigned([target])}
+        self.frame.targets.append(targets)
         self.frame.comprehensions += 1
         try:
             value: AV = run()
         finally:  # also where what is read always raises
             self.frame.comprehensions -= 1
-            for n in ast.walk(target):
-                if isinstance(n, ast.Name):
-                    self.frame.locals.pop(n.id, None)
-                    if n.id in saved:
-                        self.frame.locals[n.id] = saved[n.id]
+            self.frame.targets.pop()
+            self.frame.rename(targets, saved)
         return value
 
     def is_filtered(self, av: GeneratorV) -> bool:
         """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
         generators = av.node.generators
-        return len(generators) == 1 and bool(generators[0].ifs) and self.is_run_time(av.sequence)
+        return len(generators) == 1 and bool(generators[0].ifs)
 
     def within(self, av: GeneratorV, run: Callable[[], AV]) -> AV:
         """run() where the generator stands."""
@@ -223,7 +227,8 @@ class Comprehensions(Flow, Iteration):
         self.generators.append(len(self.watches))
         saved, self.node = self.node, av.node
         try:
-            return run()
+            with av.frame.among(av.around):
+                return run()
         finally:
             self.node = saved
             self.generators.pop()
@@ -236,10 +241,10 @@ class Comprehensions(Flow, Iteration):
         test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
 
         def keep(item: AV) -> AV:
-            return self.within(av, lambda: self.with_target(generator.target, item, lambda: self.test(test)))
+            return self.within(av, lambda: self.with_target(av.targets, generator.target, item, lambda: self.test(test)))
 
         def make(item: AV) -> AV:
-            return self.within(av, lambda: self.with_target(generator.target, item, lambda: self.eval(av.node.elt)))
+            return self.within(av, lambda: self.with_target(av.targets, generator.target, item, lambda: self.eval(av.node.elt)))
 
         return keep, make
 
@@ -253,13 +258,13 @@ class Comprehensions(Flow, Iteration):
             return self.iteration(made, site)
         walk = self.iteration(av.sequence, site)
         if walk.items is not None:
-            items = (inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items)
+            items = (inside(lambda i=i: self.with_target(av.targets, target, i, element)) for i in walk.items)
             return Walk(items=items, limit=walk.limit)
         if walk.count is None:
             return walk
         item = walk.item
         assert item is not None
-        inner = lambda i: inside(lambda: self.with_target(target, item(i), element))  # noqa: E731
+        inner = lambda i: inside(lambda: self.with_target(av.targets, target, item(i), element))  # noqa: E731
         return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:

@@ -537,7 +537,7 @@ class Context(Parts):
                 raise JoinError("ranks")
         except JoinError:
             if cell.fixed:
-                self.fail("argument_list_of_other", what=spelt(container), item=new, name=name)
+                self.refuse_fixed(container, new)
             self.refuse(cell, "container_of_kinds", what=what, item=new, container=name)
         if joined == cell.type:
             return
@@ -549,7 +549,7 @@ class Context(Parts):
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
             raise Restart
         if cell.fixed:
-            self.fail("argument_list_of_other", what=spelt(container), item=new, name=name)
+            self.refuse_fixed(container, new)
         cell.type = joined
         for site in sites:
             self.assume.elements[site] = joined
@@ -557,6 +557,14 @@ class Context(Parts):
             self.fail("container_of_lengths", what=what, item=new)
         if cell.observed or laid_out_anew:
             raise Restart
+
+    def refuse_fixed(self, container: Type, item: str) -> NoReturn:
+        """A container of the caller cannot hold something: a short list may do when it is taken by its items."""
+        if isinstance(container, ListType) and not self.assume.parted:
+            self.assume.parted = True
+            raise Restart
+        name = str(container).partition("<")[0]
+        self.fail("argument_list_of_other", what=spelt(container), item=item, name=name)
 
     def refuse(self, cell: Elem, key: str, /, **details: object) -> NoReturn:
         """A container cannot hold something: a list may do as one of known length, a dict as one with known keys."""

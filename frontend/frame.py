@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
 from scriptc.frontend.scope import Liveness, liveness
 from scriptc.frontend.source import Source
-from scriptc.frontend.values import AV, Ident
+from scriptc.frontend.values import AV, Ident, Targets
 from scriptc.ir.core import Op, Value
 from scriptc.ir.loc import Loc
 
@@ -94,6 +95,7 @@ class Frame:
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
+    targets: list[Targets] = field(default_factory=list)  # of those whose items are read one by one
     generators: int = 0  # likewise generator expressions
 
     def chain(self) -> Iterator[Frame]:
@@ -102,6 +104,25 @@ class Frame:
         while frame is not None:
             yield frame
             frame = frame.outer
+
+    @contextmanager
+    def among(self, around: Sequence[Targets]) -> Iterator[None]:
+        """In it, variables of comprehensions are named as where these stand."""
+        before = dict(self.locals)
+        names = frozenset().union(*around)
+        for targets in around:
+            self.locals |= targets
+        try:
+            yield
+        finally:
+            self.rename(names, before)
+
+    def rename(self, names: Iterable[str], before: dict[str, AV]) -> None:
+        """Gives names what they had when the variables were those."""
+        for name in names:
+            self.locals.pop(name, None)
+            if name in before:
+                self.locals[name] = before[name]
 
     @property
     def live(self) -> Liveness:

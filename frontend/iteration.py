@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,14 @@ def _is_walked(av: AV) -> bool:
         case Known(obj):
             return not isinstance(obj, (int, float, type(None))) or hasattr(obj, "__iter__")
     return True
+
+
+def zipped_rows(node: ast.Call) -> ast.expr | None:
+    """The rows of zip(*rows), where nothing else is given."""
+    match node:
+        case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
+            return rows
+    return None
 
 
 class Iteration(Context):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, UserError
+from scriptc.frontend.outside import holds_tensor
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
 from scriptc.ir.core import Value
@@ -34,6 +36,21 @@ class Knowledge(Context):
                     value, UserError(self.loc, *rejection("computed_at_run_time", what=what))
                 )
         self.fail("not_known", what=what, found=describe(av))
+
+    def call_memoised(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        """A call of what functools.lru_cache wraps. Its result for known arguments is the same object at each call; for
+        others it is computed again."""
+        if all(map(self.is_known, (*args, *kwargs.values()))):
+            given = [self.known(a, "an argument") for a in args]
+            named = {name: self.known(av, "an argument") for name, av in kwargs.items()}
+            result = self.evaluate(lambda: function(*given, **named))
+            if not holds_tensor([self.known(result, "a result")]):
+                return result
+        inner = function.__wrapped__
+        code = getattr(inner, "__code__", None)
+        if code is not None and function.__name__ in (*code.co_names, *code.co_freevars):
+            self.fail("memoised_recursion", name=function.__name__)
+        return self.call(Known(inner), args, kwargs)
 
     def make_known(self, value: Value) -> bool:
         """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""

@@ -154,6 +154,8 @@ class Lookup(KeptState):
                 return found
             case Dyn(value) if value.type != EXC and not hasattr(self.python_class(owner), name):
                 self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
+            case Tup() | ListV() | DictV() if not hasattr(self.python_class(owner), name):
+                self.raises_at_run_time("AttributeError", f"'{self.type_name(owner)}' object has no attribute '{name}'")
             case OneOf():
                 owner = self.present(owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
                 return self.split(owner, lambda o: self.attribute(o, name))

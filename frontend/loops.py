@@ -56,6 +56,8 @@ class Loops(Flow):
         names = assigned([node.target, *node.body]) & self.frame.live.header[node]
         sequence = self.eval(node.iter)
         site = (self.loc, "for")
+        if isinstance(sequence, GeneratorV) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
+            return self.loop_of_loops(node, sequence)
         take: Callable[[ast.For, AV, frozenset[str]], bool] = self.taken
         if isinstance(sequence, GeneratorV) and self.is_filtered(sequence):
             self.spend(sequence)
@@ -66,14 +68,14 @@ class Loops(Flow):
         plan = self.iteration(sequence, site)
         if plan.items is not None:
             items = iter(plan.items)
+            item: AV | None = None
 
             def advance() -> bool:
+                nonlocal item
                 item = next(items, None)
-                if item is not None:
-                    self.assign(node.target, item)
                 return item is not None
 
-            return self.unrolled(node, advance, names, plan)
+            return self.unrolled(node, advance, names, plan, lambda: take(node, item, names))  # type: ignore[arg-type]
         if plan.count is None:
             return self.run(node.orelse)
 
@@ -94,6 +96,26 @@ class Loops(Flow):
             return falls
 
         return self.with_else(node, names, loop, plan.finish)
+
+    def loop_of_loops(self, node: ast.For, av: GeneratorV) -> bool:
+        """A loop over a generator expression of several `for`: a loop over each, so that items are made as they are asked
+        for."""
+        first, *rest = av.node.generators
+        name = f"·inner {len(rest)}"
+        inner = ast.GeneratorExp(av.node.elt, rest)
+        outer = ast.GeneratorExp(inner, [first])
+        each = ast.For(node.target, ast.Name(name, ast.Load()), node.body, [])
+        whole = ast.For(ast.Name(name, ast.Store()), ast.Name(name, ast.Load()), [each], node.orelse)
+        for made, original in ((inner, av.node), (outer, av.node), (each, node), (whole, node)):
+            ast.fix_missing_locations(ast.copy_location(made, original))
+        live = self.frame.live
+        live.after[whole], live.after[each] = live.after[node], live.header[node]
+        live.header[whole] = live.header[each] = live.header[node]
+        self.frame.locals[name] = GeneratorV(outer, av.frame, av.sequence, av.around, ident=av.ident)
+        try:
+            return self.s_For(whole)
+        finally:
+            self.frame.locals.pop(name, None)
 
     def taken(self, node: ast.For, item: AV, names: frozenset[str]) -> bool:
         """The body of a loop, for one item."""
@@ -269,10 +291,11 @@ class Loops(Flow):
 
     def unrolled(
         self, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str],
-        plan: Walk | None = None,
+        plan: Walk | None = None, body: Callable[[], bool] | None = None,
     ) -> bool:  # fmt: skip
         """A loop whose iterations are known: its body once for each time that `advance` says there is another one; of
         these run the ones that are below the limit of the plan."""
+        body = body or (lambda: self.run(node.body))
         limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
         count = 0
 
@@ -285,7 +308,7 @@ class Loops(Flow):
 
         if limit is None and not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):
             while more():
-                if not self.run(node.body):
+                if not body():
                     return False
             return self.run(node.orelse)
         targets = assigned([node.target]) if isinstance(node, ast.For) else frozenset()
@@ -300,7 +323,7 @@ class Loops(Flow):
                 target = LoopTarget(breaks.break_label, continue_label, "break", breaks.breaks, continues)
                 self.frame.loops.append(target)
                 try:
-                    return self.run(node.body)
+                    return body()
                 finally:
                     self.frame.loops.pop()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -76,3 +77,7 @@ def refuse_tensor(t: torch.Tensor) -> str | None:
     if dtype_name(t.dtype) is None:
         return f"its dtype {t.dtype} is not supported"
     return None
+
+
+def holds_tensor(objs: Iterable[Any]) -> bool:
+    return any(isinstance(o, (torch.Tensor, torch.nn.Module)) for o in objs)

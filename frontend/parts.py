@@ -345,6 +345,9 @@ class Parts:
     def known(self, av: AV, what: str) -> Any:
         raise NotImplementedError
 
+    def call_memoised(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        raise NotImplementedError
+
     def knowable(self, value: Value) -> Value | None:
         raise NotImplementedError
 

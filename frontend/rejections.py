@@ -90,8 +90,8 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "copy_of_other": ("a copy of this value is not supported", "use clone() for tensors"),
     "decorator_inside": (
-        "decorators on a function inside compiled code are not supported",
-        "call the decorator's function in the body, or define the function at the top of the file",
+        "a context manager as the decorator of a function inside compiled code is not supported",
+        "use with in its body",
     ),
     "delattr_of_object": ("delattr() of an object made here is not supported", "assign None to it"),
     "dict_changed": (
@@ -213,6 +213,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "view_as_bool": ("a view of other elements as bools is not supported", "write x != 0, or x.bool()"),
     "mask_without_dims": ("index_put with a mask without dimensions is not supported", "write x[mask] = value"),
+    "memoised_recursion": (
+        "{name} calls itself and remembers its results, which compiled code does not for arguments of run time",
+        "fill a list or a dict in a loop",
+    ),
     "method_of_builtin": ("{kind}.{name} is not supported yet", "compute it before the call and pass the result in"),
     "method_of_tensor": ("Tensor.{name} is not supported yet", "use another method, or compute it before the call"),
     "module_replaced": ("a module cannot be replaced in compiled code", "choose between modules with if"),

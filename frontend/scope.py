@@ -53,11 +53,18 @@ def bindings(nodes: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def used(node: ast.AST | None) -> Names:
-    """Names that an expression or simple statement reads, its comprehensions and lambdas included. `del x` raises where x is
-    unbound, so it reads x."""
+    """Names that an expression or simple statement reads, its comprehensions and lambdas included, but for their own
+    variables. `del x` raises where x is unbound, so it reads x."""
     if node is None:
         return _NONE
-    return frozenset(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store))
+    if isinstance(node, ast.Name):
+        return _NONE if isinstance(node.ctx, ast.Store) else frozenset((node.id,))
+    names = _NONE.union(*map(used, ast.iter_child_nodes(node)))
+    if isinstance(node, _COMPREHENSIONS):
+        return names - assigned(g.target for g in node.generators) | used(node.generators[0].iter)
+    if isinstance(node, ast.Lambda):
+        return names - {n.arg for n in ast.walk(node.args) if isinstance(n, ast.arg)} | used(node.args)
+    return names
 
 
 @dataclass

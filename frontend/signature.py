@@ -40,6 +40,7 @@ def has_place(value: Any) -> bool:
     return type(value) in (int, float, str)
 
 
+_SHORT = 64  # items of a list that may be taken by them
 _MANY = 64  # keys of a dict of strings from which it is taken for a table, not for a structure
 
 
@@ -48,12 +49,14 @@ class Signature:
 
     known: places (counted over all ints, floats, strings and lists of strings, in order) whose values are needed at
     compile time. texts: the strings among those.
-    dynamic: False makes all sizes of tensors part of the signature.
+    dynamic: False makes all sizes of tensors part of the signature. parted: short lists of tensors, tuples and lists are
+    taken by their items, which may come to be of several kinds.
     """
 
-    def __init__(self, known: frozenset[int] = frozenset(), dynamic: bool = True):
+    def __init__(self, known: frozenset[int] = frozenset(), dynamic: bool = True, parted: bool = False):
         self.known = known
         self.dynamic = dynamic
+        self.parted = parted
         self.places = 0
         self.texts: dict[int, str] = {}
         self.tables = True  # dicts may have run-time keys
@@ -128,7 +131,8 @@ class Signature:
         """The spec of a list, dict or set whose items are of one type, or may be None; None for all else."""
         if type(value) is list:
             found, elem = self.common(value, name)
-            return ListSpec(elem) if found else None
+            by_items = self.parted and len(value) <= _SHORT and not isinstance(elem, ScalarSpec)
+            return ListSpec(elem) if found and not by_items else None
         if type(value) is dict and value and self.tables and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)

@@ -180,15 +180,19 @@ class Statements(Managers, Matching):
         return True
 
     def s_FunctionDef(self, node: ast.FunctionDef) -> bool:
-        if node.decorator_list:
-            self.fail("decorator_inside")
-        self.frame.locals[node.name] = self.closure(node)
+        decorators = [self.eval(d) for d in node.decorator_list]
+        made: AV = self.closure(node)
+        for decorator in reversed(decorators):
+            if isinstance(decorator, Known) and hasattr(decorator.obj, "__enter__"):
+                self.fail("decorator_inside")
+            made = self.call(decorator, [made], {})
+        self.frame.locals[node.name] = made
         return True
 
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
         defaults = [self.eval(d) for d in node.args.defaults]
         kw_defaults = [None if d is None else self.eval(d) for d in node.args.kw_defaults]
-        return Closure(node, self.frame, defaults, kw_defaults)
+        return Closure(node, self.frame, defaults, kw_defaults, tuple(self.frame.targets))
 
     # ---- leaving ----
     def s_Return(self, node: ast.Return) -> bool:

@@ -309,6 +309,10 @@ class IteratorV(AV):
     ident: Ident = field(default_factory=Ident)
 
 
+# The variables of a comprehension, as they are now. What is made in it and called or walked later finds them so.
+Targets = dict[str, AV]
+
+
 @dataclass(eq=False, slots=True)
 class Closure(AV):
     """A `def` or `lambda` inside compiled code."""
@@ -317,6 +321,7 @@ class Closure(AV):
     frame: Frame
     defaults: Sequence[AV]
     kw_defaults: Sequence[AV | None]
+    around: tuple[Targets, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -342,6 +347,8 @@ class GeneratorV(AV):
     node: ast.GeneratorExp
     frame: Frame
     sequence: AV
+    around: tuple[Targets, ...] = ()
+    targets: Targets = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
 
 

@@ -14,7 +14,7 @@ from scriptc.frontend.library import serves
 from scriptc.frontend.operators import BINARY, COMPARE
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, Bound, Dyn, Known, PartialV, describe, is_text
+from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, PartialV, describe, is_text
 from scriptc.ir.ops.dicts import has_hash
 
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
@@ -23,6 +23,12 @@ _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
 @serves("functools.partial")
 def partial(r: Reader, func: AV, *args: AV, **kwargs: AV) -> AV:
     return PartialV(func, args, kwargs)
+
+
+@serves("functools.wraps")
+def wraps(r: Reader, wrapped: AV, *names: AV, **others: AV) -> AV:
+    """The name and the text that it gives to a function are not asked for in compiled code."""
+    return Native(lambda function: function)
 
 
 @serves("inspect.signature")

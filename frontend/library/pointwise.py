@@ -108,6 +108,8 @@ def where(r: Reader, condition: AV, *args: AV, input: AV | None = None, other: A
         return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
         r.raises_at_run_time("TypeError", "where() takes one tensor, or three")
+    if is_tensor(condition) and tensor_type(condition).dtype == "u8":  # which torch still takes, with a warning
+        condition = r.cast(condition, "bool")
     common = r.result_dtype(*values)
     return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -361,3 +362,36 @@ def tensors_by_name(weights, names):
 @cases(({f"key{i}": i for i in range(100)}, "key7"), ({f"key{i}": i for i in range(70)}, "x"))
 def large_vocabulary(vocabulary, word):
     return vocabulary.get(word, -1), len(vocabulary), word in vocabulary
+
+
+# ---- decorators of functions inside ----
+def maybe(function):
+    @functools.wraps(function)
+    def inner(x, *args, **kwargs):
+        if function is None:
+            return x
+        return function(x, *args, **kwargs)
+
+    return inner
+
+
+def times(n):
+    def decorator(function):
+        def repeated(x):
+            for _ in range(n):
+                x = function(x)
+            return x
+
+        return repeated
+
+    return decorator
+
+
+@cases((torch.ones(2), 3), (torch.zeros(2), 0))
+def decorated_inside(x, n):
+    @times(n)
+    @maybe
+    def more(x):
+        return x * 2 + n
+
+    return more(x), maybe(None)(x), maybe(torch.add)(x, n, alpha=2)

@@ -203,3 +203,48 @@ def item_of_a_pair_by_a_counter(n, x, pair):
         found += pair[i]
         x = x + tensors[i] + tensors[-1 - i]
     return found, x, [tensors[i:] for i in range(n)]
+
+
+# ---- generator expressions make their items as they are asked for ----
+@cases(([5, -1], 9), ([-1, 3, 5, 6], 9), ([], 9), ([0, 0, 0, 6, 0], 9))
+def asked_no_further_than_the_first(xs, default):
+    return next((q for q in [0, -1] if q > xs.pop()), default), xs
+
+@cases([2, 0], [0, 2], [3, 2, 0], [])
+def what_would_raise_is_not_asked_for(xs):
+    return any(6 % x == 0 for x in (xs[0], 0) if 6 // x), any(6 % y == 0 for x in xs for y in [x, 0])
+
+@cases([-3, -2, -1, 5], [-5, -5, -5, -5, -5], [0, 0, 0, 6, 0])
+def what_changes_between_items(xs):
+    seen = []
+    for q in (q for q in [1, 0, 4] if q > xs.pop()):
+        seen.append(len(xs))
+        if q == 4:
+            break
+    return seen, any(q > xs.pop() for k in [1, 2] for q in [k] if xs), xs
+
+@cases((0, 0), (3, 4), (5, 2))
+def several_fors_with_else(n, m):
+    total = 0
+    for x in (i * j for i in range(n) for j in range(m) if i != j):
+        if x == 4:
+            continue
+        total += x
+    else:
+        total += 1000
+    return total, next(((i, j) for i in range(n) for j in range(m) if i * j > 2), None)
+
+@cases(([1, 2, 3], 3), ([], 2), ([4], 0))
+def generators_in_generators(xs, n):
+    a = 5
+    for g in ((x + a for x in xs if x > a) for a in range(n)):
+        for y in g:
+            if y > 3:
+                return y, a
+    return [list(g) for g in [(x + a for x in xs) for a in [1, 2]]], a
+
+@cases(([1, 2, 3], 7))
+def functions_in_comprehensions(xs, a):
+    late = [f(3) for f in [lambda x: x + a for a in [1, 2]]]  # noqa: B023
+    in_time = sum(f(1) for f in (lambda x: x + a for a in [3, 4]))  # noqa: B023
+    return late, in_time, sum(f(x) for x in xs for f in [lambda x: x * a]), a

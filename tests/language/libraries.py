@@ -129,3 +129,32 @@ def tensors_in_messages(x, sound):
         raise ValueError(f"not sound: {x} {x.shape}")
     assert sound, f"{x}"
     return x
+
+
+# ---- functools.lru_cache ----
+@functools.cache
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+@functools.cache
+def squares(n):
+    return tuple(i * i for i in range(n))
+
+@functools.lru_cache
+def causal(n):
+    return torch.tril(torch.ones(n, n))
+
+class Scaled:
+    def __init__(self, k):
+        self.k = k
+
+    @functools.lru_cache  # noqa: B019
+    def times(self, n):
+        return n * self.k
+
+SCALED = Scaled(3)
+
+@cases((torch.ones(2, 2), 3), (torch.ones(3, 3), 4))
+def remembered_results(x, n):
+    total = x * fibonacci(40) + causal(x.size(0))
+    return total, squares(3), squares(n), SCALED.times(2) + SCALED.times(n)

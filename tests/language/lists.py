@@ -508,3 +508,13 @@ def indexed_by_lists_that_may_be_empty(x, places):
         x[chosen] += 1 if i == 0 and x.size(0) > 2 else 0
         found.append(x[i, chosen].sum() + x[i][[v > 1 for v in range(4)]].sum())
     return x, found
+
+
+@cases((X[:, 0], [(None, torch.ones(2, 3)), (None, torch.zeros(2, 3))]), (X[:, 0], []))
+def states_that_begin_as_none(x, caches):
+    for i in range(len(caches)):
+        h, window = caches[i]
+        h = x if h is None else h * 0.5 + x
+        caches[i] = (h, torch.cat([window[:, 1:], x.unsqueeze(1)], 1))
+        x = h + window.sum(1)
+    return x, caches

@@ -387,3 +387,19 @@ def lists_that_are_no_indices(x, xs):
 @cases(([1, 2, 3], [4, 5, 6]), ([1], [2]), ([1], [2, 3]), ([], []))
 def tensor_of_lists_in_a_display(xs, ys):
     return torch.tensor([xs[-2:]]), torch.tensor([xs, ys]), torch.tensor((xs, ys), dtype=torch.float64)
+
+
+@cases((1, [1], {"a": 1}, 0), (1, [1], {"a": 1}, 1), (1, [1], {"a": 1}, 2), (1, [1], {"a": 1}, 3))
+def attributes_that_builtins_have_not(n, xs, table, which):
+    if which == 0:
+        return (n, 1).sum()
+    if which == 1:
+        return xs.push(n)
+    if which == 2:
+        return table.has_key("a")
+    return len(xs)
+
+
+@cases((torch.tensor([1, 0, 2], dtype=torch.uint8), torch.ones(3)), (torch.tensor([0], dtype=torch.uint8), torch.ones(3)))
+def bytes_that_choose(mask, x):
+    return torch.where(mask, x, 0), x.where(mask[:1], 2 * x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from typing import Any
 
 import torch
@@ -78,6 +79,23 @@ def copied(xs):
 def walks_a_generator_twice(xs):
     squares = (q * q for q in xs)
     return sum(squares), max(squares)  # refused
+
+
+@functools.lru_cache
+def remembered(n):
+    return n if n < 2 else remembered(n - 1) + remembered(n - 2)
+
+
+def filled_in_a_loop(n):
+    a, b = 0, 1
+    for _ in range(n):
+        a, b = b, a + b
+    return a
+
+
+@write("memoised_recursion", filled_in_a_loop, (7,))
+def remembers_results(n):
+    return remembered(n)  # refused
 
 
 @write("set_of_items", lambda n: len({n, n}), (3,), (0,))
