@@ -231,6 +231,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_evaluated(getattr(func.owner.obj, func.name), args, kwargs)
         if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
             return self.call_inplace(func, args, kwargs)
+        if kind == "Tensor" and isinstance(method := getattr(torch.Tensor, func.name, None), FunctionType):
+            return self.call_function(method, [func.owner, *args], kwargs)
         self.fail("method_of_builtin", kind=kind, name=func.name)
 
     def known_texts(self, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:

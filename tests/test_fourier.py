@@ -1,0 +1,119 @@
+"""torch.fft, stft and istft beside eager: lengths with divisors and without, norms, dims, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from three_ways import call, eager, interpreted
+
+import scriptc
+
+X = torch.randn(3, 20)
+Z = torch.complex(X, X.flip(0))
+SIGNAL = torch.randn(2, 200)
+WINDOW, SHORT = torch.hann_window(32), torch.hamming_window(25)
+
+
+def ffts(x, z):
+    return torch.fft.fft(x), torch.fft.fft(z, 7, dim=0), torch.fft.fft(z, n=30, norm="ortho"), torch.fft.ifft(z, norm="forward")
+
+
+def of_real(x, z):
+    back = torch.fft.irfft(z), torch.fft.irfft(z, 21, norm="ortho"), torch.fft.irfft(x)
+    return torch.fft.rfft(x), torch.fft.rfft(x, 17, -2), *back
+
+
+def over_dims(x, z):
+    cube = z.reshape(3, 4, 5)
+    return (
+        torch.fft.fft2(x), torch.fft.ifftn(cube), torch.fft.rfft2(x, s=(4, 8)), torch.fft.irfft2(z, norm="forward"),
+        torch.fft.rfftn(cube.real, dim=(0, 2)), torch.fft.irfftn(cube, s=(3, 4, 7)),
+    )  # fmt: skip
+
+
+def of_other_dtypes(x, z):
+    return torch.fft.rfft(x.double()), torch.fft.fft((10 * x).long()), torch.fft.ifft(z.to(torch.complex128))
+
+
+def frequencies(x, z):
+    shifted = torch.fft.fftshift(x) + torch.fft.ifftshift(x, dim=1)
+    return torch.fft.fftfreq(7, 0.5), torch.fft.rfftfreq(8), torch.fft.fftfreq(1), shifted
+
+
+def spectrograms(y, window, short):
+    return (
+        torch.stft(y, 32, 8, window=window, return_complex=True),
+        torch.stft(y[0], 32, 9, win_length=25, window=short, center=False, normalized=True, return_complex=True),
+        torch.stft(y[0], 32, onesided=False, pad_mode="constant", return_complex=False),
+    )
+
+
+def there_and_back(y, window, length):
+    spectrum = y.stft(32, 8, window=window, return_complex=True)
+    return torch.istft(spectrum, 32, 8, window=window), spectrum.istft(32, 8, window=window, length=length)
+
+
+def gain(y, window):
+    """What a denoiser does: each frequency is turned down by itself."""
+    spectrum = torch.stft(y, 32, 16, window=window, return_complex=True)
+    kept = spectrum * (spectrum.abs() > spectrum.abs().mean(-1, keepdim=True))
+    return torch.istft(kept, 32, 16, window=window, length=y.size(-1))
+
+
+PROGRAMS: list[tuple[Callable[..., Any], list[tuple[Any, ...]]]] = [
+    (ffts, [(X, Z), (X[:, :13], Z[:, :13]), (X[:, :1], Z[:, :1])]),
+    (of_real, [(X, Z), (X[:, :13], Z[:, :13]), (X[:, :2], Z[:, :2])]),
+    (over_dims, [(X, Z)]),
+    (of_other_dtypes, [(X, Z)]),
+    (frequencies, [(X, Z)]),
+    (spectrograms, [(SIGNAL, WINDOW, SHORT), (SIGNAL[:1, :50], WINDOW, SHORT)]),
+    (there_and_back, [(SIGNAL, WINDOW, 200), (SIGNAL[:, :64], WINDOW, 60), (SIGNAL[0], WINDOW, 230)]),
+    (gain, [(SIGNAL, WINDOW), (SIGNAL[0, :90], WINDOW)]),
+]
+
+
+@pytest.mark.filterwarnings("ignore:stft with return_complex=False", "ignore:The length of signal")
+@pytest.mark.parametrize(("function", "calls"), PROGRAMS, ids=[f.__name__ for f, _ in PROGRAMS])
+def test_equals_eager(function: Callable[..., Any], calls: list[tuple[Any, ...]]) -> None:
+    compiled = scriptc.compile(function)
+    for given in calls:
+        expected = function(*given)
+        torch.testing.assert_close(compiled(*given), expected, rtol=1e-4, atol=1e-4)
+        found = interpreted(function, call(*given))
+        assert found.error is None
+        torch.testing.assert_close(tuple(found.result) if isinstance(expected, tuple) else found.result, expected,
+                                   rtol=1e-4, atol=1e-4)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.fft.fft(x, 0),
+        lambda x: torch.fft.rfft(torch.complex(x, x)),
+        lambda x: torch.fft.rfft(x.half()),
+        lambda x: torch.fft.ifft(x, norm="none"),
+        lambda x: torch.fft.irfft(x[:, :1]),
+        lambda x: torch.stft(x, 16),
+        lambda x: torch.stft(x, 64, center=False, return_complex=True),
+        lambda x: torch.stft(x, 8, hop_length=0, return_complex=True),
+        lambda x: torch.istft(x, 8),
+        lambda x: torch.istft(torch.stft(x, 8, 2, window=torch.hann_window(8), return_complex=True), 8, 2,
+                              window=torch.hann_window(8), center=False),
+    ],
+)  # fmt: skip
+def test_raises_what_eager_raises(function: Callable[..., Any]) -> None:
+    expected = eager(function, call(X))
+    assert expected.error is not None
+    with pytest.raises(type(expected.error)):
+        scriptc.compile(function)(X)
+
+
+def test_large_lengths_are_accurate() -> None:
+    x = torch.randn(2, 4096, dtype=torch.float64)
+    for signal, tolerance in ((x, 1e-10), (x.float(), 2e-3)):
+        torch.testing.assert_close(
+            scriptc.compile(lambda x: torch.fft.rfft(x))(signal), torch.fft.rfft(signal), rtol=tolerance, atol=tolerance
+        )
