@@ -73,7 +73,11 @@ class Loops(Flow):
                     self.assign(node.target, item)
                 return item is not None
 
-            return self.unrolled(node, advance, names, plan)
+            self.walked.append(sequence)
+            try:
+                return self.unrolled(node, advance, names, plan)
+            finally:
+                self.walked.pop()
         if plan.count is None:
             return self.run(node.orelse)
 
