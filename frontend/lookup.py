@@ -333,7 +333,7 @@ class Lookup(KeptState):
                 raw = base.__dict__[name]
                 if isinstance(raw, classmethod) and isinstance(raw.__func__, FunctionType):
                     return Bound(Known(proxy.__self_class__), name, raw.__func__)  # type: ignore[attr-defined]
-                if isinstance(raw, FunctionType) and not isinstance(obj, type):
+                if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
                     return Bound(Known(obj), name, raw)
                 return self.evaluate(getattr, proxy, name)
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")

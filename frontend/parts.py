@@ -145,6 +145,9 @@ class Parts:
     def store_outside(self, obj: Any, name: str, value: AV) -> None:
         raise NotImplementedError
 
+    def store_plain(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
     def delete_attribute(self, obj: Any, name: str) -> None:
         raise NotImplementedError
 
