@@ -96,7 +96,7 @@ class Statements(Managers, Matching):
         op = type(node.op).__name__
         match node.target:
             case ast.Name():
-                self.assign(node.target, self.inplace(op, self.load(node.target.id), self.eval(node.value)))
+                self.assign(node.target, self.inplace(op, self.eval(node.target), self.eval(node.value)))
             case ast.Subscript():
                 owner, index = self.eval(node.target.value), self.eval(node.target.slice)
                 old = self.subscript(owner, index)

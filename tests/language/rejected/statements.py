@@ -357,7 +357,7 @@ def reshaped_what_a_loop_gives_again(x):
 @write("reshape_in_place", lambda x: [4, 4], (X,))
 def reshaped_what_a_zip_gives_again(x):
     dims = []
-    for y, _ in zip(twice(x), range(2)):
+    for y, _ in zip(twice(x), range(2), strict=True):
         y.unsqueeze_(0)  # refused
         dims.append(y.dim())
     return dims
