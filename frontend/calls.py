@@ -280,7 +280,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         if decomposition is not None:
             if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
                 args, kwargs = self.known_texts(args, kwargs)
-            return self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs)
+            return self.made_by(obj, self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs))
         if isinstance(obj, torch.nn.Module):
             call = type(obj).__call__
             if getattr(call, "__scriptc_original__", call) is not torch.nn.Module.__call__:

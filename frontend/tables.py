@@ -257,7 +257,8 @@ class Tables(Context):
         if isinstance(obj, (list, tuple)) and self.type_of(index) == FLOAT:
             kind = "list" if isinstance(obj, list) else "tuple"
             self.raises_at_run_time("TypeError", f"{kind} indices must be integers or slices, not float")
-        if not isinstance(obj, (list, tuple, ModuleList, Sequential, ParameterList)) or not self.is_run_time_key(index, INT, BOOL):
+        sequences = (list, tuple, ModuleList, Sequential, ParameterList)
+        if not isinstance(obj, sequences) or not self.is_run_time_key(index, INT, BOOL):
             return None
         count = Known(len(obj))
         back = lambda: self.binary("Add", index, count)  # noqa: E731
