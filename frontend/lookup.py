@@ -14,8 +14,8 @@ import torch
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.kept import KeptState
 from scriptc.frontend.met import forget
-from scriptc.frontend.objects import defines
 from scriptc.frontend.numpy_numbers import NumpyNumbers
+from scriptc.frontend.objects import defines
 from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
