@@ -22,7 +22,7 @@ from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import holds_tensor, is_library
 from scriptc.frontend.records import Records
-from scriptc.frontend.reshaping import RESHAPES, Reshape, is_held_once
+from scriptc.frontend.reshaping import RESHAPES, Reshape
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
@@ -114,8 +114,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         """x.squeeze_(...), where x is the only name of a tensor made here."""
         assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
         owner = self.eval(node.value.func.value)
-        held = (av for inner in self.frames for frame in inner.chain() for av in frame.locals.values())
-        if not (isinstance(owner, Dyn) and self.is_new(owner) and is_held_once(owner.value, (*held, *self.heap.values()))):
+        if not self.is_new_and_held(owner, names=1):
             return self.eval(node.value)
         args, kwargs = self.arguments(node.value)
         made = self.call_spread(Bound(owner, node.value.func.attr[:-1]), args, kwargs)
@@ -249,6 +248,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
     def call_inplace(self, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """x.op_(...) is x.copy_(x.op(...))."""
         plain = Bound(func.owner, func.name[:-1])
+        if plain.name in RESHAPES and self.is_new_and_held(func.owner, names=0):
+            return self.call_bound(plain, args, kwargs)
         if plain.name in RESHAPES or plain.name == "as_strided":
             self.fail("reshape_in_place", name=plain.name)
         if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
@@ -277,7 +278,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         if decomposition is not None:
             if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
                 args, kwargs = self.known_texts(args, kwargs)
-            return self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs)
+            return self.made_by(obj, self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs))
         if isinstance(obj, torch.nn.Module):
             call = type(obj).__call__
             if getattr(call, "__scriptc_original__", call) is not torch.nn.Module.__call__:

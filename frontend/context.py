@@ -165,6 +165,8 @@ class Context(Parts):
         self.unseen: set[type] = set()  # of these, some are raised in functions that call themselves
         self.handling: list[AV] = []  # exceptions whose handlers are being read
         self.settling: set[Ident] = set()  # objects whose content is being looked up
+        self.numpy_numbers: dict[int, AV] = {}  # what functions of NumPy gave, by id
+        self.walked: list[AV] = []  # sequences of known length that the loops around what is read walk
         self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
 
     @property

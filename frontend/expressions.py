@@ -269,6 +269,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             return self.split_index(index, lambda i: self.subscript(owner, i))
         if is_tensor(owner):
             return self.index_tensor(owner, index)
+        if is_tensor(index) and self.is_indexed_by_ints(owner):
+            index = self.place_of(index)
         if is_run_time_text(owner) or (is_text(owner) and not self.is_known(index)):
             return self.text_item(owner, index)
         if isinstance(owner, Known) and (found := self.special(owner, "__getitem__", [index])) is not None:
@@ -434,6 +436,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             return
         self.demand(owner, "__setitem__", "does not support item assignment")
         index = self.with_places(index) if is_tensor(owner) else index
+        if is_tensor(index) and self.is_indexed_by_ints(owner):
+            index = self.place_of(index)
         if has_kinds(index) and (is_tensor(owner) or self.is_slice(index)):
             self.split_index(index, lambda i: store([owner, i]))
             return

@@ -1,15 +1,19 @@
-"""Tensors indexed: by ints, slices, None and `...`, which make views, and by tensors, lists and masks, which pick elements."""
+"""Tensors indexed: by ints, slices, None and `...`, which make views, and by tensors, lists and masks, which pick elements.
+And sequences of Python's, indexed by tensors."""
 
 from __future__ import annotations
 
 import torch
 
 from scriptc.frontend.context import Context
+from scriptc.frontend.objects import defines
 from scriptc.frontend.values import (
     AV,
+    Bound,
     Dyn,
     Known,
     ListV,
+    RangeV,
     Tup,
     describe,
     is_complex_number,
@@ -17,7 +21,7 @@ from scriptc.frontend.values import (
     is_text,
     tensor_type,
 )
-from scriptc.ir.dtypes import FLOATING, INTEGRAL
+from scriptc.ir.dtypes import FLOATING, INEXACT, INTEGRAL
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 
 
@@ -32,6 +36,22 @@ class Indexing(Context):
             value = self.new_filled((), value, tensor_type(view).dtype)
         places = Tup(list(picked.values()))
         return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
+
+    def is_indexed_by_ints(self, owner: AV) -> bool:
+        """Whether what indexes a value is asked for its `__index__`."""
+        if isinstance(owner, Known):
+            kinds = (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
+            return isinstance(owner.obj, kinds) and not defines(owner, "__getitem__")
+        return isinstance(owner, (Tup, ListV, RangeV)) or is_text(owner)
+
+    def place_of(self, tensor: AV) -> AV:
+        """The int that a tensor gives as the index of a sequence."""
+        refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
+        if tensor_type(tensor).dtype in INEXACT:
+            self.raises_at_run_time(*refusal)
+        count = self.call(Bound(tensor, "numel"), [], {})
+        self.check_that(self.compare("Eq", count, Known(1)), *refusal)
+        return Dyn(self.integer(tensor))
 
     def index_tensor(self, tensor: AV, index: AV) -> AV:
         """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""

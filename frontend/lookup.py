@@ -14,8 +14,9 @@ import torch
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.kept import KeptState
 from scriptc.frontend.met import forget
+from scriptc.frontend.numpy_numbers import NumpyNumbers
 from scriptc.frontend.objects import defines
-from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype, without_numpy
+from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
@@ -50,7 +51,7 @@ _NEVER = frozenset(  # of a dense tensor on the CPU
 )
 
 
-class Lookup(KeptState):
+class Lookup(KeptState, NumpyNumbers):
     """Mixin: reads Python objects around the compiled function."""
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
@@ -66,7 +67,7 @@ class Lookup(KeptState):
         if guarded:
             by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
             self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
-        return Known(without_numpy(obj))
+        return self.as_python(obj)
 
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
         if reason := refuse_tensor(tensor):
@@ -112,7 +113,7 @@ class Lookup(KeptState):
                 return self.live_tensor(obj, {name: obj}, name, name)
             if not is_library(func.__module__):
                 self.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
-            return Known(without_numpy(obj))
+            return self.as_python(obj)
         if name in func.__globals__:
             guarded = not is_library(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
@@ -124,6 +125,8 @@ class Lookup(KeptState):
 
     # ---- attributes ----
     def attribute(self, owner: AV, name: str) -> AV:
+        if (found := self.numpy_attribute(owner, name)) is not None:
+            return found
         match owner:
             case Known(torch.nn.Module() as module):
                 return self.module_attribute(module, name)
@@ -335,7 +338,7 @@ class Lookup(KeptState):
                 raw = base.__dict__[name]
                 if isinstance(raw, classmethod) and isinstance(raw.__func__, FunctionType):
                     return Bound(Known(proxy.__self_class__), name, raw.__func__)  # type: ignore[attr-defined]
-                if isinstance(raw, FunctionType) and not isinstance(obj, type):
+                if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
                     return Bound(Known(obj), name, raw)
                 return self.evaluate(getattr, proxy, name)
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
@@ -383,7 +386,7 @@ class Lookup(KeptState):
         """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
             return self.live_tensor(av.obj, {name: av.obj}, name, name)
-        return Known(without_numpy(av.obj)) if type(av) is Known else av
+        return self.as_python(av.obj) if type(av) is Known else av
 
     def submodule_item(self, owner: Known, key: Any) -> AV:
         if (found := self.special(owner, "__getitem__", [Known(key)])) is not None:

@@ -75,7 +75,11 @@ class Loops(Flow):
                 item = next(items, None)
                 return item is not None
 
-            return self.unrolled(node, advance, names, plan, lambda: take(node, item, names))  # type: ignore[arg-type]
+            self.walked.append(sequence)
+            try:
+                return self.unrolled(node, advance, names, plan, lambda: take(node, item, names))  # type: ignore[arg-type]
+            finally:
+                self.walked.pop()
         if plan.count is None:
             return self.run(node.orelse)
 

@@ -16,6 +16,7 @@ from scriptc.frontend.decompositions import lists
 from scriptc.frontend.elementwise import MIRRORED, Elementwise
 from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.objects import defines, defines_outside
+from scriptc.frontend.reshaping import holds, is_held
 from scriptc.frontend.shapes import identity_of, sequence_items
 from scriptc.frontend.specials import METHODS, Specials
 from scriptc.frontend.strings import Strings
@@ -345,6 +346,13 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
         made = av.value.op if isinstance(av, Dyn) and is_tensor(av) else None
         return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON
+
+    def is_new_and_held(self, av: AV, names: int) -> bool:
+        """Whether a value is a tensor made here that so many names hold, and no loop will give again."""
+        if not isinstance(av, Dyn) or not self.is_new(av) or any(holds(w, av.value) > names for w in self.walked):
+            return False
+        held = (av for inner in self.frames for frame in inner.chain() for av in frame.locals.values())
+        return is_held(av.value, (*held, *self.heap.values()), names)
 
     def tensor_outside(self, av: AV) -> str | None:
         """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""

@@ -142,7 +142,13 @@ class Parts:
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
         raise NotImplementedError
 
+    def is_new_and_held(self, av: AV, names: int) -> bool:
+        raise NotImplementedError
+
     def store_outside(self, obj: Any, name: str, value: AV) -> None:
+        raise NotImplementedError
+
+    def store_plain(self, obj: Any, name: str, value: AV) -> None:
         raise NotImplementedError
 
     def delete_attribute(self, obj: Any, name: str) -> None:

@@ -31,6 +31,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "attribute '{name}' of a function is not supported in compiled code",
         "keep it in a global or an attribute of the module",
     ),
+    "attribute_of_numpy_number": (
+        "'{name}' of a number of NumPy's is not known here, where it is one of Python's",
+        "call int() or float(), or compute with the module math",
+    ),
     "attribute_of_outside_assigned": (
         "assignment to the attribute '{name}' of {what} is not supported",
         "keep it in an nn.Module",

@@ -1,5 +1,5 @@
 """`x.unsqueeze_(0)` and its like, which change the shape of a tensor object: read as `x := x.unsqueeze(0)` where nothing else
-holds the tensor."""
+holds the tensor, and as `x.unsqueeze(0)` where no name does."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from scriptc.frontend.values import (
     Content,
     DictV,
     Dyn,
+    GeneratorV,
+    IteratorV,
     Known,
     KnownLengthListV,
     ListV,
@@ -20,8 +22,10 @@ from scriptc.frontend.values import (
     OneOf,
     PartialV,
     RangeV,
+    ReversedV,
     Tup,
     Unbound,
+    ZipV,
 )
 from scriptc.ir.core import Value
 
@@ -63,19 +67,19 @@ def _marked(node: ast.expr, own: Container[str]) -> ast.expr:
     return ast.copy_location(Reshape(ast.copy_location(ast.Name(owner.id, ast.Store()), owner), node), node)
 
 
-def is_held_once(value: Value, held: Iterable[AV]) -> bool:
-    """Whether one name holds a value, and no list or object at run time. held: what all names are bound to."""
+def is_held(value: Value, held: Iterable[AV], names: int) -> bool:
+    """Whether so many names hold a value, and no list or object at run time. held: what all names are bound to."""
     if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
         return False
-    return sum(_holds(av, value) for av in held) == 1
+    return sum(holds(av, value) for av in held) == names
 
 
-def _holds(av: AV, value: Value) -> int:
+def holds(av: AV, value: Value) -> int:
     """In how many places a value stands in what a name is bound to; what cannot be looked into counts as one."""
     if isinstance(av, Dyn):
         return int(av.value is value)
     parts = _parts(av)
-    return 1 if parts is None else sum(_holds(part, value) for part in parts)
+    return 1 if parts is None else sum(holds(part, value) for part in parts)
 
 
 def _parts(av: AV) -> Iterable[AV] | None:
@@ -94,6 +98,10 @@ def _parts(av: AV) -> Iterable[AV] | None:
             return (av.func, *av.args, *av.kwargs.values())
         case Maybe():
             return (av.av,)
+        case ZipV(parts):
+            return parts
+        case ReversedV(part) | IteratorV(part) | GeneratorV(sequence=part):
+            return (part,)
         case Known() | RangeV() | Unbound():
             return ()
     return None  # a function inside, for one, holds what its frame holds

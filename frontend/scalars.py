@@ -119,7 +119,7 @@ def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, st
     """What a function calls its arguments, and their types, "" where overloads differ that take as many; first those that are
     given by position."""
     packet: Any = getattr(torch.ops.aten, name, None)
-    if packet is None:
+    if not isinstance(packet, torch._ops.OpOverloadPacket):  # another function, or what all objects have
         return {}
     chosen = aten.overload_of(packet, count, keywords)._schema.arguments
     schemas = [getattr(packet, overload)._schema.arguments for overload in packet.overloads()]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -25,6 +25,7 @@ from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.flow import identities
 from scriptc.frontend.joins import Conflict, Plan
 from scriptc.frontend.objects import is_plain
+from scriptc.frontend.outside import is_library
 from scriptc.frontend.results import result_of
 from scriptc.frontend.shapes import shape_of
 from scriptc.frontend.signature import Signature
@@ -56,6 +57,24 @@ from scriptc.ir.types import Type
 
 ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
+_SETTERS = (object.__setattr__, torch.nn.Module.__setattr__)
+
+
+class PlainlySet:
+    """An object whose class has a `__setattr__` of its own, which was compiled: its attributes are set by the one behind."""
+
+    def __init__(self, obj: Any):
+        object.__setattr__(self, "obj", obj)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.obj, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setter = torch.nn.Module.__setattr__ if isinstance(self.obj, torch.nn.Module) else object.__setattr__
+        setter(self.obj, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.obj, name)
 
 
 @dataclass(eq=False)
@@ -235,6 +254,16 @@ class State(Context):
     # ---- attributes ----
     def store_outside(self, obj: Any, name: str, value: AV) -> None:
         """obj.name = value for an object outside."""
+        setter = type(obj).__setattr__
+        if setter in _SETTERS:
+            self.store_plain(obj, name, value)
+        elif isinstance(setter, FunctionType) and not is_library(setter.__module__):
+            self.call(Known(setter), [Known(obj), Known(name), value], {})
+        else:
+            self.fail("own_setattr", class_name=type(obj).__name__, method="__setattr__")
+
+    def store_plain(self, obj: Any, name: str, value: AV) -> None:
+        """obj.name = value as object and nn.Module do it."""
         raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
         if isinstance(raw, property) and raw.fset is not None:
             self.call(Known(raw.fset), [Known(obj), value], {})
@@ -245,7 +274,7 @@ class State(Context):
             )
         if isinstance(obj, torch.nn.Module) and id(obj) in self.outside.made:  # once, and not in each call
             self.fail("object_of_other_class", name=type(obj).__name__)
-        if (slot := self.own_slot(obj, name, "__setattr__", raw)) is None:
+        if (slot := self.own_slot(obj, name, raw)) is None:
             return
         if isinstance(obj, torch.nn.Module):
             self.check_registered(obj, name, value)
@@ -253,7 +282,9 @@ class State(Context):
 
     def delete_attribute(self, obj: Any, name: str) -> None:
         raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
-        if (slot := self.own_slot(obj, name, "__delattr__", raw)) is None:
+        if type(obj).__delattr__ not in (object.__delattr__, torch.nn.Module.__delattr__):
+            self.fail("own_setattr", class_name=type(obj).__name__, method="__delattr__")
+        if (slot := self.own_slot(obj, name, raw)) is None:
             return
         match self.heap[slot.ident]:
             case Maybe(flag, _):
@@ -262,14 +293,12 @@ class State(Context):
                 self.raises_at_run_time("AttributeError", self.no_attribute(slot))
         self.set_slot(slot, Unbound())
 
-    def own_slot(self, obj: Any, name: str, setter: str, raw: Any) -> Slot | None:
+    def own_slot(self, obj: Any, name: str, raw: Any) -> Slot | None:
         """The slot of an attribute that is about to change; None where it will be one in the next reading."""
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
             what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
             self.fail("attribute_of_outside_assigned", name=name, what=what)
-        if getattr(type(obj), setter) not in (getattr(object, setter), getattr(torch.nn.Module, setter)):
-            self.fail("own_setattr", class_name=type(obj).__name__, method=setter)
         at = (id(own), name)
         slot = self.slots.get(at)
         if slot is None or slot.place.is_item:
@@ -432,7 +461,11 @@ class State(Context):
                 self.fail("kept_and_returned", name=name)
 
     def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
-        return self.targets.setdefault((id(owner), path, key), Target(len(self.targets), name, owner, key, path))
+        at = (id(owner), path, key)
+        if at not in self.targets:
+            plain = path is not None or isinstance(owner, PlaceSpec) or type(owner).__setattr__ in _SETTERS
+            self.targets[at] = Target(len(self.targets), name, owner if plain else PlainlySet(owner), key, path)
+        return self.targets[at]
 
     def set_target(self, target: Target, value: AV) -> None:
         if isinstance(value, Unbound):

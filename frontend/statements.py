@@ -96,7 +96,7 @@ class Statements(Managers, Matching):
         op = type(node.op).__name__
         match node.target:
             case ast.Name():
-                self.assign(node.target, self.inplace(op, self.load(node.target.id), self.eval(node.value)))
+                self.assign(node.target, self.inplace(op, self.eval(node.target), self.eval(node.value)))
             case ast.Subscript():
                 owner, index = self.eval(node.target.value), self.eval(node.target.slice)
                 old = self.subscript(owner, index)
@@ -107,7 +107,8 @@ class Statements(Managers, Matching):
                 owner, name = self.eval(node.target.value), node.target.attr
                 old = self.attribute(owner, name)
                 new = self.inplace(op, old, self.eval(node.value))
-                if new is not old or not self.is_plain_attribute(owner, name):
+                as_it_was = new is old and (self.is_plain_attribute(owner, name) or is_tensor(owner) and name == "data")
+                if not as_it_was:
                     self.store_attribute(owner, name, new)
         return True
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from torch.nn import ModuleList, Sequential
+from torch.nn import ModuleList, ParameterList, Sequential
 
 from scriptc.frontend.cells import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
@@ -257,7 +257,8 @@ class Tables(Context):
         if isinstance(obj, (list, tuple)) and self.type_of(index) == FLOAT:
             kind = "list" if isinstance(obj, list) else "tuple"
             self.raises_at_run_time("TypeError", f"{kind} indices must be integers or slices, not float")
-        if not isinstance(obj, (list, tuple, ModuleList, Sequential)) or not self.is_run_time_key(index, INT, BOOL):
+        sequences = (list, tuple, ModuleList, Sequential, ParameterList)
+        if not isinstance(obj, sequences) or not self.is_run_time_key(index, INT, BOOL):
             return None
         count = Known(len(obj))
         back = lambda: self.binary("Add", index, count)  # noqa: E731

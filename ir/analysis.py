@@ -95,6 +95,9 @@ class Origin:
     unknown: bool = False
 
 
+Origins = dict[Value, Origin]
+
+
 def roots(value: Value) -> set[Value]:
     """Where an object may come from: values that make it, and arguments that are or hold it."""
     found, seen, todo = set[Value](), set[Value](), [value]
@@ -206,10 +209,12 @@ def escapes(value: Value) -> bool:
     )
 
 
-def _memory_of(value: Value, memory: str) -> Origin | None:
+def _memory_of(value: Value, memory: str, known: Origins) -> Origin | None:
     """Where the memory of a class comes from that a value leads to; what containers hold is not followed."""
     if isinstance(value.type, _CLASS[memory]):
-        return origin(value)
+        if value not in known:
+            known[value] = origin(value)
+        return known[value]
     return Origin(unknown=True) if holds(value.type, memory) else None
 
 
@@ -221,8 +226,9 @@ def _overlap(a: Origin, b: Origin) -> bool:
 
 def may_alias(a: Value, b: Value) -> bool:
     """Whether two values may lead to the same memory."""
+    known: Origins = {}
     for memory in _CLASS:
-        x, y = _memory_of(a, memory), _memory_of(b, memory)
+        x, y = _memory_of(a, memory, known), _memory_of(b, memory, known)
         if x is not None and y is not None and _overlap(x, y):
             return True
     return False
@@ -247,15 +253,17 @@ def _is_another(value: Value, target: Value) -> bool:
     return _is_older(value, target) or _are_unlike(value.type, target.type)
 
 
-def may_write(writer: Op, value: Value) -> bool:
-    """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand."""
+def may_write(writer: Op, value: Value, known: Origins | None = None) -> bool:
+    """Whether `writer` may write memory that `value` leads to: a call anything, other ops their first operand. known:
+    origins that were found since the function last changed; more are put in."""
+    known = {} if known is None else known
     for memory in writer.defn.writes & _CLASS.keys():
-        read = _memory_of(value, memory)
+        read = _memory_of(value, memory, known)
         if read is None:
             continue
         if not calls(writer) and isinstance(value.type, _CLASS[memory]) and _is_another(value, writer.operands[0]):
             continue
-        targets = [_memory_of(v, memory) for v in (writer.operands if calls(writer) else writer.operands[:1])]
+        targets = [_memory_of(v, memory, known) for v in (writer.operands if calls(writer) else writer.operands[:1])]
         if calls(writer):
             targets.append(Origin(unknown=True))
         if any(t is not None and _overlap(t, read) for t in targets):
@@ -269,9 +277,10 @@ def interferes(writer: Op, reader: Op) -> bool:
     return bool(shared - _CLASS.keys()) or (bool(shared) and any(may_write(writer, v) for v in reader.operands))
 
 
-def is_written(value: Value, where: Block | Op) -> bool:
+def is_written(value: Value, where: Block | Op, known: Origins | None = None) -> bool:
     """Whether any op in `where` may write memory that `value` leads to."""
-    return any(may_write(writer, value) for writer in writers(where))
+    known = {} if known is None else known
+    return any(may_write(writer, value, known) for writer in writers(where))
 
 
 def writes_to(value: Value) -> list[Op]:

@@ -40,8 +40,23 @@ def target(terminator: Op) -> Op | None:
 
 
 def exits(op: Op) -> list[Op]:
-    """The terminators whose target is `op`."""
-    return [t for region in op.regions for t in region.walk() if t.has("TERMINATOR") and target(t) is op]
+    """The terminators whose target is `op`: what yields ends a region of it, what leaves several names its label."""
+    if "label" not in op.attrs:
+        return [t for region in op.regions if (t := region.terminator) is not None and target(t) is op]
+    found: list[Op] = []
+    for region in op.regions:
+        _add_terminators(region, found)
+    return [t for t in found if target(t) is op]
+
+
+def _add_terminators(block: Block, found: list[Op]) -> None:
+    """Those of a block and of all blocks in it, in program order."""
+    for op in block.ops:
+        if op.regions:
+            for region in op.regions:
+                _add_terminators(region, found)
+    if block.terminator is not None:
+        found.append(block.terminator)
 
 
 def counter(loop: Op) -> Value | None:

@@ -48,6 +48,40 @@ class BeginsAsNone(nn.Module):
         return self.h
 
 
+class Doubling:
+    def __init__(self):
+        object.__setattr__(self, "sets", 0)
+        self.n = 1
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value * 2)
+        object.__setattr__(self, "sets", self.sets + 1)
+
+
+@sequence(X, X[0], X + 1, X)
+class AssignsThroughSetattr(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log = []
+        self.doubling = Doubling()
+        self.h = None
+        self.register_buffer("row", torch.zeros(3))
+
+    def __setattr__(self, name, value):
+        if name == "h" and value is not None:
+            if value.dim() != 2:
+                raise ValueError(f"{name} has {value.dim()} dims")
+            self.log.append(name)
+        super().__setattr__(name, value)
+
+    def forward(self, x):
+        self.row = x[0]
+        self.h = x
+        self.doubling.n = self.doubling.n + 1
+        self.doubling.behind = len(self.log)
+        return self.h + self.row, self.doubling.sets, self.doubling.n
+
+
 @sequence(X, X, (X, True), X)
 class Counts(nn.Module):
     steps = 0

@@ -305,6 +305,15 @@ def setattr_(r: Reader, owner: AV, name: AV, value: AV) -> AV:
     return Known(None)
 
 
+@serves("builtins.object.__setattr__", "torch.nn.Module.__setattr__")
+def plain_setattr(r: Reader, owner: AV, name: AV, value: AV) -> AV:
+    if isinstance(owner, Known):
+        r.store_plain(owner.obj, r.known(name, "the name of an attribute"), value)
+    else:
+        r.store_attribute(owner, r.known(name, "the name of an attribute"), value)
+    return Known(None)
+
+
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AV, name: AV) -> AV:
     if not isinstance(owner, Known):

@@ -16,6 +16,7 @@ from collections import ChainMap
 from collections.abc import Hashable, Mapping
 
 from scriptc.ir.analysis import (
+    Origins,
     escapes,
     function_body,
     interferes,
@@ -58,8 +59,8 @@ def _same_object(first: Value, second: Value) -> bool:
         return True
     if escapes(first) and escapes(second):
         return False
-    body = function_body(op)
-    return shares_memory(second) or not (is_written(first, body) or is_written(second, body))
+    body, known = function_body(op), Origins()
+    return shares_memory(second) or not (is_written(first, body, known) or is_written(second, body, known))
 
 
 class _Merger:

@@ -233,3 +233,19 @@ class MakesModules(nn.Module):
 
 
 listed(MakesModules, call(X, 0), call(X, 2))
+
+
+class MaskedLinear(nn.Linear):
+    def __init__(self):
+        super().__init__(3, 3)
+        self.register_buffer("mask", torch.eye(3))
+
+    def forward(self, x, y):
+        self.weight.data *= self.mask
+        y.data += x
+        z = x + 1
+        z.data -= 2
+        return super().forward(x) + z
+
+
+listed(MaskedLinear, call(X, X + 1), call(X[:0], X[:0]), call(X[:1], X))

@@ -481,6 +481,19 @@ given = [(torch.ones(3, 2), torch.eye(3)), (torch.ones(1, 2), torch.ones(1, 1)),
 experts = cases(*given)(Experts())
 
 
+class Routed(Experts):
+    def __init__(self):
+        super().__init__()
+        self.scales = torch.nn.ParameterList([torch.nn.Parameter(torch.tensor(float(i))) for i in range(3)])
+
+    def forward(self, x, places):
+        return [(self.experts[i](x) * self.scales[i], STEPS[i][1], (1, 2, 3)[i], "abc"[i], range(3)[i]) for i in places]
+
+
+places = [torch.tensor(p) for p in ([0, 2, -1], [[1], [0]], [3], [[0, 1]], [1.0], [True, False])]
+routed = cases(*[(torch.ones(2), p) for p in places])(Routed())
+
+
 # The table is made at the entry, whose block is empty while the body of `with` is read.
 @cases(torch.tensor([1, 0, 1]), torch.tensor([2, 2, 0]))
 @torch.no_grad()

@@ -42,6 +42,16 @@ def of_views(x):
     return x, row
 
 
+@cases(X, X[:0])
+def of_what_has_no_name(x):
+    rows = [row.sum() for row in x.t().unsqueeze_(0)]
+    for y in (x * 2, x * 3):
+        y.t_()
+    for i, z in enumerate((x + 1, x + 2)):
+        z.unsqueeze_(i)
+    return (x * 2).unsqueeze_(0).squeeze_(0).add_(1), torch.arange(3).unsqueeze_(1), rows, y, z
+
+
 class Counter:
     def __init__(self):
         self.n = 0

@@ -78,6 +78,13 @@ def numpy_scalars(x, v):
     return y, z, rest, int(np.int64(3.7)), x * np.abs(v)
 
 
+@cases(X, X[:2])
+def converted_numpy_scalars(x):
+    n = np.ceil(np.log(x.size(0))).astype("int").item()
+    half, four = np.floor(x.size(0) / 2).astype(int), np.sqrt(16.0).astype(np.int64)
+    return n, np.prod(x.shape).item(), int(half * 2), int(four), n + np.float64(2).item()
+
+
 @cases((X, [1, 3]), (X[:3], [3]))
 def pieces(x, sizes):
     return x.split(2), x.split(sizes), x.chunk(3), x.unbind(), x.unbind()[0], x.chunk(2) + (x,), [*x.split(2)], list(x.unbind())

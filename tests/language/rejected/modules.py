@@ -68,22 +68,21 @@ class AssignsToAClass(Plain):
         return x
 
 
-class Careful:
-    def __init__(self):
-        object.__setattr__(self, "n", 0)
-
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-
-
-@listed("own_setattr", Holds(), (X,))
-class AssignsThroughSetattr(Plain):
+class Plainly(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.careful = Careful()
+        self.rnn = torch.nn.RNN(3, 3)
+        del self.rnn.weight_hh_l0
+        self.weight_hh_l0 = torch.nn.Parameter(torch.ones(3, 3))
 
     def forward(self, x):
-        self.careful.n = 1  # refused
+        return x @ self.weight_hh_l0
+
+
+@listed("own_setattr", Plainly(), (X,))
+class AssignsThroughSetattr(Plainly):
+    def forward(self, x):
+        self.rnn.weight_hh_l0 = self.weight_hh_l0 * 2  # refused
         return x
 
 

@@ -337,6 +337,32 @@ def reshaped_in_place(x):
     return z + 1
 
 
+def twice(x):
+    y = x * 2
+    return y, y
+
+
+def viewed_one_by_one(x):
+    y, z = twice(x)
+    return z.unsqueeze(0).unsqueeze(0)
+
+
+@write("reshape_in_place", viewed_one_by_one, (X,))
+def reshaped_what_a_loop_gives_again(x):
+    for y in twice(x):
+        y.unsqueeze_(0)  # refused
+    return y
+
+
+@write("reshape_in_place", lambda x: [4, 4], (X,))
+def reshaped_what_a_zip_gives_again(x):
+    dims = []
+    for y, _ in zip(twice(x), range(2), strict=True):
+        y.unsqueeze_(0)  # refused
+        dims.append(y.dim())
+    return dims
+
+
 def padded(n, width):
     return f"{n:{width}d}"
 
