@@ -201,8 +201,15 @@ class Flow(Context):
                     self.allow_unions()
                 self.report(self.conflict(key, str(e), avs))
                 plans[key] = self.poisoned_plan()
+        self.promote_beside_tables()
         self.keepidentities(plans, envs, mark)
         return plans
+
+    def promote_beside_tables(self) -> None:
+        """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
+        met, self.kinds.beside_tables = self.kinds.beside_tables, []
+        for display in met:
+            self.promote(display)
 
     def conflict(self, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
         name = getattr(key, "name", key)

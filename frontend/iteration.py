@@ -247,6 +247,8 @@ class Iteration(Context):
         """Over one of several sequences, each item of which is that of the sequence that it is."""
         found = av.alternatives.values()
         if not all(sequence_items(a) is not None or isinstance(a, ListV) or is_tensor(a) for a in found):
+            for alternative in found:
+                self.promote(alternative)
             self.fail("iteration_over_one_of_several", what=describe(av))
         length = lambda: self.split(av, lambda a: self.call(Known(len), [a], {}))  # noqa: E731
 

@@ -272,6 +272,7 @@ class Kinds:
 
     def __init__(self, in_containers: bool = False) -> None:
         self.in_containers = in_containers
+        self.beside_tables: list[DictV] = []  # dicts with known keys that meet some with run-time keys
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:

@@ -350,3 +350,26 @@ def hashes(n, v, xs):
     one = n, v, (n > 2, ())
     found = hash(n), hash(v), hash(n > 2), hash(one), hash(tuple(xs)), hash(Named(n, v)), hash(-1)
     return found if xs else hash(xs)
+
+
+@cases(3, 0)
+def known_keys_replaced_by_run_time_keys(n):
+    beams = {(): (0.0, -1.0)}
+    texts = {"": 0.5}
+    for t in range(n):
+        grown = {}
+        for prefix, (blank, other) in beams.items():
+            grown[*prefix, t] = (other, blank + 1)
+            grown[prefix] = (blank, other + 2)
+        beams = grown
+        texts = dict([(text + c, p / 2) for text, p in texts.items() for c in "ab"][:3])
+    return beams, texts
+
+
+@cases(3, 0)
+def known_keys_on_one_path(n):
+    d = {"a": 1, "b": 2}
+    if n > 1:
+        d = {k: v * 2 for k, v in d.items() if v > 1}
+    other = {"x": 1} if n > 1 else {"y": 2, "z": n}
+    return [(k, d[k]) for k in d], d.get("a", 5), [k for k in other]
