@@ -242,7 +242,7 @@ def counters(xs):
     c = Counter(xs)
     c.update([1, 2])
     c[5] += 2
-    return c, c[77], 77 in c, c.most_common(2), c.most_common(), c.total(), sorted(c.items())
+    return c, c[77], 77 in c, c.most_common(2), c.most_common(), c.total(), sorted(c.items()), list(c.elements())
 
 
 @cases(XS, [])
@@ -253,6 +253,18 @@ def ordered(xs):
     d.pop(1, None)
     d[1] = 2
     return d, list(d)
+
+
+@cases((XS, 1, True), (XS, 2, False), ([], 1, True))
+def moved_to_an_end(xs, key, last):
+    known = OrderedDict(a=1, b=2)
+    known.move_to_end("a")
+    d = OrderedDict((x, -x) for x in xs)
+    try:
+        d.move_to_end(key, last=last)
+    except KeyError as e:
+        return known, str(e)
+    return known, d, d.popitem(last=False)
 
 
 @cases((XS, 1), (XS, 3), (XS, 0))
@@ -359,7 +371,7 @@ def known_keys_replaced_by_run_time_keys(n):
     for t in range(n):
         grown = {}
         for prefix, (blank, other) in beams.items():
-            grown[*prefix, t] = (other, blank + 1)
+            grown[(*prefix, t)] = (other, blank + 1)
             grown[prefix] = (blank, other + 2)
         beams = grown
         texts = dict([(text + c, p / 2) for text, p in texts.items() for c in "ab"][:3])
