@@ -135,7 +135,7 @@ class Comprehensions(Flow, Iteration):
         ended = False
         with self.builder.at(Block()) as block:
             try:
-                items = self.items_inside(generators, elt, sequence)
+                items = self.items_inside(generators, elt, sequence, {})
             except Terminated:
                 ended, items = True, []
         if items is None:
@@ -146,28 +146,30 @@ class Comprehensions(Flow, Iteration):
             raise Terminated
         return items
 
-    def items_inside(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+    def items_inside(
+        self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: dict[str, AV]
+    ) -> list[AV] | None:  # fmt: skip
         first, *rest = generators
         walk = self.iteration(sequence, None)
         if walk.items is None or walk.limit is not None:
             return [] if walk.items is walk.count is None else None
         found: list[AV] = []
         for item in walk.items:
-            tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t)) for test in first.ifs]
+            tests = [self.with_target(first.target, item, lambda t=test: self.silent_test(t), scope) for test in first.ifs]
             if any(not isinstance(t, Known) for t in tests):
                 return None
             if all(t.obj for t in tests if isinstance(t, Known)):
                 if not rest:
-                    found.append(self.with_target(first.target, item, lambda: self.eval(elt)))
+                    found.append(self.with_target(first.target, item, lambda: self.eval(elt), scope))
                     continue
-                inner = self.with_target(first.target, item, lambda: self.known_inner(rest, elt))
+                inner = self.with_target(first.target, item, lambda: self.known_inner(rest, elt, scope), scope)
                 if not isinstance(inner, Tup):
                     return None
                 found += inner.items
         return found
 
-    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr) -> AV:
-        items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)))
+    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr, scope: dict[str, AV]) -> AV:
+        items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)), scope)
         return Known(None) if items is None else Tup(items)
 
     def silent_test(self, node: ast.expr) -> AV:
@@ -195,20 +197,25 @@ class Comprehensions(Flow, Iteration):
 
         return take_back
 
-    def with_target(self, target: ast.expr, item: AV, run: Any) -> AV:
-        """What `run` gives while the target of a comprehension is bound."""
-        saved = dict(self.frame.locals)
+    def with_target(self, target: ast.expr, item: AV, run: Any, scope: dict[str, AV] | None = None) -> AV:
+        """What `run` gives while the target of a comprehension is bound. `scope`: its variables, for functions made in it."""
+        frame, saved = self.frame, dict(self.frame.locals)
         self.assign(target, item)
-        self.frame.comprehensions += 1
+        names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)]
+        if scope is not None:
+            scope |= {name: frame.locals[name] for name in names if name in frame.locals}
+            frame.scopes.append(scope)
+        frame.comprehensions += 1
         try:
             value: AV = run()
         finally:  # also where what is read always raises
-            self.frame.comprehensions -= 1
-            for n in ast.walk(target):
-                if isinstance(n, ast.Name):
-                    self.frame.locals.pop(n.id, None)
-                    if n.id in saved:
-                        self.frame.locals[n.id] = saved[n.id]
+            frame.comprehensions -= 1
+            if scope is not None:
+                frame.scopes.pop()
+            for name in names:
+                frame.locals.pop(name, None)
+                if name in saved:
+                    frame.locals[name] = saved[name]
         return value
 
     def is_filtered(self, av: GeneratorV) -> bool:
@@ -253,7 +260,8 @@ class Comprehensions(Flow, Iteration):
             return self.iteration(made, site)
         walk = self.iteration(av.sequence, site)
         if walk.items is not None:
-            items = (inside(lambda i=i: self.with_target(target, i, element)) for i in walk.items)
+            scope: dict[str, AV] = {}
+            items = (inside(lambda i=i: self.with_target(target, i, element, scope)) for i in walk.items)
             return Walk(items=items, limit=walk.limit)
         if walk.count is None:
             return walk

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from scriptc.frontend.scope import Liveness, liveness
+from scriptc.frontend.scope import Liveness, liveness, read_inside
 from scriptc.frontend.source import Source
 from scriptc.frontend.values import AV, Ident
 from scriptc.ir.core import Op, Value
@@ -94,7 +94,10 @@ class Frame:
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
+    scopes: list[dict[str, AV]] = field(default_factory=list)  # their variables, where functions made in them may outlive these
     generators: int = 0  # likewise generator expressions
+    is_kept: bool = False  # by a function made in it, which is returned
+    is_left: bool = False  # what a function that has returned leaves to the functions made in it
 
     def chain(self) -> Iterator[Frame]:
         """This frame, and those of the functions in which its function stands."""
@@ -102,6 +105,20 @@ class Frame:
         while frame is not None:
             yield frame
             frame = frame.outer
+
+    @property
+    def qualified_name(self) -> str:
+        """What Python calls the function."""
+        if self.func is not None or self.outer is None:
+            return self.func.__qualname__ if self.func is not None else self.source.name
+        return f"{self.outer.qualified_name}.<locals>.{getattr(self.source.node, 'name', '<lambda>')}"
+
+    def left(self) -> Frame:
+        """What the functions made in it find of a function that returns now: its variables as they are, which no later
+        statement changes but theirs."""
+        found = replace(self, is_left=True)
+        found.locals = {k: v for k, v in self.locals.items() if k in read_inside(self.source.node)}
+        return found
 
     @property
     def live(self) -> Liveness:

@@ -312,12 +312,14 @@ class IteratorV(AV):
 
 @dataclass(eq=False, slots=True)
 class Closure(AV):
-    """A `def` or `lambda` inside compiled code."""
+    """A `def` or `lambda` inside compiled code. `scopes`: variables of the comprehensions that it was made in; functions made
+    by one comprehension share them, and see what it has bound last."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
     defaults: Sequence[AV]
     kw_defaults: Sequence[AV | None]
+    scopes: Sequence[dict[str, AV]] = ()
 
 
 @dataclass(eq=False, slots=True)

@@ -134,6 +134,8 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
         return r.choose(r.compare("GtE", place, Known(0)), lambda: r.at(d, place), lambda: default)
     if isinstance(d, Known) and (item := r.outside_item(d, key, lambda: default)) is not None:
         return item
+    if isinstance(d, DictV) and (item := r.function_at(d, key, lambda: default)) is not None:
+        return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
 

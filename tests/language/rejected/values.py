@@ -92,9 +92,21 @@ def appends_another_type(xs):
     return xs
 
 
-@write("function_as_value", lambda x, n: (x, True) if n else (x, False), (X, 1), (X, 0))
-def returns_functions(x, n):
-    return (lambda: x) if n else (lambda: x + 1)  # refused
+def counter():
+    count = 0
+
+    def more():
+        nonlocal count
+        count += 1  # refused
+        return count
+
+    return more
+
+
+@write("function_as_value", lambda n: 1, (1,), (0,))
+def chosen_counter(n):
+    more = counter() if n else counter()
+    return more()
 
 
 @write("length_unknown", lambda xs: max(xs), ([1, 2, 3],))
