@@ -368,7 +368,9 @@ def composed(*functions):
 
 
 def returned_by_recursion(x, depth):
-    return (lambda: x) if depth <= 0 else returned_by_recursion(x + 1, depth - 1)
+    if depth <= 0:
+        return lambda: x
+    return returned_by_recursion(x + 1, depth - 1)
 
 
 # A function of one source that calls another of it does not call itself.
