@@ -352,6 +352,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
                 if isinstance(result, Known) and not _has_tensor([result.obj]):  # a tensor is made anew at each call
                     return result
         self.demand(Known(obj), "__call__", "is not callable")
+        if hasattr(obj, "cache_info"):
+            self.fail("function_with_cache", name=obj.__qualname__)
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:

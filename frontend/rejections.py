@@ -110,6 +110,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "format_of_other": ("a format of {what} is not supported in compiled code", "format its numbers"),
     "format_unknown": ("this conversion of the % operator is not supported in compiled code", "use an f-string"),
     "frozen": ("a {name} is frozen", "make a changed one with dataclasses.replace()"),
+    "function_with_cache": (
+        "{name} keeps what it has computed in a cache of its own, which compiled code does not see",
+        "keep it in a dict that is passed on",
+    ),
     "function_without_source": ("{name} is not supported yet", "compute it before the call and pass the result in"),
     "function_as_value": (
         "which function or module {who} is must be known at compile time",
@@ -331,6 +335,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "repr_of_exception": ("the repr of an exception is not supported in compiled code", "use str() of it"),
     "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
+    "returned_twice": ("what the function returns holds one object in two places", "return a copy in one: copy.copy(...)"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "requires_grad_set": (
         "whether a tensor requires grad is not set in compiled code, which has no backward",

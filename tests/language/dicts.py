@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -12,6 +13,18 @@ from language.cases import cases
 X = torch.arange(6.0).reshape(2, 3)
 XS = [3, 1, 2, 3, -7, 1]
 TABLE = {1: 10, 2: 20}
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: float = 0.0
+    name: str = field(default="", compare=False)
+
+
+@cases((1, 2.0), (-1, 0.5))
+def hashes_of_dataclasses(x, y):
+    return hash(Point(x, y)) == hash((x, y)), {hash(Point(x)): y}
 
 
 class Named(NamedTuple):

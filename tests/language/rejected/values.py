@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from typing import Any
 
 import torch
@@ -347,6 +348,39 @@ def lists_of_dtypes(n):
 def appends_to_the_callers(xs):
     xs.append(2)  # refused
     return xs
+
+
+def with_a_copy(n):
+    held = {"a": n}
+    return Held(held), dict(held)
+
+
+class Held:
+    def __init__(self, by_name):
+        self.by_name = by_name
+
+
+@write("returned_twice", with_a_copy, (3,))
+def returns_twice(n):  # refused
+    held = {"a": n}
+    return Held(held), held
+
+
+@functools.lru_cache(None)
+def cached(n):
+    return n if n < 2 else cached(n - 1) + cached(n - 2)
+
+
+def with_a_dict(n):
+    known = {0: 0, 1: 1}
+    for i in range(2, n + 1):
+        known[i] = known[i - 1] + known[i - 2]
+    return known[n]
+
+
+@write("function_with_cache", with_a_dict, (7,), (1,))
+def calls_a_cached_function(n):
+    return cached(n)  # refused
 
 
 @write("returns_differ", lambda n: n + 1, (3,))
