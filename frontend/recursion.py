@@ -117,7 +117,7 @@ class Recursion(Statements, State):
         if node in self.assume.recursive:
             return True
         around = [f for f in self.frames if f.source.node is node and f.func is frame.func]
-        if frame.outer is not None and frame.outer.is_left:  # another call of the function around made another function
+        if frame.func is None:  # another call of the function around made another function
             around = [f for f in around if f.outer is frame.outer]
         if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
             return False  # as in any(any(...) for ...): a program has only so many functions and generators to give

@@ -292,10 +292,11 @@ class Tables(Context):
         return self.one_of_items(av, self.choose(self.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj))
 
     def is_run_time_key(self, index: AV, *types: Type) -> bool:
-        """Whether nothing makes an index known, which is of one of some types."""
+        """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
+        a list: not worth a reading for each list."""
         if not isinstance(index, Dyn) or index.type not in (types or _KEYS):
             return False
-        return self.knowable(index.value) is None
+        return self.knowable(index.value) is None or (index.type == STR and index.value not in self.arg_places)
 
     def one_of_items(
         self, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None

@@ -382,8 +382,11 @@ def functions_of_one_source_call_each_other(x, n):
     chain = abs
     for k in (1, 2, n):
         chain = step(chain, k)
+    def product(m, then):
+        return then(1) if m == 0 else product(m - 1, lambda v: then(m * v))
+
     once = composed(adder(x), adder(x * 2), lambda t: t * n)
-    return chain(x), composed(once, once)(x), returned_by_recursion(x, n)()
+    return chain(x), composed(once, once)(x), returned_by_recursion(x, n)(), product(3, lambda v: v + n)
 
 
 @cases((X, 1), (X, 0))
@@ -393,11 +396,15 @@ def functions_that_objects_keep(x, n):
     return by_name["add"](x), by_name["mul"](x), in_list[0](x), held.function(x), held.twice()(x)
 
 
-@cases((2, ["+", "*"]), (3, []), (1, ["?", "+"]))
+OUTSIDE = {"half": lambda a: a / 2, "abs": abs}
+
+
+@cases((2, ["+", "*"]), (3, []), (1, ["?", "+"]), (-4, ["half", "abs"]))
 def functions_by_keys_of_run_time(x, names):
     ops = {"+": lambda a: a + 1, "*": lambda a: a * 3}
     for name in names:
         x = ops.get(name, lambda a: -a)(x)
+        x = OUTSIDE[name](x) if name in OUTSIDE else x
     known = [ops[name](x) for name in names if name in ops]
     return x, known, [ops[name](x) for name in names]
 
