@@ -23,6 +23,7 @@ from scriptc.frontend.objects import Objects
 from scriptc.frontend.outside import holds_tensor, is_library
 from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape
+from scriptc.frontend.scope import listed
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
@@ -519,7 +520,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         defaults = [Known(d) for d in func.__defaults__ or ()]
         kw_defaults = {k: Known(v) for k, v in (func.__kwdefaults__ or {}).items()}
         names = [a.arg for a in node.args.kwonlyargs]
-        self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__name__)
+        self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__qualname__)
 
     def check_depth(self, frame: Frame, name: str) -> None:
         if frame.depth() > _MAX_DEPTH:
@@ -530,10 +531,11 @@ class Calls(Objects, Records, TorchParser, Lookup):
         name = getattr(func.node, "name", "<lambda>")
         source = Source(func.node, outer.file, f"{outer.name}.{name}")
         frame = Frame(source, None, self.loc, outer=func.frame)
+        for scope in func.scopes:
+            frame.locals |= scope
         self.check_depth(frame, name)
-        self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, name)
-        with func.frame.among(func.around):
-            return self.follow(frame, func.node)
+        self.bind(frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, frame.qualified_name)
+        return self.follow(frame, func.node)
 
     def follow(self, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
         if isinstance(node, ast.Lambda):
@@ -570,13 +572,9 @@ class Calls(Objects, Records, TorchParser, Lookup):
         for param, kw_default in zip(keyword_only, kw_defaults, strict=True):
             if kw_default is not None:
                 bound.setdefault(param, kw_default)
-        missing = [p for p in (*params, *keyword_only) if p not in bound]
-        if missing:
-            quoted = " and ".join(f"'{m}'" for m in missing)
-            plural = "s" if len(missing) > 1 else ""
-            self.raises_at_run_time(
-                "TypeError", f"{name}() missing {len(missing)} required positional argument{plural}: {quoted}"
-            )
+        for kind, names in (("positional", params), ("keyword-only", keyword_only)):
+            if missing := [p for p in names if p not in bound]:
+                self.raises_at_run_time("TypeError", f"{name}() missing {len(missing)} required {kind} {listed(missing)}")
         if spec.kwarg is not None:
             bound[spec.kwarg.arg] = DictV(kwargs)
         elif kwargs:

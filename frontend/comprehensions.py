@@ -12,7 +12,7 @@ from scriptc.frontend.flow import Flow
 from scriptc.frontend.iteration import Iteration
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.scope import assigned
-from scriptc.frontend.values import AV, GeneratorV, Known, Native, OneOf, RangeV, Targets, Tup, Unbound, is_plain_tuple
+from scriptc.frontend.values import AV, GeneratorV, Known, Native, OneOf, RangeV, Scope, Tup, Unbound, is_plain_tuple
 from scriptc.ir.core import Block
 
 _SHORT = 64  # items of a range that a dict or set comprehension is written out over
@@ -91,7 +91,7 @@ class Comprehensions(Flow, Iteration):
 
     def e_GeneratorExp(self, node: ast.GeneratorExp) -> AV:
         sequence = self.checked_iterable(self.eval(node.generators[0].iter))
-        return GeneratorV(node, self.frame, sequence, tuple(self.frame.targets))
+        return GeneratorV(node, self.frame, sequence, tuple(self.frame.scopes))
 
     def comprehension(self, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
         """A list comprehension: the loop that it abbreviates, with names of its own."""
@@ -138,7 +138,7 @@ class Comprehensions(Flow, Iteration):
         ended = False
         with self.builder.at(Block()) as block:
             try:
-                items = self.items_inside(generators, elt, sequence)
+                items = self.items_inside(generators, elt, sequence, {})
             except Terminated:
                 ended, items = True, []
         if items is None:
@@ -149,15 +149,16 @@ class Comprehensions(Flow, Iteration):
             raise Terminated
         return items
 
-    def items_inside(self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+    def items_inside(
+        self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: dict[str, AV]
+    ) -> list[AV] | None:  # fmt: skip
         first, *rest = generators
         walk = self.iteration(sequence, None)
         if walk.items is None or walk.limit is not None:
             return [] if walk.items is walk.count is None else None
         found: list[AV] = []
-        targets: Targets = {}
         for item in walk.items:
-            on_item = functools.partial(self.with_target, targets, first.target, item)
+            on_item = functools.partial(self.with_target, scope, first.target, item)
             tests = [on_item(lambda t=test: self.silent_test(t)) for test in first.ifs]
             if any(not isinstance(t, Known) for t in tests):
                 return None
@@ -165,14 +166,14 @@ class Comprehensions(Flow, Iteration):
                 if not rest:
                     found.append(on_item(lambda: self.eval(elt)))
                     continue
-                inner = on_item(lambda: self.known_inner(rest, elt))
+                inner = on_item(lambda: self.known_inner(rest, elt, scope))
                 if not isinstance(inner, Tup):
                     return None
                 found += inner.items
         return found
 
-    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr) -> AV:
-        items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)))
+    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr, scope: dict[str, AV]) -> AV:
+        items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)), scope)
         return Known(None) if items is None else Tup(items)
 
     def silent_test(self, node: ast.expr) -> AV:
@@ -200,19 +201,19 @@ class Comprehensions(Flow, Iteration):
 
         return take_back
 
-    def with_target(self, targets: Targets, target: ast.expr, item: AV, run: Any) -> AV:
-        """What `run` gives while the target of a comprehension is bound."""
-        saved = dict(self.frame.locals)
+    def with_target(self, scope: Scope, target: ast.expr, item: AV, run: Any) -> AV:
+        """What `run` gives while the target of a comprehension is bound. `scope`: its variables, for what is made in it."""
+        frame, names, saved = self.frame, assigned([target]), dict(self.frame.locals)
         self.assign(target, item)
-        targets |= {name: self.frame.locals[name] for name in assigned([target])}
-        self.frame.targets.append(targets)
-        self.frame.comprehensions += 1
+        scope |= {name: frame.locals[name] for name in names}
+        frame.scopes.append(scope)
+        frame.comprehensions += 1
         try:
             value: AV = run()
         finally:  # also where what is read always raises
-            self.frame.comprehensions -= 1
-            self.frame.targets.pop()
-            self.frame.rename(targets, saved)
+            frame.comprehensions -= 1
+            frame.scopes.pop()
+            frame.rename(names, saved)
         return value
 
     def is_filtered(self, av: GeneratorV) -> bool:
@@ -227,7 +228,7 @@ class Comprehensions(Flow, Iteration):
         self.generators.append(len(self.watches))
         saved, self.node = self.node, av.node
         try:
-            with av.frame.among(av.around):
+            with av.frame.among(av.scopes):
                 return run()
         finally:
             self.node = saved
@@ -241,10 +242,10 @@ class Comprehensions(Flow, Iteration):
         test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
 
         def keep(item: AV) -> AV:
-            return self.within(av, lambda: self.with_target(av.targets, generator.target, item, lambda: self.test(test)))
+            return self.within(av, lambda: self.with_target(av.scope, generator.target, item, lambda: self.test(test)))
 
         def make(item: AV) -> AV:
-            return self.within(av, lambda: self.with_target(av.targets, generator.target, item, lambda: self.eval(av.node.elt)))
+            return self.within(av, lambda: self.with_target(av.scope, generator.target, item, lambda: self.eval(av.node.elt)))
 
         return keep, make
 
@@ -258,13 +259,13 @@ class Comprehensions(Flow, Iteration):
             return self.iteration(made, site)
         walk = self.iteration(av.sequence, site)
         if walk.items is not None:
-            items = (inside(lambda i=i: self.with_target(av.targets, target, i, element)) for i in walk.items)
+            items = (inside(lambda i=i: self.with_target(av.scope, target, i, element)) for i in walk.items)
             return Walk(items=items, limit=walk.limit)
         if walk.count is None:
             return walk
         item = walk.item
         assert item is not None
-        inner = lambda i: inside(lambda: self.with_target(av.targets, target, item(i), element))  # noqa: E731
+        inner = lambda i: inside(lambda: self.with_target(av.scope, target, item(i), element))  # noqa: E731
         return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
 
     def statement_of_comprehension(self, body: ast.stmt) -> None:

@@ -253,7 +253,7 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             site.av = reader.settled(site.av, site.heap)
             idents = list(identities(site.av))
             if len(set(idents)) < len(idents):
-                raise Conflict("one object in two places")
+                raise UserError(reader.loc, *rejection("returned_twice"))
         plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []

@@ -122,6 +122,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
 
     def bound(self, frame: Frame, name: str) -> AV:
         cell = frame.cells.get(name)
+        if cell is not None and cell not in self.heap:  # made on one of several paths, by a function that has returned
+            self.fail("function_as_value", who=f"the function with the variable '{name}'")
         av = self.heap[cell] if cell is not None else frame.locals[name]
         free = frame is not self.frame or self.in_function_of_comprehension(frame)
         if isinstance(av, Unbound):

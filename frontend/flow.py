@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+from scriptc.frontend.closures import reframed
 from scriptc.frontend.context import Context, Terminated, UserError
 from scriptc.frontend.joins import Conflict, ItemConflict, Plan, unify
 from scriptc.frontend.rejections import rejection
@@ -13,6 +15,7 @@ from scriptc.frontend.shapes import identity_of, replaced, shape_of
 from scriptc.frontend.values import (
     AV,
     RECORDS,
+    Closure,
     Content,
     DictV,
     Ident,
@@ -185,6 +188,29 @@ class Flow(Context):
             return Unbound() if first is None else Content(first.first, first.first, first.cls)
         return self.settled(av, env)
 
+    def keep_variables(self, av: AV) -> AV:
+        """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
+        frame, left, seen = self.frame, self.frame.left(), set[Ident]()
+        left.locals = reframed(left.locals, frame, left)
+
+        def swap(part: AV) -> AV:
+            if isinstance(part, Closure) and part.frame is frame:
+                frame.is_kept = True
+                return replace(part, frame=left)
+            ident = identity_of(part)
+            if ident is not None and ident not in seen and ident not in self.heap:
+                seen.add(ident)
+                assert isinstance(part, (DictV, KnownLengthListV, ObjectV))
+                first: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+                held = {k: replaced(v, swap) for k, v in first.items()}
+                if any(held[k] is not v for k, v in first.items()):
+                    self.heap[ident] = Content(held, first, getattr(part, "cls", None))
+            return part
+
+        for key, content in list(self.heap.items()):
+            self.heap[key] = replaced(content, swap)
+        return replaced(av, swap)
+
     def plans(
         self, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
         mark: float = float("inf"),
@@ -201,8 +227,15 @@ class Flow(Context):
                     self.allow_unions()
                 self.report(self.conflict(key, str(e), avs))
                 plans[key] = self.poisoned_plan()
+        self.promote_beside_tables()
         self.keepidentities(plans, envs, mark)
         return plans
+
+    def promote_beside_tables(self) -> None:
+        """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
+        met, self.kinds.beside_tables = self.kinds.beside_tables, []
+        for display in met:
+            self.promote(display)
 
     def conflict(self, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
         name = getattr(key, "name", key)

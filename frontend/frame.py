@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
-from scriptc.frontend.scope import Liveness, liveness
+from scriptc.frontend.scope import Liveness, liveness, read_inside
 from scriptc.frontend.source import Source
-from scriptc.frontend.values import AV, Ident, Targets
+from scriptc.frontend.values import AV, Ident, Scope
 from scriptc.ir.core import Op, Value
 from scriptc.ir.loc import Loc
 
@@ -95,8 +95,10 @@ class Frame:
     on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
     first_arg: AV | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
-    targets: list[Targets] = field(default_factory=list)  # of those whose items are read one by one
+    scopes: list[Scope] = field(default_factory=list)  # their variables, where what is made in them may outlive these
     generators: int = 0  # likewise generator expressions
+    is_kept: bool = False  # by a function made in it, which is returned
+    is_left: bool = False  # what a function that has returned leaves to the functions made in it
 
     def chain(self) -> Iterator[Frame]:
         """This frame, and those of the functions in which its function stands."""
@@ -106,12 +108,12 @@ class Frame:
             frame = frame.outer
 
     @contextmanager
-    def among(self, around: Sequence[Targets]) -> Iterator[None]:
+    def among(self, scopes: Sequence[Scope]) -> Iterator[None]:
         """In it, variables of comprehensions are named as where these stand."""
         before = dict(self.locals)
-        names = frozenset().union(*around)
-        for targets in around:
-            self.locals |= targets
+        names = frozenset().union(*scopes)
+        for scope in scopes:
+            self.locals |= scope
         try:
             yield
         finally:
@@ -123,6 +125,20 @@ class Frame:
             self.locals.pop(name, None)
             if name in before:
                 self.locals[name] = before[name]
+
+    @property
+    def qualified_name(self) -> str:
+        """What Python calls the function."""
+        if self.func is not None or self.outer is None:
+            return self.func.__qualname__ if self.func is not None else self.source.name
+        return f"{self.outer.qualified_name}.<locals>.{getattr(self.source.node, 'name', '<lambda>')}"
+
+    def left(self) -> Frame:
+        """What the functions made in it find of a function that returns now: its variables as they are, which no later
+        statement changes but theirs."""
+        found = replace(self, is_left=True)
+        found.locals = {k: v for k, v in self.locals.items() if k in read_inside(self.source.node)}
+        return found
 
     @property
     def live(self) -> Liveness:

@@ -11,6 +11,7 @@ from scriptc.frontend.cells import is_union
 from scriptc.frontend.context import Context, Poisoned, UserError, Walk
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.decompositions.itertools import ENDLESS
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.joins import kind_of
 from scriptc.frontend.objects import class_of, defines
@@ -106,7 +107,9 @@ class Iteration(Context):
                 return any(map(self.is_run_time, alternatives.values()))
             case ObjectV():
                 items = self.items_of(av)
-                return self.is_run_time(items["sequence"]) if av.cls is SequenceIterator else hasattr(av.cls, "__iter__")
+                if av.cls is SequenceIterator:
+                    return self.is_run_time(items["sequence"])
+                return av.cls in ENDLESS or hasattr(av.cls, "__iter__")
             case Dyn():
                 if is_dict(av) or is_set(av) or is_run_time_text(av):
                     return True
@@ -188,6 +191,8 @@ class Iteration(Context):
                 return Walk(items=self.asked_items(av))
             case ObjectV(cls) if cls is Deque:
                 return self.walk_queue(av, self.iteration(self.items_of(av)["_items"], site))
+            case ObjectV(cls) if cls in ENDLESS:
+                return Walk(count=(Known(0), self.call(Known(len), [av], {}), Known(1)), item=lambda i: self.subscript(av, i))
             case ObjectV():
                 return self.iteration(self.iterated_object(av), site)
             case Known() if defines(av, "__iter__"):
@@ -256,6 +261,8 @@ class Iteration(Context):
         """Over one of several sequences, each item of which is that of the sequence that it is."""
         found = av.alternatives.values()
         if not all(sequence_items(a) is not None or isinstance(a, ListV) or is_tensor(a) for a in found):
+            for alternative in found:
+                self.promote(alternative)
             self.fail("iteration_over_one_of_several", what=describe(av))
         length = lambda: self.split(av, lambda a: self.call(Known(len), [a], {}))  # noqa: E731
 
@@ -324,7 +331,12 @@ class Iteration(Context):
         items = self.items_of(av)
         if isinstance(items["at"], Moved):
             self.fail("iterator_walked_again")
-        rest = self.subscript(items["sequence"], Tup([items["at"], Known(None), Known(None)], slice))
+        sequence, at = items["sequence"], items["at"]
+        if isinstance(sequence, ObjectV) and sequence.cls in ENDLESS:
+            start = self.call(self.attribute(sequence, "behind"), [at], {})
+            rest: AV = ObjectV(sequence.cls, {**self.items_of(sequence), "start": start})
+        else:
+            rest = self.subscript(sequence, Tup([at, Known(None), Known(None)], slice))
         self.set_items(av, {**items, "at": Moved()})
         return rest
 

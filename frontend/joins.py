@@ -15,6 +15,7 @@ from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import (
     AV,
     RECORDS,
+    DictV,
     Dyn,
     Kinds,
     Known,
@@ -336,6 +337,7 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
             groups.setdefault(tag, []).append(alternative)
+    kinds.beside_tables += _beside_tables([a for group in groups.values() for a in group])
     tuples = _tuples_gathered(groups, kinds, force)
     if len(tuples) == 1 and not groups:
         return tuples[0][1]
@@ -346,6 +348,12 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
     return OneOfPlan(kinds, (*plans, *tuples))
+
+
+def _beside_tables(avs: Sequence[AV]) -> list[DictV]:
+    """The dicts with known keys among some values, where there is one of their class with run-time keys."""
+    tables = {made_of(a.type) for a in avs if isinstance(a, Dyn) and isinstance(a.type, DictType)}
+    return [a for a in avs if isinstance(a, DictV) and not isinstance(a, RECORDS) and a.made in tables]
 
 
 def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:

@@ -115,7 +115,7 @@ class Loops(Flow):
         live = self.frame.live
         live.after[whole], live.after[each] = live.after[node], live.header[node]
         live.header[whole] = live.header[each] = live.header[node]
-        self.frame.locals[name] = GeneratorV(outer, av.frame, av.sequence, av.around, ident=av.ident)
+        self.frame.locals[name] = GeneratorV(outer, av.frame, av.sequence, av.scopes, ident=av.ident)
         try:
             return self.s_For(whole)
         finally:

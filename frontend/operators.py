@@ -386,6 +386,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             result = self.has(container.table, item)
         elif isinstance(container, ViewV):
             result = self.call(Known(lists.contains), [container, item], {})
+        elif isinstance(container, DictV) and self.is_function_table(container, item):
+            result = self.choose_by_key(item, [*self.items_of(container)], lambda key: Known(True), lambda: Known(False))
         elif isinstance(container, DictV):
             result = Known(self.key_of(container, item) in self.items_of(container))
         else:

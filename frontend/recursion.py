@@ -106,8 +106,6 @@ class Recursion(Statements, State):
                 yield from self.leaf_kinds(item)
         elif isinstance(av, (Dyn, ListV, *RECORDS)):
             yield kind_of(av)
-        elif isinstance(av, Closure):
-            yield "function", id(av.node), id(av.frame)
         else:
             yield id(av)
 
@@ -119,6 +117,8 @@ class Recursion(Statements, State):
         if node in self.assume.recursive:
             return True
         around = [f for f in self.frames if f.source.node is node and f.func is frame.func]
+        if frame.func is None:  # another call of the function around made another function
+            around = [f for f in around if f.outer is frame.outer]
         if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
             return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
         if not around:

@@ -165,10 +165,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "iteration over {what} by its __next__ is not supported in compiled code",
         "use a list, or call __next__() in a loop",
     ),
-    "itertools_of_unknown": (
-        "{name}() of a sequence of unknown length is not supported",
-        "write the loops over its indices",
-    ),
     "kept_and_returned": ("what '{name}' holds is returned as well", "return its items, or a copy: dict(d)"),
     "kept_structure": (
         "'{name}' is to keep {what}, which cannot live on after the call ({why})",
@@ -343,6 +339,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "repr_of_exception": ("the repr of an exception is not supported in compiled code", "use str() of it"),
     "reshape_in_place": ("{name}_() changes the shape of a tensor that may have other names", "x = x.{name}(...)"),
     "resized_bytes": ("resizing of uint8 images is not supported", "convert to float, resize, round and convert back"),
+    "returned_twice": ("what the function returns holds one object in two places", "return a copy in one: copy.copy(...)"),
     "returns_differ": ("the function returns {why}", "return one type of value on all paths"),
     "requires_grad_set": (
         "whether a tensor requires grad is not set in compiled code, which has no backward",
@@ -409,10 +406,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "yield": ("yield isn't supported in compiled code", "append to a list and return it"),
     "yield_from": ("yield from isn't supported in compiled code", "extend a list and return it"),
-    "zip_longest_of_many": (
-        "zip_longest() of more than two sequences of unknown length is not supported",
-        "fill them before",
-    ),
     "zip_strict": ("zip of these sequences is not supported with strict=True", "compare their lengths before"),
 }  # fmt: skip
 

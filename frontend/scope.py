@@ -210,6 +210,13 @@ def shared_names(node: ast.FunctionDef | ast.Lambda) -> Names:
     return frozenset((wanted & own) - set(declared(node)))
 
 
+@lru_cache(maxsize=4096)
+def read_inside(node: ast.FunctionDef | ast.Lambda) -> Names:
+    """Names in the functions that stand inside a function."""
+    inner = [n for n in ast.walk(node) if isinstance(n, _FUNCTIONS) and n is not node]
+    return frozenset(name.id for n in inner for name in ast.walk(n) if isinstance(name, ast.Name))
+
+
 def _bound_by_generators(node: ast.AST) -> Iterator[str]:
     if isinstance(node, _FUNCTIONS):
         return
@@ -237,3 +244,11 @@ def has_leave(stmts: list[ast.stmt], kind: type[ast.Break] | type[ast.Continue])
             if has_leave(handler.body, kind):
                 return True
     return False
+
+
+def listed(names: list[str]) -> str:
+    """Names of arguments, as Python lists them."""
+    quoted = [repr(n) for n in names]
+    if len(quoted) > 2:
+        quoted = [", ".join(quoted[:-1]) + ",", quoted[-1]]
+    return f"argument{'s' if len(names) > 1 else ''}: {' and '.join(quoted)}"

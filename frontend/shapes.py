@@ -6,11 +6,13 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scriptc.frontend.closures import function_parts
 from scriptc.frontend.values import (
     AV,
     RECORDS,
     Bound,
     ClassOf,
+    Closure,
     ComplexV,
     Content,
     DictV,
@@ -19,6 +21,7 @@ from scriptc.frontend.values import (
     IteratorV,
     Known,
     KnownLengthListV,
+    ListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -69,6 +72,8 @@ def shape_of(av: AV) -> Shape | None:
         case KnownLengthListV(first=items, reader=reader, home=home, site=site):
             make = lambda held: KnownLengthListV(held, reader, home=home, site=site)  # noqa: E731
             return _keyed(("list", _living(home)), items, make)
+        case ListV(value=None, items=list() as held, site=site):
+            return Shape(("items", len(held)), held, lambda parts: ListV(None, parts, site))
         case ObjectV(cls, items, home=home):
             return _keyed(("object", cls, _living(home)), items, lambda held: ObjectV(cls, held, home=home))
         case Content(items, first, made_of):
@@ -81,6 +86,8 @@ def shape_of(av: AV) -> Shape | None:
                 ("partial", n, *kwargs), [func, *args, *kwargs.values()],
                 lambda parts: PartialV(parts[0], parts[1:n], dict(zip(kwargs, parts[n:], strict=True))),
             )  # fmt: skip
+        case Closure():
+            return Shape(*function_parts(av))
         case ClassOf(exception):
             return Shape("class of", [exception], lambda parts: ClassOf(parts[0]))
         case RangeV(start, stop, step):

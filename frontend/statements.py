@@ -12,7 +12,7 @@ from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.managers import Managers
 from scriptc.frontend.matching import Matching
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
-from scriptc.frontend.scope import assigned, declared, shared_names
+from scriptc.frontend.scope import assigned, declared, read_inside, shared_names
 from scriptc.frontend.values import (
     AV,
     Closure,
@@ -193,7 +193,9 @@ class Statements(Managers, Matching):
     def closure(self, node: ast.FunctionDef | ast.Lambda) -> Closure:
         defaults = [self.eval(d) for d in node.args.defaults]
         kw_defaults = [None if d is None else self.eval(d) for d in node.args.kw_defaults]
-        return Closure(node, self.frame, defaults, kw_defaults, tuple(self.frame.targets))
+        read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        scopes = [scope for scope in self.frame.scopes if not read.isdisjoint(scope)]
+        return Closure(node, self.frame, defaults, kw_defaults, scopes)
 
     # ---- leaving ----
     def s_Return(self, node: ast.Return) -> bool:
@@ -201,6 +203,8 @@ class Statements(Managers, Matching):
         return False
 
     def leave_with(self, av: AV) -> None:
+        if read_inside(self.frame.source.node):
+            av = self.keep_variables(av)
         self.leave_by("return", av)
 
     def return_value(self, av: AV) -> None:
@@ -374,6 +378,7 @@ class Statements(Managers, Matching):
         result = "·result of " + frame.source.name
         envs: list[Env] = [{result: s.av, **s.heap} for s in sites]
         keys = {k for env in envs for k in changed(before, env, mark)}
+        keys |= {*frame.cells.values()} if frame.is_kept else set()
         self.heap = before
         plans = self.plans(keys, envs, fresh=True, mark=mark)
         self.fill([(s.op, env) for s, env in zip(sites, envs, strict=True)], plans, envs)

@@ -12,7 +12,7 @@ from torch.nn import ModuleList, ParameterList, Sequential
 from scriptc.frontend.cells import fresh, is_hashable, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import NUMBERS, Context, NeedsKnown, TableSite, Terminated, Walk
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.shapes import holds_function, sequence_items
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -53,6 +53,7 @@ _PLAIN = (Made(dict), Made(set))
 _LARGE = 2.0**63
 _FEW = 8  # items of a list outside that may be one of several
 _NUMBERS = (INT, FLOAT, BOOL)
+_KEYS = (*_NUMBERS, STR)
 
 
 class Tables(Context):
@@ -133,7 +134,7 @@ class Tables(Context):
 
     def key_of(self, d: DictV, key: AV) -> Any:
         """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
-        if not self.is_known_key(key) and self.type_of_key(key) is not None:
+        if not self.is_known_key(key) and self.type_of_key(key) is not None and not self.holds_functions(d):
             self.promote(d)
         why = next((self.assume.untabled[s] for s in d.sites if s in self.assume.untabled), None)
         try:
@@ -199,6 +200,8 @@ class Tables(Context):
     # ---- items ----
     def known_get(self, d: DictV, index: AV) -> AV:
         """d[index] of a dict whose keys are known."""
+        if (item := self.function_at(d, index)) is not None:
+            return item
         key, items = self.key_of(d, index), self.items_of(d)
         if key in items:
             return items[key]
@@ -208,6 +211,31 @@ class Tables(Context):
         if d.made.cls is defaultdict:  # a Counter stays as it is
             self.set_items(d, {**self.items_of(d), key: made})
         return made
+
+    def holds_functions(self, d: DictV) -> bool:
+        """Whether a dict cannot have run-time keys: functions are told apart where the program is read."""
+        return any(map(holds_function, self.items_of(d).values()))
+
+    def is_function_table(self, d: DictV, index: AV) -> bool:
+        """Whether a dict with known keys holds functions, and is asked for a key of run time that is not an argument itself."""
+        if not isinstance(index, Dyn) or index.type not in _KEYS or index.value in self.arg_places:
+            return False
+        return d.made.factory is None and self.holds_functions(d)
+
+    def function_at(self, d: DictV, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+        """An item of a dict of functions with known keys, at a key of run time; None for other dicts and keys."""
+        if not self.is_function_table(d, index):
+            return None
+        keys = [*self.items_of(d)]
+        missing = absent or (lambda: self.raise_not_there({}, index))
+        return self.choose_by_key(index, keys, lambda key: self.items_of(d)[key], missing)
+
+    def choose_by_key(self, index: AV, keys: Sequence[Any], at: Callable[[Any], AV], absent: Callable[[], AV]) -> AV:
+        """What stands at one of some keys, told by comparing with one after the other."""
+        if not keys:
+            return absent()
+        rest = lambda: self.choose_by_key(index, keys[1:], at, absent)  # noqa: E731
+        return self.choose(self.compare("Eq", index, Known(keys[0])), lambda: at(keys[0]), rest)
 
     def outside_table(self, av: Known, key: AV) -> AV:
         """A dict of numbers or strings, or of tuples of these, that lives outside as a run-time dict, made once in a call;
@@ -265,10 +293,11 @@ class Tables(Context):
         return self.one_of_items(av, self.choose(self.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj))
 
     def is_run_time_key(self, index: AV, *types: Type) -> bool:
-        """Whether nothing makes an index known, which is of one of some types."""
-        if not isinstance(index, Dyn) or index.type not in (types or (INT, FLOAT, BOOL, STR)):
+        """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
+        a list: not worth a reading for each list."""
+        if not isinstance(index, Dyn) or index.type not in (types or _KEYS):
             return False
-        return self.knowable(index.value) is None
+        return self.knowable(index.value) is None or (index.type == STR and index.value not in self.arg_places)
 
     def one_of_items(
         self, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None
@@ -278,15 +307,8 @@ class Tables(Context):
         if isinstance(av.obj, dict):
             self.guard("DICT_KEYS_ARE", av.obj, None, tuple(keys))
 
-        def item(i: int) -> AV:
-            if i == len(keys):
-                return absent() if absent is not None else self.raise_not_there(av.obj, index)
-            key = keys[i]
-            return self.choose(
-                self.compare("Eq", index, Known(key)), lambda: self.known_item(av, key), lambda: item(i + 1)
-            )
-
-        return item(0)
+        missing = absent or (lambda: self.raise_not_there(av.obj, index))
+        return self.choose_by_key(index, keys, lambda key: self.known_item(av, key), missing)
 
     def raise_not_there(self, obj: Any, index: AV) -> NoReturn:
         if isinstance(obj, dict):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from string import Formatter
+from types import FunctionType
 from typing import Any, NoReturn
 
 import torch
@@ -239,6 +241,8 @@ class Texts(Context):
                 yield value
             case Tup(items, cls) if cls is torch.Size:
                 yield from self.listed("torch.Size([", list(items), "])")
+            case Tup(cls=cls) if hasattr(cls, "_fields"):
+                yield self.named_tuple_text(value, cls, quoted)
             case Tup(items, cls) if cls is tuple:
                 yield from self.listed("(", list(items), ",)" if len(items) == 1 else ")")
             case ListV(items=list() as items):
@@ -291,12 +295,22 @@ class Texts(Context):
     def dataclass_text(self, value: AV) -> AV:
         """What the __repr__ that `dataclass` writes gives."""
         cls: Any = class_of(value)
-        parts: list[AV] = []
-        for f in dataclasses.fields(cls):
-            if f.repr:
-                begin = f"{cls.__qualname__}(" if not parts else ", "
-                parts += [Known(f"{begin}{f.name}="), *self.text_parts(self.attribute(value, f.name), quoted=True)]
-        return self.joined([*parts, Known(")")]) if parts else Known(f"{cls.__qualname__}()")
+        names = [f.name for f in dataclasses.fields(cls) if f.repr]
+        return self.fields_text(cls.__qualname__, ((name, self.attribute(value, name)) for name in names))
+
+    def named_tuple_text(self, value: Tup, cls: Any, quoted: bool) -> AV:
+        for name in ("__repr__",) if quoted else ("__str__", "__repr__"):
+            method = getattr(cls, name)
+            if isinstance(method, FunctionType) and method.__code__.co_filename != collections.__file__:
+                return self.call(Known(method), [value], {})
+        return self.fields_text(cls.__name__, zip(cls._fields, value.items, strict=True))
+
+    def fields_text(self, name: str, fields: Iterable[tuple[str, AV]]) -> AV:
+        """The text of an object of a class with that name."""
+        parts: list[AV] = [Known(f"{name}(")]
+        for i, (field, item) in enumerate(fields):
+            parts += [Known(f"{', ' if i else ''}{field}="), *self.text_parts(item, quoted=True)]
+        return self.joined([*parts, Known(")")])
 
     def message_parts(self, made: ObjectV) -> list[AV]:
         """What str() of an exception made here consists of."""

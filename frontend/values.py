@@ -272,6 +272,7 @@ class Kinds:
 
     def __init__(self, in_containers: bool = False) -> None:
         self.in_containers = in_containers
+        self.beside_tables: list[DictV] = []  # dicts with known keys that meet some with run-time keys
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:
@@ -309,19 +310,19 @@ class IteratorV(AV):
     ident: Ident = field(default_factory=Ident)
 
 
-# The variables of a comprehension, as they are now. What is made in it and called or walked later finds them so.
-Targets = dict[str, AV]
+Scope = dict[str, AV]  # the variables of a comprehension, as they are now
 
 
 @dataclass(eq=False, slots=True)
 class Closure(AV):
-    """A `def` or `lambda` inside compiled code."""
+    """A `def` or `lambda` inside compiled code. `scopes`: variables of the comprehensions that it was made in; functions made
+    by one comprehension share them, and see what it has bound last."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
     defaults: Sequence[AV]
     kw_defaults: Sequence[AV | None]
-    around: tuple[Targets, ...] = ()
+    scopes: Sequence[Scope] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -347,8 +348,8 @@ class GeneratorV(AV):
     node: ast.GeneratorExp
     frame: Frame
     sequence: AV
-    around: tuple[Targets, ...] = ()
-    targets: Targets = field(default_factory=dict)
+    scopes: Sequence[Scope] = ()  # of the comprehensions that it was made in
+    scope: Scope = field(default_factory=dict)  # its own
     ident: Ident = field(default_factory=Ident)
 
 

@@ -56,6 +56,23 @@ def most_common(d: Any, n: Any) -> Any:
     return ordered if n is None else ordered[: max(n, 0)]
 
 
+def move_to_end(d: Any, key: Any, last: Any) -> None:
+    item = d[key]
+    others = [] if last else [(k, d[k]) for k in d if k != key]
+    del d[key]
+    if last:
+        d[key] = item
+    else:
+        d.clear()
+        d[key] = item
+        for k, other in others:
+            d[k] = other
+
+
+def elements(d: Any) -> Any:
+    return [key for key, number in d.items() for _ in range(number)]
+
+
 def same_dict(a: Any, b: Any) -> bool:
     if len(a) != len(b):
         return False

@@ -70,3 +70,13 @@ def heappushpop(heap: list[Any], item: Any) -> Any:
     if len(heap) > 0 and heap[0] < item:
         return heapreplace(heap, item)
     return item
+
+
+@decomposes("heapq.nlargest")
+def nlargest(n: int, iterable: Any, key: Any = None) -> list[Any]:
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
+
+
+@decomposes("heapq.nsmallest")
+def nsmallest(n: int, iterable: Any, key: Any = None) -> list[Any]:
+    return sorted(iterable, key=key)[: max(n, 0)]

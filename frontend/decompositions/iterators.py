@@ -31,15 +31,15 @@ def next_or(iterator: SequenceIterator, default: Any) -> Any:
     return iterator.__next__() if has_next(iterator) else default
 
 
-def taken(iterator: SequenceIterator, start: int, stop: int) -> list[Any]:
+def taken(iterator: SequenceIterator, start: int, stop: int | None, step: int) -> list[Any]:
     """itertools.islice of an iterator, which goes on behind it."""
     found = []
-    for i in range(stop):
-        if not has_next(iterator):
-            break
+    i = 0
+    while (stop is None or i < stop) and has_next(iterator):
         item = iterator.__next__()
-        if i >= start:
+        if i >= start and (i - start) % step == 0:
             found.append(item)
+        i += 1
     return found
 
 

@@ -46,6 +46,180 @@ def pairs(xs: list[Any]) -> list[Any]:
     return [(xs[i], xs[i + 1]) for i in range(len(xs) - 1)]
 
 
-def filled_pairs(a: list[Any], b: list[Any], fill: Any) -> list[Any]:
-    longest = max(len(a), len(b))
-    return [(a[i] if i < len(a) else fill, b[i] if i < len(b) else fill) for i in range(longest)]
+def filled_rows(columns: tuple[list[Any], ...], fill: Any) -> list[Any]:
+    longest = max([len(column) for column in columns])
+    return [tuple(column[i] if i < len(column) else fill for column in columns) for i in range(longest)]
+
+
+def starred(function: Any, rows: Any) -> list[Any]:
+    return [function(*row) for row in rows]
+
+
+# ---- choices of items ----
+def combinations(xs: list[Any], k: int) -> list[Any]:
+    found: list[Any] = []
+    at = list(range(k))  # places of a choice, the last of which moves first
+    i = 0 if k <= len(xs) else -1
+    while i >= 0:
+        found.append(tuple(xs[at[j]] for j in range(k)))
+        i = k - 1
+        while i >= 0 and at[i] == len(xs) - k + i:
+            i -= 1
+        if i >= 0:
+            at[i] += 1
+            for j in range(i + 1, k):
+                at[j] = at[j - 1] + 1
+    return found
+
+
+def combinations_with_replacement(xs: list[Any], k: int) -> list[Any]:
+    found: list[Any] = []
+    at = [0] * k
+    i = 0 if k == 0 or len(xs) > 0 else -1
+    while i >= 0:
+        found.append(tuple(xs[at[j]] for j in range(k)))
+        i = k - 1
+        while i >= 0 and at[i] == len(xs) - 1:
+            i -= 1
+        if i >= 0:
+            at[i:] = [at[i] + 1] * (k - i)
+    return found
+
+
+def permutations(xs: list[Any], k: int) -> list[Any]:
+    found: list[Any] = []
+    at = list(range(len(xs)))
+    left = [len(xs) - i for i in range(k)]  # how many items each place has still to show
+    i = 0 if k <= len(xs) else -1
+    while i >= 0:
+        found.append(tuple(xs[at[j]] for j in range(k)))
+        i = k - 1
+        while i >= 0 and left[i] == 1:
+            at.append(at.pop(i))
+            left[i] = len(xs) - i
+            i -= 1
+        if i >= 0:
+            left[i] -= 1
+            other = len(xs) - left[i]
+            at[i], at[other] = at[other], at[i]
+    return found
+
+
+# ---- some of the items ----
+def check_bounds(start: int, stop: int | None, step: int) -> None:
+    """What islice says of them."""
+    if stop is not None and stop == -1:
+        raise ValueError("Stop argument for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if start < 0 or (stop is not None and stop < 0):
+        raise ValueError("Indices for islice() must be None or an integer: 0 <= x <= sys.maxsize.")
+    if step < 1:
+        raise ValueError("Step for islice() must be a positive integer or None.")
+
+
+def sliced(xs: Any, start: int, stop: int | None, step: int) -> list[Any]:
+    """The items at start, start + step, ... of a sequence, of which no more are asked for than it takes."""
+    found: list[Any] = []
+    if stop is None or stop > 0:
+        i = 0
+        for x in xs:
+            if i >= start and (i - start) % step == 0:
+                found.append(x)
+            i += 1
+            if stop is not None and i >= stop:
+                break
+    return found
+
+
+def taken_while(function: Any, xs: Any) -> list[Any]:
+    found: list[Any] = []
+    for x in xs:
+        if not function(x):
+            break
+        found.append(x)
+    return found
+
+
+def dropped_while(function: Any, xs: Any) -> list[Any]:
+    found: list[Any] = []
+    begun = False
+    for x in xs:
+        begun = begun or not function(x)
+        if begun:
+            found.append(x)
+    return found
+
+
+def left_out(function: Any, xs: Any) -> list[Any]:
+    return [x for x in xs if not (x if function is None else function(x))]
+
+
+def compressed(xs: Any, selectors: Any) -> list[Any]:
+    return [x for x, chosen in zip(xs, selectors) if chosen]  # noqa: B905
+
+
+def groups(xs: Any, key: Any) -> list[Any]:
+    """Keys, and lists of the items that follow each other with equal keys."""
+    found: list[Any] = []
+    for x in xs:
+        own = x if key is None else key(x)
+        if len(found) > 0 and found[-1][0] == own:
+            found[-1][1].append(x)
+        else:
+            found.append((own, [x]))
+    return found
+
+
+# ---- without an end ----
+_ENDLESS = 2**63 - 1
+
+
+class Numbers:
+    """The sequence behind itertools.count."""
+
+    start: int
+    step: int
+
+    def __len__(self) -> int:
+        return _ENDLESS
+
+    def __getitem__(self, i: int) -> int:
+        return self.start + i * self.step
+
+    def behind(self, i: int) -> int:
+        """The start of the sequence without its first i items."""
+        return self.start + i * self.step
+
+
+class Rounds:
+    """The sequence behind itertools.cycle."""
+
+    items: list[Any]
+    start: int
+
+    def __len__(self) -> int:
+        return _ENDLESS if len(self.items) > 0 else 0
+
+    def __getitem__(self, i: int) -> Any:
+        return self.items[(self.start + i) % len(self.items)]
+
+    def behind(self, i: int) -> int:
+        return self.start + i
+
+
+class Repeats:
+    """The sequence behind itertools.repeat, where it is not told how often."""
+
+    item: Any
+    start: int
+
+    def __len__(self) -> int:
+        return _ENDLESS
+
+    def __getitem__(self, i: int) -> Any:
+        return self.item
+
+    def behind(self, i: int) -> int:
+        return self.start
+
+
+ENDLESS = (Numbers, Rounds, Repeats)

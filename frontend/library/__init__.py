@@ -19,7 +19,9 @@ METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
 DECOMPOSITIONS: dict[Any, Any] = {}
 # Decompositions that compute in float32 what they are given in half types, as eager's kernels do, and round at the end.
 WIDENING: set[Any] = set()
-_KINDS = frozenset("Tensor aten list tuple dict set frozenset Counter str int float bool complex Size range".split())
+_KINDS = frozenset(
+    "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
+)
 
 
 def resolve(name: str) -> Any:

@@ -39,7 +39,7 @@ from scriptc.frontend.values import (
     python_of,
     tensor_type,
 )
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, ScalarType
 
 
 @serves("builtins.len", "Tensor.__len__")
@@ -76,6 +76,8 @@ def len_(r: Reader, x: AV) -> AV:
             return r.size_av(x, 0)
         case Dyn() if x.type == STR:
             return Dyn(r.build("str.len", [x.value]))
+        case Dyn() if isinstance(x.type, ScalarType):
+            r.raises_at_run_time("TypeError", f"object of type '{r.type_name(x)}' has no len()")
         case Known(torch.nn.Module() as module):
             r.guard_children(module)
             return r.evaluate(len, module)

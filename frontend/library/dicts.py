@@ -9,7 +9,7 @@ from scriptc.frontend.decompositions import hashed
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.tables import is_dict_like
-from scriptc.frontend.values import AV, DictV, Dyn, Known, Made, Tup, ViewV, is_dict, made_of
+from scriptc.frontend.values import AV, DictV, Dyn, IteratorV, Known, Made, Tup, ViewV, is_dict, made_of
 
 _OWN_COPIES = (Counter, OrderedDict, defaultdict)  # their copies are of their class, those of subclasses of dict are dicts
 
@@ -134,6 +134,8 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
         return r.choose(r.compare("GtE", place, Known(0)), lambda: r.at(d, place), lambda: default)
     if isinstance(d, Known) and (item := r.outside_item(d, key, lambda: default)) is not None:
         return item
+    if isinstance(d, DictV) and (item := r.function_at(d, key, lambda: default)) is not None:
+        return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
 
@@ -214,6 +216,19 @@ def dict_clear(r: Reader, d: AV) -> AV:
     return Known(None)
 
 
+@serves("OrderedDict.move_to_end")
+def dict_move_to_end(r: Reader, d: AV, key: AV, last: AV = Known(True)) -> AV:  # noqa: B008
+    if is_dict(d):
+        return r.call(Known(hashed.move_to_end), [d, key, last], {})
+    name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
+    if name not in items:
+        r.raises_at_run_time("KeyError", repr(name))
+    found = {name: items.pop(name)}
+    to_end = r.known(last, "whether an item goes to the end")
+    r.set_items(_own(r, d), {**items, **found} if to_end else {**found, **items})
+    return Known(None)
+
+
 # ---- counters ----
 @serves("Counter.update")
 def counter_update(r: Reader, d: AV, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
@@ -248,6 +263,13 @@ def counter_most_common(r: Reader, d: AV, n: AV = Known(None)) -> AV:  # noqa: B
     if isinstance(d, DictV):
         r.promote(d)
     return r.call(Known(hashed.most_common), [d, n], {})
+
+
+@serves("Counter.elements")
+def counter_elements(r: Reader, d: AV) -> AV:
+    if isinstance(d, DictV):
+        r.promote(d)
+    return IteratorV(r.call(Known(hashed.elements), [d], {}))
 
 
 @serves("Counter.total")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import inspect
 from types import FunctionType, MethodType
 
@@ -11,10 +12,11 @@ from scriptc.frontend.cells import is_hashable
 from scriptc.frontend.context import NUMBERS
 from scriptc.frontend.decompositions import strings
 from scriptc.frontend.library import serves
+from scriptc.frontend.objects import is_generated
 from scriptc.frontend.operators import BINARY, COMPARE
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, PartialV, describe, is_text
+from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
 from scriptc.ir.ops.dicts import has_hash
 
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
@@ -74,6 +76,9 @@ def format_(r: Reader, value: AV, spec: AV = Known("")) -> AV:  # noqa: B008
 
 @serves("builtins.hash")
 def hash_(r: Reader, value: AV) -> AV:
+    if isinstance(value, ObjectV) and is_generated(value, "__hash__"):
+        hashed = [f.name for f in dataclasses.fields(value.cls) if (f.compare if f.hash is None else f.hash)]
+        return hash_(r, Tup([r.attribute(value, name) for name in hashed]))
     if (own := r.special(value, "__hash__", [])) is not None:
         return own
     r.refuse_unhashable(value)

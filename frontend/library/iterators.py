@@ -35,7 +35,7 @@ def iter_(r: Reader, source: AV) -> AV:
         return source
     if not isinstance(source, (ListV, RangeV, Tup)) and not is_tensor(source):
         source = Tup(r.iterate(source))
-    return _over(source)
+    return over(source)
 
 
 @serves("builtins.next")
@@ -75,12 +75,12 @@ def _tensors(r: Reader, root: AV, table: str, prefix: str, recurse: AV, once: bo
             yield f"{path}.{name}" if path else name, r.module_attribute(module, name)
 
 
-def _over(sequence: AV) -> AV:
+def over(sequence: AV) -> AV:
     return ObjectV(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
 
 
 def _iterator(items: list[AV]) -> AV:
-    return _over(Tup(items))
+    return over(Tup(items))
 
 
 def _named(r: Reader, table: str, module: AV, prefix: AV, recurse: AV, remove_duplicate: AV) -> AV:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
+from typing import Any
 
 from scriptc.frontend.decompositions import itertools as lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator, taken
-from scriptc.frontend.library import serves
-from scriptc.frontend.library.sequences import as_list
+from scriptc.frontend.library import FUNCTIONS, serves
+from scriptc.frontend.library.iterators import over
+from scriptc.frontend.library.sequences import as_list, list_
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, IteratorV, Known, ObjectV, Tup
+from scriptc.frontend.values import AV, IteratorV, Known, ListV, ObjectV, Tup
 
 _NONE = Known(None)
 
@@ -21,7 +23,7 @@ def gives(*names: str) -> Callable[[Callable[..., AV]], Callable[..., AV]]:
 
     def register(handler: Callable[..., AV]) -> Callable[..., AV]:
         @functools.wraps(handler)
-        def iterator(r: Reader, *args: AV, **kwargs: AV) -> AV:
+        def iterator(r: Reader, /, *args: AV, **kwargs: AV) -> AV:
             return IteratorV(handler(r, *args, **kwargs))
 
         serves(*names)(iterator)
@@ -62,11 +64,13 @@ def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B0
 def _rows(name: str) -> Callable[..., AV]:
     choose = getattr(itertools, name)
 
-    def handler(r: Reader, iterable: AV, length: AV = _NONE) -> AV:
-        if r.is_run_time(iterable):
-            r.fail("itertools_of_unknown", name=name)
-        items, count = r.iterate(iterable), r.known(length, f"the length that {name}() is given")
-        return Tup([r.tuple_of(list(row)) for row in choose(items, len(items) if count is None else count)])
+    def handler(reader: Reader, /, iterable: AV, r: AV = _NONE) -> AV:
+        if reader.is_run_time(iterable):
+            xs = as_list(reader, iterable)
+            length = reader.call(Known(len), [xs], {}) if isinstance(r, Known) and r.obj is None else r
+            return reader.call(Known(getattr(lists, name)), [xs, length], {})
+        items, known = reader.iterate(iterable), reader.known(r, f"the length that {name}() is given")
+        return Tup([reader.tuple_of(list(row)) for row in choose(items, len(items) if known is None else known)])
 
     return handler
 
@@ -93,31 +97,28 @@ def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE
 
 @gives("itertools.islice")
 def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
+    given = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
+    start, stop, step = (
+        Known(least) if isinstance(b, Known) and b.obj is None else b
+        for b, least in zip(given, (0, None, 1), strict=True)
+    )
+    r.call(Known(lists.check_bounds), [start, stop, step], {})
     if isinstance(sequence, ObjectV) and sequence.cls is SequenceIterator:
-        if len(bounds) > 2:
-            r.fail("itertools_of_unknown", name="islice")
-        return r.call(Known(taken), [sequence, *[Known(0), *bounds][-2:]], {})
-    if r.is_run_time(sequence) or not all(isinstance(b, Known) for b in bounds):
-        parts = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
-        return r.subscript(as_list(r, sequence), Tup(parts, slice))
-    return Tup(r.iterate(sequence)[slice(*(b.obj for b in bounds if isinstance(b, Known)))])
+        return r.call(Known(taken), [sequence, start, stop, step], {})
+    known = [b.obj for b in (start, stop, step) if isinstance(b, Known)]
+    if len(known) == 3 and not r.is_run_time(sequence):
+        return Tup(r.iterate(sequence)[slice(*known)])
+    if isinstance(sequence, ListV):
+        return r.subscript(sequence, Tup([start, stop, step], slice))
+    return r.call(Known(lists.sliced), [sequence, start, stop, step], {})
 
 
 @gives("itertools.zip_longest")
 def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = _NONE) -> AV:
     if _any_run_time(r, sequences):
-        if len(sequences) != 2:
-            r.fail("zip_longest_of_many")
-        return r.call(Known(lists.filled_pairs), [*(as_list(r, s) for s in sequences), fillvalue], {})
+        return r.call(Known(lists.filled_rows), [Tup([as_list(r, s) for s in sequences]), fillvalue], {})
     rows = itertools.zip_longest(*map(r.iterate, sequences), fillvalue=fillvalue)
     return Tup([r.tuple_of(list(row)) for row in rows])
-
-
-@gives("itertools.repeat")
-def repeat(r: Reader, item: AV, times: AV) -> AV:
-    if isinstance(times, Known):
-        return Tup([item] * times.obj)
-    return r.call(Known(lists.repeated), [item, times], {})
 
 
 @gives("itertools.pairwise")
@@ -131,5 +132,70 @@ def pairwise(r: Reader, sequence: AV) -> AV:
 @gives("itertools.starmap")
 def starmap(r: Reader, function: AV, sequence: AV) -> AV:
     if r.is_run_time(sequence):
-        r.fail("itertools_of_unknown", name="starmap")
+        return r.call(Known(lists.starred), [function, sequence], {})
     return Tup([r.call(function, r.iterate(row), {}) for row in r.iterate(sequence)])
+
+
+# ---- some of the items, always as lists ----
+@gives("itertools.takewhile")
+def takewhile(r: Reader, function: AV, sequence: AV) -> AV:
+    return r.call(Known(lists.taken_while), [function, sequence], {})
+
+
+@gives("itertools.dropwhile")
+def dropwhile(r: Reader, function: AV, sequence: AV) -> AV:
+    return r.call(Known(lists.dropped_while), [function, sequence], {})
+
+
+@gives("itertools.filterfalse")
+def filterfalse(r: Reader, function: AV, sequence: AV) -> AV:
+    return r.call(Known(lists.left_out), [function, sequence], {})
+
+
+@gives("itertools.compress")
+def compress(r: Reader, data: AV, selectors: AV) -> AV:
+    return r.call(Known(lists.compressed), [data, selectors], {})
+
+
+@serves("itertools.groupby")
+def groupby(r: Reader, iterable: AV, key: AV = _NONE) -> AV:
+    """Each group is an iterator, of which Python does not keep the items either."""
+    return r.call(Known(grouped), [r.call(Known(lists.groups), [iterable, key], {})], {})
+
+
+def grouped(groups: Any) -> Any:
+    """Compiled, not run."""
+    return ((key, _once(items)) for key, items in groups)
+
+
+def _once(items: Any) -> Any:
+    """Stands for what `once` makes."""
+
+
+def once(r: Reader, items: AV) -> AV:
+    return IteratorV(items)
+
+
+FUNCTIONS[_once] = once
+
+
+# ---- without an end ----
+@serves("itertools.count")
+def count(r: Reader, start: AV = Known(0), step: AV = Known(1)) -> AV:  # noqa: B008
+    if not all(issubclass(r.python_class(n), int) for n in (start, step)):
+        r.fail("form_of_call", name="itertools.count", why="it counts by ints alone")
+    return over(ObjectV(lists.Numbers, {"start": start, "step": step}))
+
+
+@serves("itertools.cycle")
+def cycle(r: Reader, iterable: AV) -> AV:
+    return over(ObjectV(lists.Rounds, {"items": list_(r, iterable), "start": Known(0)}))
+
+
+@serves("itertools.repeat")
+def repeat(r: Reader, object: AV, times: AV | None = None) -> AV:
+    if times is None:
+        return over(ObjectV(lists.Repeats, {"item": object, "start": Known(0)}))
+    if isinstance(times, Known):
+        return IteratorV(Tup([object] * times.obj))
+    return IteratorV(r.call(Known(lists.repeated), [object, times], {}))

@@ -53,22 +53,24 @@ def divmod_(r: Reader, a: AV, b: AV) -> AV:
     if is_tensor(a) or is_tensor(b):
         names = " and ".join(f"'{r.type_name(av)}'" for av in (a, b))
         r.raises_at_run_time("TypeError", f"unsupported operand type(s) for divmod(): {names}")
+    if float in (r.python_class(a), r.python_class(b)) and {r.python_class(a), r.python_class(b)} <= {int, float, bool}:
+        r.check_that(r.compare("NotEq", b, Known(0)), "ZeroDivisionError", "float divmod()")
     return Tup([r.binary("FloorDiv", a, b), r.binary("Mod", a, b)])
 
 
 @serves("builtins.pow")
-def pow_(r: Reader, a: AV, b: AV, modulus: AV = Known(None)) -> AV:  # noqa: B008
-    if isinstance(modulus, Known) and modulus.obj is None:
-        return r.binary("Pow", a, b)
+def pow_(r: Reader, base: AV, exp: AV, mod: AV = Known(None)) -> AV:  # noqa: B008
+    if isinstance(mod, Known) and mod.obj is None:
+        return r.binary("Pow", base, exp)
     from scriptc.frontend.decompositions import numbers
 
-    classes = [r.python_class(x) for x in (a, b, modulus)]
+    classes = [r.python_class(x) for x in (base, exp, mod)]
     if any(issubclass(c, float) for c in classes):
         r.raises_at_run_time("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
     if not all(issubclass(c, int) for c in classes):
         names = ", ".join(f"'{c.__name__}'" for c in classes)
         r.raises_at_run_time("TypeError", f"unsupported operand type(s) for ** or pow(): {names}")
-    return r.call(Known(numbers.power_modulo), [a, b, modulus], {})
+    return r.call(Known(numbers.power_modulo), [base, exp, mod], {})
 
 
 @serves("builtins.round")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, defaultdict
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import torch
@@ -12,6 +13,18 @@ from language.cases import cases
 X = torch.arange(6.0).reshape(2, 3)
 XS = [3, 1, 2, 3, -7, 1]
 TABLE = {1: 10, 2: 20}
+
+
+@dataclass(frozen=True)
+class Point:
+    x: int
+    y: float = 0.0
+    name: str = field(default="", compare=False)
+
+
+@cases((1, 2.0), (-1, 0.5))
+def hashes_of_dataclasses(x, y):
+    return hash(Point(x, y)) == hash((x, y)), {hash(Point(x)): y}
 
 
 class Named(NamedTuple):
@@ -242,7 +255,7 @@ def counters(xs):
     c = Counter(xs)
     c.update([1, 2])
     c[5] += 2
-    return c, c[77], 77 in c, c.most_common(2), c.most_common(), c.total(), sorted(c.items())
+    return c, c[77], 77 in c, c.most_common(2), c.most_common(), c.total(), sorted(c.items()), list(c.elements())
 
 
 @cases(XS, [])
@@ -253,6 +266,18 @@ def ordered(xs):
     d.pop(1, None)
     d[1] = 2
     return d, list(d)
+
+
+@cases((XS, 1, True), (XS, 2, False), ([], 1, True))
+def moved_to_an_end(xs, key, last):
+    known = OrderedDict(a=1, b=2)
+    known.move_to_end("a")
+    d = OrderedDict((x, -x) for x in xs)
+    try:
+        d.move_to_end(key, last=last)
+    except KeyError as e:
+        return known, str(e)
+    return known, d, d.popitem(last=False)
 
 
 @cases((XS, 1), (XS, 3), (XS, 0))
@@ -350,3 +375,26 @@ def hashes(n, v, xs):
     one = n, v, (n > 2, ())
     found = hash(n), hash(v), hash(n > 2), hash(one), hash(tuple(xs)), hash(Named(n, v)), hash(-1)
     return found if xs else hash(xs)
+
+
+@cases(3, 0)
+def known_keys_replaced_by_run_time_keys(n):
+    beams = {(): (0.0, -1.0)}
+    texts = {"": 0.5}
+    for t in range(n):
+        grown = {}
+        for prefix, (blank, other) in beams.items():
+            grown[(*prefix, t)] = (other, blank + 1)
+            grown[prefix] = (blank, other + 2)
+        beams = grown
+        texts = dict([(text + c, p / 2) for text, p in texts.items() for c in "ab"][:3])
+    return beams, texts
+
+
+@cases(3, 0)
+def known_keys_on_one_path(n):
+    d = {"a": 1, "b": 2}
+    if n > 1:
+        d = {k: v * 2 for k, v in d.items() if v > 1}
+    other = {"x": 1} if n > 1 else {"y": 2, "z": n}
+    return [(k, d[k]) for k in d], d.get("a", 5), [k for k in other]

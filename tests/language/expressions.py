@@ -20,9 +20,17 @@ def divmods(a, b):
     return divmod(a, b), a // b, a % b
 
 
+@cases((7, 0), (7.0, 0), (1, -0.0), (True, 0.0), (7, 2))
+def divmods_by_zero(a, b):
+    try:
+        return divmod(a, b)
+    except ZeroDivisionError as e:
+        return str(e)
+
+
 @cases((2, 3), (2, -1), (0, -1), (-3, 3), (2.0, 0.5), (10, 18))
 def powers(a, b):
-    return pow(a, b), a**b
+    return pow(a, b), a**b, functools.partial(pow, exp=b)(a)
 
 
 @cases((3, 200, 7), (3, 0, 1), (3, 5, 0), (-2, 3, 5))

@@ -438,6 +438,13 @@ def heaps(xs, n):
     return out, xs, heapq.heappop(xs)
 
 
+@cases(([5, 1, 4, 2], 2), ([], 3), ([3, 3], 0), ([3, 3], -1))
+def largest_and_smallest(xs, n):
+    pairs = [(x, -i) for i, x in enumerate(xs)]
+    best = heapq.nlargest(n, xs), heapq.nsmallest(3, xs), heapq.nlargest(2, pairs), heapq.nlargest(n, (x % 3 for x in xs))
+    return best, heapq.nsmallest(n, pairs, key=lambda p: p[0] % 2), heapq.nlargest(1, pairs, key=lambda p: p[0] % 2)
+
+
 @cases((4, [(0, 1, 1.0), (1, 2, 2.0), (0, 2, 5.0)]), (1, [(0, 0, 1.0)]), (2, [(0, 5, 1.0)]))
 def shortest_paths(n, edges):
     graph = {i: [] for i in range(n)}

@@ -44,6 +44,56 @@ def paired(xs, n):
     return longest, list(itertools.pairwise(xs)), list(itertools.repeat(7, n))
 
 
+@cases(*LISTS, ([1, 1, 2, 2], 2))
+def chosen(xs, n):
+    tensors = [X[0] * x for x in xs]
+    pairs = [a + b for a, b in itertools.combinations(tensors, 2)]
+    triples = list(itertools.combinations(xs, r=3)), list(itertools.combinations_with_replacement(xs, 2))
+    return pairs, triples, list(itertools.permutations(xs, n)), [sum(p) for p in itertools.permutations(xs)]
+
+
+@cases(*LISTS, ([1, 1, 2, 2], 2))
+def some_of_the_items(xs, n):
+    ends = list(itertools.takewhile(lambda x: x < 8, xs)), list(itertools.dropwhile(lambda x: x < 8, xs))
+    odd = list(itertools.filterfalse(lambda x: x % 2, xs)), list(itertools.compress(xs, [True, False, n]))
+    rows = list(itertools.starmap(divmod, zip(xs, xs, strict=True))), list(itertools.zip_longest(xs, range(n), "ab"))
+    return ends, odd, rows
+
+
+@cases(*LISTS, ([1, 1, 2, 2, 1], 2))
+def grouped(xs, n):
+    letters = [(k, "".join(g)) for k, g in itertools.groupby("aabbca")]
+    runs = [(k, len(list(g))) for k, g in itertools.groupby(xs)]
+    for key, group in itertools.groupby(xs, lambda x: x > n):
+        runs += [(x, int(key)) for x in group]
+    return letters, runs, {k: sum(g) for k, g in itertools.groupby(sorted(xs), key=lambda x: x % 2)}
+
+
+@cases(*LISTS, ([1, 1, 2, 2], 2))
+def without_an_end(xs, n):
+    found = []
+    for i in itertools.count(n, 3):
+        if i > 10:
+            break
+        found.append(i)
+    names, rounds = itertools.count(), itertools.cycle(xs)
+    first = next(names), list(itertools.islice(names, n)), next(names), [next(rounds, 0) for _ in range(5)]
+    numbered = {x: i for i, x in zip(itertools.count(1), xs)}  # noqa: B905
+    powers = list(map(pow, xs, itertools.repeat(2))), list(zip(xs, itertools.repeat(n)))  # noqa: B905
+    squares = list(itertools.islice((i * i for i in itertools.count()), 2, 9, 3))
+    return found, first, numbered, powers, squares, list(itertools.takewhile(lambda i: i < n * 3, itertools.count(1)))
+
+
+@cases(([1, 2, 3], 2), ([], -1), ([1, 2, 3], -2), ([5, 6], 0))
+def sliced_iterators(xs, n):
+    rest = iter(xs)
+    found = list(itertools.islice(rest, 0, 2, 2)), list(rest)
+    try:
+        return found, list(itertools.islice(xs, n))
+    except ValueError as e:
+        return found, str(e)
+
+
 @cases((2,), (0,))
 def of_known(n):
     pairs = [a * b + n for a, b in itertools.combinations([1, 2, 3], 2)]

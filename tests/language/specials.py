@@ -288,6 +288,14 @@ def int_of_a_list(n):
     return int([n])
 
 
+@cases(1, 0.5, True, "ab", [1])
+def length_of_anything(x):
+    try:
+        return len(x)
+    except TypeError as e:
+        return str(e)
+
+
 @cases(1)
 def largest_of_nothing(n):
     return max()

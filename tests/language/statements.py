@@ -286,3 +286,137 @@ def nonlocal_behind_joins(n):
         return count
 
     return step(n) + step(n + 1), count
+
+
+# Functions made in comprehensions see what their variables were bound to last.
+@cases(3, 0)
+def made_in_comprehensions(n):
+    lasts = [lambda: i for i in range(3)]  # noqa: B023
+    each = [lambda i=i: i + n for i in range(3)]
+    named = {k: (lambda x: x * v) for k, v in (("a", 1), ("b", n))}  # noqa: B023
+    pairs = [lambda y: (i, j, y) for i in (1, 2) for j in range(i)]  # noqa: B023
+    drawn = list(f() for f in ((lambda: q) for q in (1, 2)))  # noqa: B023, C400
+    return [f() for f in lasts], [g() for g in each], named["a"](2), pairs[0](n), drawn
+
+
+@cases((X, 1), (X, 0))
+def made_on_one_path(x, n):
+    if n > 0:
+        late = [lambda: t * 2 for t in (x + 1, x + 2)]  # noqa: B023
+        shifted = lambda a, k=x + 1, *, m=x * 2: a + k + m  # noqa: E731
+        mixed = [x + 1, abs]
+    else:
+        return x
+    return late[0](), shifted(x), mixed[1](mixed[0])
+
+
+def adder(k):
+    def add(a):
+        return a + k
+
+    return add
+
+
+def adder_or_not(x, n):
+    k = x
+    if n > 0:
+        k = x + 1
+        return lambda a: a + k
+    k = x * 7
+    return lambda a: a - k
+
+
+def counting(x, n):
+    count = 0
+
+    def more():
+        nonlocal count
+        count += n + 1
+        return x * count
+
+    return more if n else (lambda: more() + more())
+
+
+def tables(x):
+    return {"add": lambda a: a + x, "mul": lambda a: a * x}, [lambda a: a - x]
+
+
+class Holder:
+    def __init__(self, x):
+        self.function = lambda a: a + x
+
+    def twice(self):
+        return lambda a: self.function(a) * 2
+
+
+@cases((X, 1), (X, 0))
+def functions_that_functions_return(x, n):
+    chosen = adder(x + 1) if n else adder(x * 2)
+    for _ in range(n + 1):
+        chosen = adder(chosen(x))
+    more = counting(x, n)
+    return chosen(x), adder_or_not(x, n)(x), more(), more()
+
+
+def composed(*functions):
+    def run(x):
+        for function in functions:
+            x = function(x)
+        return x
+
+    return run
+
+
+def returned_by_recursion(x, depth):
+    if depth <= 0:
+        return lambda: x
+    return returned_by_recursion(x + 1, depth - 1)
+
+
+# A function of one source that calls another of it does not call itself.
+@cases((X, 1), (X, 0))
+def functions_of_one_source_call_each_other(x, n):
+    def step(f, k):
+        return lambda a: f(a) + k
+
+    chain = abs
+    for k in (1, 2, n):
+        chain = step(chain, k)
+    def product(m, then):
+        return then(1) if m == 0 else product(m - 1, lambda v: then(m * v))
+
+    once = composed(adder(x), adder(x * 2), lambda t: t * n)
+    return chain(x), composed(once, once)(x), returned_by_recursion(x, n)(), product(3, lambda v: v + n)
+
+
+@cases((X, 1), (X, 0))
+def functions_that_objects_keep(x, n):
+    by_name, in_list = tables(x + 2) if n else tables(x * 3)
+    held = Holder(x + 2) if n else Holder(x * 3)
+    return by_name["add"](x), by_name["mul"](x), in_list[0](x), held.function(x), held.twice()(x)
+
+
+OUTSIDE = {"half": lambda a: a / 2, "abs": abs}
+
+
+@cases((2, ["+", "*"]), (3, []), (1, ["?", "+"]), (-4, ["half", "abs"]))
+def functions_by_keys_of_run_time(x, names):
+    ops = {"+": lambda a: a + 1, "*": lambda a: a * 3}
+    for name in names:
+        x = ops.get(name, lambda a: -a)(x)
+        x = OUTSIDE[name](x) if name in OUTSIDE else x
+    known = [ops[name](x) for name in names if name in ops]
+    return x, known, [ops[name](x) for name in names]
+
+
+@cases(0, 1, 2, 3)
+def arguments_that_are_missing(way):
+    def takes(a, *, d, e, f):
+        return a
+
+    try:
+        if way == 0:
+            return takes(1)
+        return takes(d=1, e=2) if way == 1 else takes(1, e=1, d=2) if way == 2 else (lambda x, y, z: x)()
+    except TypeError as e:
+        return str(e)

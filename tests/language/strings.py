@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
+from typing import NamedTuple
+
 import torch
 
 from language.cases import cases
@@ -324,6 +327,28 @@ def texts_of_containers(n):
         squares[i] = [i * i]
         odd.add(2 * i + 1)
     return str(squares), f"{odd}", str(range(n)), f"{range(1, n, 2)!r}"
+
+
+class Item(NamedTuple):
+    name: str
+    price: float = 1.5
+
+
+class Spoken(NamedTuple):
+    n: int
+
+    def __str__(self):
+        return f"[{self.n}]"
+
+
+Pair = namedtuple("Pair", "x y")
+
+
+@cases(0, 1, 3)
+def texts_of_named_tuples(n):
+    items = [Item(str(i), i / 2) for i in range(n)]
+    best = max(items, key=lambda item: item.price, default=None)
+    return f"{items} {best}", f"{Spoken(n)} {Spoken(n)!r}", str(Pair(n, (1, "a"))), "%s" % {"k": Pair(None, Item("b"))}
 
 
 @cases("one two  two three", "")

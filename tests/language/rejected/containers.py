@@ -236,10 +236,10 @@ def number_on_all_paths(x, n):
 
 
 @write("paths_leave_other_content", number_on_all_paths, (X, 1), (X, 0))
-def function_on_some_path(x, n):
+def generator_on_some_path(x, n):
     box = Box(x)
     if n > 0:  # refused
-        box.x = lambda: x + 1
+        box.x = (x + i for i in range(n))
     return box
 
 

@@ -41,19 +41,18 @@ def of_eight_bits(n):
     return torch.zeros(n, dtype=torch.float8_e4m3fn)  # refused
 
 
-# ---- itertools and zip ----
-def pairs_by_index(xs):
-    return [(xs[i], xs[j]) for i in range(len(xs)) for j in range(i + 1, len(xs))]
+# ---- itertools ----
+def counted_by_hand(x, n):
+    found = []
+    while len(found) < n:
+        found.append(x)
+        x += 0.1
+    return found
 
 
-@write("itertools_of_unknown", pairs_by_index, ([1, 2, 3],), ([],))
-def pairs_of_unknown(xs):
-    return list(itertools.combinations(xs, 2))  # refused
-
-
-@write("zip_longest_of_many", lambda a, b: a + b, ([1], [2]))
-def longest_of_three(a, b):
-    return list(itertools.zip_longest(a, b, a))  # refused
+@write("form_of_call", counted_by_hand, (0.5, 4))
+def counts_by_fractions(x, n):
+    return list(itertools.islice(itertools.count(x, 0.1), n))  # refused
 
 
 # ---- objects in lists that grow ----

@@ -120,9 +120,21 @@ def appends_another_type(xs):
     return xs
 
 
-@write("function_as_value", lambda x, n: (x, True) if n else (x, False), (X, 1), (X, 0))
-def returns_functions(x, n):
-    return (lambda: x) if n else (lambda: x + 1)  # refused
+def counter():
+    count = 0
+
+    def more():
+        nonlocal count
+        count += 1  # refused
+        return count
+
+    return more
+
+
+@write("function_as_value", lambda n: 1, (1,), (0,))
+def chosen_counter(n):
+    more = counter() if n else counter()
+    return more()
 
 
 @write("length_unknown", lambda xs: max(xs), ([1, 2, 3],))
@@ -363,6 +375,22 @@ def lists_of_dtypes(n):
 def appends_to_the_callers(xs):
     xs.append(2)  # refused
     return xs
+
+
+def with_a_copy(n):
+    held = {"a": n}
+    return Held(held), dict(held)
+
+
+class Held:
+    def __init__(self, by_name):
+        self.by_name = by_name
+
+
+@write("returned_twice", with_a_copy, (3,))
+def returns_twice(n):  # refused
+    held = {"a": n}
+    return Held(held), held
 
 
 @write("returns_differ", lambda n: n + 1, (3,))
