@@ -57,7 +57,12 @@ from scriptc.ir.types import Type
 
 ABSENT = object()
 _TABLES = ("_parameters", "_buffers", "_modules")
-_SETTERS = (object.__setattr__, torch.nn.Module.__setattr__)
+
+
+def own_setter(obj: Any) -> FunctionType | None:
+    """The `__setattr__` of an object's class, where that is Python code other than nn.Module's."""
+    found = type(obj).__setattr__
+    return found if isinstance(found, FunctionType) and found is not torch.nn.Module.__setattr__ else None
 
 
 class PlainlySet:
@@ -254,13 +259,13 @@ class State(Context):
     # ---- attributes ----
     def store_outside(self, obj: Any, name: str, value: AV) -> None:
         """obj.name = value for an object outside."""
-        setter = type(obj).__setattr__
-        if setter in _SETTERS:
+        setter = own_setter(obj)
+        if setter is None:
             self.store_plain(obj, name, value)
-        elif isinstance(setter, FunctionType) and not is_library(setter.__module__):
-            self.call(Known(setter), [Known(obj), Known(name), value], {})
-        else:
+        elif is_library(setter.__module__):
             self.fail("own_setattr", class_name=type(obj).__name__, method="__setattr__")
+        else:
+            self.call(Known(setter), [Known(obj), Known(name), value], {})
 
     def store_plain(self, obj: Any, name: str, value: AV) -> None:
         """obj.name = value as object and nn.Module do it."""
@@ -463,7 +468,7 @@ class State(Context):
     def target(self, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
         at = (id(owner), path, key)
         if at not in self.targets:
-            plain = path is not None or isinstance(owner, PlaceSpec) or type(owner).__setattr__ in _SETTERS
+            plain = path is not None or isinstance(owner, PlaceSpec) or own_setter(owner) is None
             self.targets[at] = Target(len(self.targets), name, owner if plain else PlainlySet(owner), key, path)
         return self.targets[at]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -140,13 +141,13 @@ def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 
 
 # ---- several dims ----
-def dims_of(input: Tensor, s: list[int] | None, dim: list[int] | None) -> tuple[int, ...]:
+def dims_of(input: Tensor, s: Sequence[int] | None, dim: Sequence[int] | None) -> tuple[int, ...]:
     if dim is not None:
         return tuple([d % input.dim() for d in dim])
     return tuple(range(0 if s is None else input.dim() - len(s), input.dim()))
 
 
-def sizes_of(s: list[int] | None, dims: tuple[int, ...]) -> tuple[int | None, ...]:
+def sizes_of(s: Sequence[int] | None, dims: Sequence[int]) -> tuple[int | None, ...]:
     return tuple([None for _ in dims]) if s is None else tuple([None if n == -1 else n for n in s])
 
 
@@ -159,48 +160,48 @@ def over_dims(
 
 
 @decomposes("torch.fft.fftn")
-def fftn(input: Tensor, s: list[int] | None = None, dim: list[int] | None = None, norm: str | None = None) -> Tensor:
+def fftn(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Tensor:
     dims = dims_of(input, s, dim)
     return over_dims(input, sizes_of(s, dims), dims, norm, False)
 
 
 @decomposes("torch.fft.ifftn")
-def ifftn(input: Tensor, s: list[int] | None = None, dim: list[int] | None = None, norm: str | None = None) -> Tensor:
+def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Tensor:
     dims = dims_of(input, s, dim)
     return over_dims(input, sizes_of(s, dims), dims, norm, True)
 
 
 @decomposes("torch.fft.rfftn")
-def rfftn(input: Tensor, s: list[int] | None = None, dim: list[int] | None = None, norm: str | None = None) -> Tensor:
+def rfftn(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Tensor:
     dims = dims_of(input, s, dim)
     sizes = sizes_of(s, dims)
     return over_dims(rfft(input, sizes[-1], dims[-1], norm), sizes[:-1], dims[:-1], norm, False)
 
 
 @decomposes("torch.fft.irfftn")
-def irfftn(input: Tensor, s: list[int] | None = None, dim: list[int] | None = None, norm: str | None = None) -> Tensor:
+def irfftn(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] | None = None, norm: str | None = None) -> Tensor:
     dims = dims_of(input, s, dim)
     sizes = sizes_of(s, dims)
     return irfft(over_dims(input, sizes[:-1], dims[:-1], norm, True), sizes[-1], dims[-1], norm)
 
 
 @decomposes("torch.fft.fft2")
-def fft2(input: Tensor, s: list[int] | None = None, dim: list[int] = (-2, -1), norm: str | None = None) -> Tensor:
+def fft2(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
     return fftn(input, s, dim, norm)
 
 
 @decomposes("torch.fft.ifft2")
-def ifft2(input: Tensor, s: list[int] | None = None, dim: list[int] = (-2, -1), norm: str | None = None) -> Tensor:
+def ifft2(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
     return ifftn(input, s, dim, norm)
 
 
 @decomposes("torch.fft.rfft2")
-def rfft2(input: Tensor, s: list[int] | None = None, dim: list[int] = (-2, -1), norm: str | None = None) -> Tensor:
+def rfft2(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
     return rfftn(input, s, dim, norm)
 
 
 @decomposes("torch.fft.irfft2")
-def irfft2(input: Tensor, s: list[int] | None = None, dim: list[int] = (-2, -1), norm: str | None = None) -> Tensor:
+def irfft2(input: Tensor, s: Sequence[int] | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None) -> Tensor:
     return irfftn(input, s, dim, norm)
 
 
