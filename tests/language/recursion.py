@@ -497,3 +497,14 @@ sums_or_means = choice(choice(torch.mean, torch.amax), choice(torch.sum, torch.a
 @cases(torch.ones(2, 3).cumsum(1))
 def functions_of_one_source_are_several(x):
     return sums_or_means(x, 0), sums_or_means(x, 1)
+
+
+def maker(n, k):
+    if n == 0:
+        return lambda x: x * k + n
+    return maker(n - 1, k + n)
+
+
+@cases((torch.ones(2), 0), (torch.ones(2), 3))
+def function_returned(x, n):
+    return maker(n, 1)(x)
