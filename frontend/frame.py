@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -76,7 +77,7 @@ class Watch:
     sites: list[Site] = field(default_factory=list)
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)  # what it holds is not written out: functions made in it have it in their keys
 class Frame:
     """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
 
@@ -126,7 +127,7 @@ class Frame:
             if name in before:
                 self.locals[name] = before[name]
 
-    @property
+    @cached_property
     def qualified_name(self) -> str:
         """What Python calls the function."""
         if self.func is not None or self.outer is None:
