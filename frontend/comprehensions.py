@@ -150,7 +150,7 @@ class Comprehensions(Flow, Iteration):
         return items
 
     def items_inside(
-        self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: dict[str, AV]
+        self, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: Scope
     ) -> list[AV] | None:  # fmt: skip
         first, *rest = generators
         walk = self.iteration(sequence, None)
@@ -172,7 +172,7 @@ class Comprehensions(Flow, Iteration):
                 found += inner.items
         return found
 
-    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr, scope: dict[str, AV]) -> AV:
+    def known_inner(self, generators: list[ast.comprehension], elt: ast.expr, scope: Scope) -> AV:
         items = self.items_inside(generators, elt, self.unrolled_ranges(self.eval(generators[0].iter)), scope)
         return Known(None) if items is None else Tup(items)
 
