@@ -168,7 +168,8 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
 /* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
  * of the call. */
-typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; int64_t n, k; } sc_packed; /* panels: their dtype */
+/* panels: their dtype; back: whether the last product took them from the last to the first */
+typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; } sc_packed;
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
 /* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);

@@ -163,8 +163,9 @@ SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *
 
 /* ---- linear ---- */
 
-/* out [..., n] = bias + x w^T; the weight is in panels or the operand w, [k, n]. All of one of gemm_dtype's dtypes. */
-static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, int64_t n, sc_tensor *bias) {
+/* out [..., n] = bias + x w^T; the weight is in panels (back: taken from the last) or the operand w, [k, n]. All of one of
+ * gemm_dtype's dtypes. */
+static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n, sc_tensor *bias) {
     int64_t size[SC_MAX_RANK], rows, step, k = x->size[x->rank - 1], ldi = 0;
     int rank = x->rank;
     memcpy(size, x->size, sizeof size);
@@ -186,9 +187,9 @@ static sc_tensor *gemm_linear(sc_ctx *cx, sc_tensor *x, gemm_operand w, gemm_for
     if (packed) gemm_note(cx, x->dtype, rows, n, k);
     if (rows == 0 || n == 0) status = 0;
     else if (packed && x->dtype == SC_F32)
-        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f32(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n);
     else if (packed && x->dtype == SC_F64)
-        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, 0, 0, init, ldi, out->data, n);
+        status = gemm_blocked_f64(cx, rows, n, k, x->data, step, w.data, form, back, 0, 0, init, ldi, out->data, n);
     else status = gemm_product(cx, x->dtype, rows, n, k, (gemm_operand){x->data, step, x->stride[rank - 1]}, w, init, ldi, out->data);
 done:
     sc_release(cx, whole);
@@ -200,13 +201,13 @@ done:
 }
 
 /* the same for any dtype of x and bias */
-static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, int64_t n,
+static sc_tensor *gemm_linear_cast(sc_ctx *cx, const sc_tensor *x, gemm_operand w, gemm_form form, bool back, int64_t n,
                                    const sc_tensor *bias) {
     int dtype = gemm_dtype(x->dtype);
-    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, n, (sc_tensor *)bias);
+    if (dtype == x->dtype) return gemm_linear(cx, (sc_tensor *)x, w, form, back, n, (sc_tensor *)bias);
     sc_tensor *wide_x = sc_to_dtype(cx, (sc_tensor *)x, dtype), *wide_bias = NULL, *wide = NULL, *out = NULL;
     if (wide_x && (!bias || (wide_bias = sc_to_dtype(cx, (sc_tensor *)bias, dtype))))
-        wide = gemm_linear(cx, wide_x, w, form, n, wide_bias);
+        wide = gemm_linear(cx, wide_x, w, form, back, n, wide_bias);
     if (wide) out = sc_to_dtype(cx, wide, x->dtype);
     sc_release(cx, wide_x);
     sc_release(cx, wide_bias);
@@ -231,7 +232,7 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
     sc_tensor *wide = sc_to_dtype(cx, (sc_tensor *)w, gemm_dtype(w->dtype));
     if (!wide) return NULL;
     gemm_operand operand = {wide->data, wide->stride[1], wide->stride[0]};
-    sc_tensor *out = gemm_linear_cast(cx, x, operand, GEMM_PLAIN, w->size[0], bias);
+    sc_tensor *out = gemm_linear_cast(cx, x, operand, GEMM_PLAIN, false, w->size[0], bias);
     sc_release(cx, wide);
     return out;
 }
@@ -242,12 +243,21 @@ SC_KERNEL sc_packed *gemm_packed_from(sc_tensor *panels, int dtype, int64_t n, i
     uint8_t panels_dtype = panels->dtype;
     head.kind = SC_PACKED;
     sc_packed *packed = (sc_packed *)(void *)panels;
-    *packed = (sc_packed){head, storage, (uint8_t)dtype, panels_dtype, n, k};
+    *packed = (sc_packed){head, storage, (uint8_t)dtype, panels_dtype, false, n, k};
     return packed;
 }
 
 static gemm_form gemm_form_of(const sc_packed *w) {
     return w->panels == SC_F16 ? GEMM_PANELS_F16 : w->panels == SC_BF16 ? GEMM_PANELS_BF16 : GEMM_PANELS;
+}
+
+/* Whether this product takes the panels from the last to the first. Every second one does: a weight that is larger than a cache
+ * is used again in the next step of a loop, and in one order its end would push out its beginning, so that no panel were ever
+ * found there. This way as many are as fit. (The order is no part of the weight's value, which is why it may change here.) */
+static bool gemm_turn(const sc_packed *w) {
+    if ((int64_t)w->storage->nbytes < GEMM_TURN) return false;
+    ((sc_packed *)(uintptr_t)w)->back = !w->back;
+    return w->back;
 }
 
 static int gemm_pack_into(sc_ctx *cx, sc_tensor *w, int dtype, char *panels) {
@@ -311,7 +321,7 @@ SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_pa
 SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias) {
     if (sc_check_linear_packed(cx, x, w, bias) < 0) return NULL;
     gemm_form form = gemm_dtype(w->dtype) == SC_I64 ? GEMM_PLAIN : gemm_form_of(w);
-    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, w->n, bias);
+    return gemm_linear_cast(cx, x, (gemm_operand){w->storage->data, 1, w->k}, form, gemm_turn(w), w->n, bias);
 }
 
 /* out = addend + bias, row by row */
@@ -344,9 +354,11 @@ static sc_tensor *gemm_add_plain(sc_ctx *cx, const sc_tensor *x, const sc_packed
     gemm_note(cx, x->dtype, rows, n, k);
     if (bias) gemm_start(addend, bias, out);
     const void *init = bias ? out->data : addend->data, *panels = w->storage->data;
+    const gemm_form form = gemm_form_of(w);
+    const bool back = gemm_turn(w);
     int status = x->dtype == SC_F32
-                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n)
-                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, gemm_form_of(w), 0, 0, init, n, out->data, n);
+                     ? gemm_blocked_f32(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n)
+                     : gemm_blocked_f64(cx, rows, n, k, x->data, step, panels, form, back, 0, 0, init, n, out->data, n);
     if (status == 0) return out;
     sc_release(cx, out);
     return NULL;

@@ -119,8 +119,10 @@ static void check_products(int dtype, int64_t m, int64_t n, int64_t k, int layou
     expect_product(y = sc_linear(cx, x, w, bias), x, w, false, bias, "linear");
     sc_release(cx, y);
     sc_packed *packed = sc_pack_linear(cx, &w, 1);
-    expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear_packed");
-    sc_release(cx, y);
+    for (int turn = 0; turn < 2; turn++) { /* large ones take the panels in the other order the second time */
+        expect_product(y = sc_linear_packed(cx, x, packed, bias), x, w, false, bias, "linear_packed");
+        sc_release(cx, y);
+    }
     expect_product(y = sc_matmul(cx, x, wt), x, wt, true, NULL, "matmul");
     sc_ctx_unwind(cx);
 }
@@ -174,6 +176,7 @@ static void test_products(void) {
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int layout = 0; layout < 9; layout++)
             check_products(layout & 1 ? SC_F64 : SC_F32, large[i][0], large[i][1], large[i][2], layout % 3, layout / 3, layout & 2);
+    for (int64_t m = 1; m < 8; m += 3) check_products(SC_F32, m, 340, 1030, 0, 0, true); /* beyond GEMM_FAR */
     for (int dtype = SC_U8; dtype <= SC_BF16; dtype++)
         for (int layout = 0; layout < 3; layout++) check_products(dtype, 3, 5, dtype == SC_U8 || dtype == SC_I8 ? 3 : 8, layout, 0, dtype != SC_U8);
 }
