@@ -20,6 +20,7 @@
 
 enum {
     SPIN_NS = 50000,  /* how long a helper waits awake: longer than waking it takes */
+    MEET_NS = 200000, /* how long workers wait for each other where the cost of a region is measured */
     PAYS = 4,         /* work is shared when it takes so many times what sharing costs, ... */
     WORTH_WAKING = 8, /* ... and sleepers are woken for many small pieces when those took so many times what waking costs */
     TRIALS = 12,      /* of each cost, when it is measured; the least counts, but no less than ... */
@@ -48,6 +49,7 @@ struct sc_team {
     _Atomic bool stop, busy;
     _Atomic long owner; /* process that the helpers run in; 0: a child is starting over */
     bool failed;        /* no thread could be made: do not try again */
+    bool measured;      /* what a region costs with so many helpers */
     int helpers;
     double credit, resume; /* see PAUSE; resume: when helpers are used again */
     _Atomic double open_ns; /* a region takes until all were in it, when helpers are awake, ... */
@@ -177,12 +179,13 @@ static double run_region(sc_team *t, int64_t count, int64_t grain, int threads, 
 static void meet(void *arg, int64_t begin, int64_t end, int worker) {
     (void)begin, (void)end, (void)worker;
     _Atomic int64_t *met = arg;
-    double limit = now_ns() + 4.0 * SPIN_NS; /* a helper that gets no core is not waited for */
+    double limit = now_ns() + MEET_NS; /* a helper that gets no core is not waited for */
     atomic_fetch_sub(met, 1);
     while (atomic_load(met) > 0 && now_ns() < limit) relax();
 }
 
-/* Includes the way of the shared lines from core to core and back, and until sleepers have a core again. */
+/* Includes the way of the shared lines from core to core and back, and until sleepers have a core again. 0: some helper got no
+ * core meanwhile, which says nothing of the cost. */
 static double cost_of_region(sc_team *t, bool asleep, double at_least) {
     double least = 1e6;
     for (int i = 0; i < TRIALS; i++) {
@@ -193,6 +196,7 @@ static double cost_of_region(sc_team *t, bool asleep, double at_least) {
         double start = now_ns();
         run_region(t, workers, 1, workers, meet, &met);
         double took = now_ns() - start;
+        if (took >= MEET_NS) return 0;
         if (took < least) least = took;
     }
     return least > at_least ? least : at_least;
@@ -207,7 +211,7 @@ static void reset(sc_team *t) {
     atomic_store(&t->sleeping, 0);
     atomic_store(&t->stop, false);
     t->helpers = 0;
-    t->failed = false;
+    t->failed = t->measured = false;
     t->credit = CREDIT_NS, t->resume = 0;
     atomic_store(&t->open_ns, 1000);
     t->wake_ns = 10000; /* until they are measured */
@@ -236,9 +240,17 @@ static void grow(sc_team *t, int wanted) {
         else t->helpers++;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (t->helpers == before) return;
-    atomic_store_explicit(&t->open_ns, cost_of_region(t, false, LEAST_OPEN_NS), memory_order_relaxed);
-    t->wake_ns = cost_of_region(t, true, LEAST_WAKE_NS);
+    if (t->helpers > before) t->measured = false;
+}
+
+/* Where it fails, it is tried again at the next region, and what that took counts as lost. */
+static void measure(sc_team *t) {
+    double start = now_ns(), open = cost_of_region(t, false, LEAST_OPEN_NS), wake = open > 0 ? cost_of_region(t, true, LEAST_WAKE_NS) : 0;
+    t->measured = wake > 0;
+    if (t->measured) {
+        atomic_store_explicit(&t->open_ns, open, memory_order_relaxed);
+        t->wake_ns = wake;
+    } else t->credit -= now_ns() - start;
 }
 
 void sc_team_free(sc_team *t) {
@@ -286,6 +298,7 @@ static bool share_work(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_w
     bool shared = pays(cx, ns);
     if (shared && t->helpers + 1 < threads) grow(t, threads - 1);
     shared = shared && t->helpers > 0;
+    if (shared && !t->measured) measure(t);
     if (shared) {
         double saved = run_region(t, count, grain, threads < t->helpers + 1 ? threads : t->helpers + 1, work, arg);
         t->credit += saved < ns ? saved : ns; /* the caller itself may have lost its core */
