@@ -20,7 +20,7 @@ from scriptc.frontend.iteration import zipped_rows
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
-from scriptc.frontend.outside import holds_tensor, is_library
+from scriptc.frontend.outside import holds_tensor, is_called_in_python
 from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape
 from scriptc.frontend.scope import listed
@@ -299,7 +299,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_known(origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
         if isinstance(obj, type):
             return self.construct(obj, args, kwargs)
-        if isinstance(type(obj).__dict__.get("__call__"), FunctionType) and not is_library(type(obj).__module__):
+        if is_called_in_python(type(obj)):
             return self.call(self.known_attribute(obj, "__call__"), args, kwargs)
         return self.call_evaluated(obj, args, kwargs)
 

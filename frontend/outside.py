@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -29,6 +31,12 @@ def is_library(module_name: str | None) -> bool:
         "copy",
         "scriptc",
     )
+
+
+def is_called_in_python(cls: type) -> bool:
+    """Whether calls of a class's objects are code to follow: its users', or torch.nn's (weight_norm is such a hook)."""
+    call = inspect.getattr_static(cls, "__call__", None)
+    return isinstance(call, FunctionType) and not is_library(call.__module__.removeprefix("torch.nn."))
 
 
 _SCALARS = frozenset("float64 int64 int32 int16 int8 uint8 uint16 uint32 bool bool_".split())

@@ -65,10 +65,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{what} must be known at compile time, but it is computed here",
         "use a constant or an argument of the compiled function",
     ),
-    "constructor_of_tensor": (
-        "this constructor does not take a tensor in compiled code",
-        "use the tensor itself, or clone()",
-    ),
     "container_in_itself": ("a {container} of unknown length cannot hold itself", "put in what is needed of it"),
     "container_of_complex": (
         "complex numbers cannot be kept in a container that changes, or whose length is known only at run time",

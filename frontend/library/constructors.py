@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,12 +17,17 @@ from scriptc.ir.dtypes import TORCH_NAMES
 _NONE = Known(None)
 
 
-def made(r: Reader, args: tuple[AV, ...], dtype: str) -> AV:
-    """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size."""
+def made(r: Reader, args: tuple[AV, ...], dtype: str, constructor: Callable[..., Any]) -> AV:
+    """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size; of one
+    tensor, another over its memory."""
     if len(args) == 1:
         (only,) = args
         if is_tensor(only):
-            r.fail("constructor_of_tensor")
+            try:  # only torch.Tensor takes them of all types
+                constructor(torch.empty(0, dtype=getattr(torch, TORCH_NAMES[tensor_type(only).dtype])))
+            except TypeError as e:
+                r.raises_at_run_time("TypeError", str(e))
+            return r.op("alias", only)
         is_size = isinstance(only, Tup) and only.cls is torch.Size or isinstance(getattr(only, "obj", None), torch.Size)
         if not is_size and (isinstance(only, (Tup, ListV)) or isinstance(getattr(only, "obj", None), (list, tuple))):
             return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
@@ -31,13 +37,14 @@ def made(r: Reader, args: tuple[AV, ...], dtype: str) -> AV:
 @serves("Tensor.new")
 def new(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return made(r, args, tensor_type(self).dtype)
+    dtype = tensor_type(self).dtype
+    return made(r, args, dtype, torch.empty(0, dtype=getattr(torch, TORCH_NAMES[dtype])).new)
 
 
 @serves("torch.Tensor")
 def default(r: Reader, *args: AV, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return made(r, args, r.default_dtype)
+    return made(r, args, r.default_dtype, torch.Tensor)
 
 
 @serves("torch.autograd.Variable")
@@ -48,17 +55,17 @@ def variable(r: Reader, data: AV = _NONE, requires_grad: AV = _NONE, volatile: A
     return r.op("alias", data)
 
 
-def _of(dtype: str) -> Any:
+def _of(cls: Any, dtype: str) -> Any:
     def constructor(r: Reader, *args: AV, **kwargs: AV) -> AV:
         options(r, kwargs)
-        return made(r, args, dtype)
+        return made(r, args, dtype, cls)
 
     return constructor
 
 
 TYPES = {type_name(dtype): dtype for dtype in TORCH_NAMES}
 for cls in filter(None, map(resolve, TYPES)):
-    FUNCTIONS[cls] = _of(TYPES[f"{cls.__module__}.{cls.__name__}"])
+    FUNCTIONS[cls] = _of(cls, TYPES[f"{cls.__module__}.{cls.__name__}"])
 
 
 @serves("Tensor.type")

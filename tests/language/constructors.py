@@ -30,6 +30,15 @@ def of_items(x, numbers):
     return w, v, x.new([1, 2, 3]), torch.Tensor(numbers), x.new(numbers), torch.BoolTensor([True, False])
 
 
+@cases((torch.ones(2, 3),), (torch.arange(3),), (torch.tensor(2),))
+def of_a_tensor(x):
+    y = torch.Tensor(x)
+    y += 1
+    z = x.new(x)
+    z *= 2
+    return y, z, torch.FloatTensor(x + 0.5), torch.Tensor(torch.zeros(2, x.numel())), torch.LongTensor(x)
+
+
 @cases((torch.ones(2, 3),), (torch.arange(3),), (torch.ones(2, dtype=torch.bool),))
 def types(x):
     is_long = isinstance(x, torch.LongTensor)

@@ -165,6 +165,39 @@ class Hooked(nn.Module):
         return self.lin(x)
 
 
+class Scaled:
+    """A hook that is an object, as torch's own: called through a class that it inherits from."""
+
+    def __init__(self, name, by):
+        self.name = name
+        self.by = by
+
+    def __call__(self, module, args):
+        setattr(module, self.name, getattr(module, self.name + "_v") * self.by)
+
+
+class Doubled(Scaled):
+    def __init__(self, name):
+        super().__init__(name, 2.0)
+
+
+class Normed(nn.Module):
+    """The norms of old, which compute a weight ahead of each call."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.utils.weight_norm(nn.Conv1d(2, 3, 2))
+        self.lin = nn.utils.spectral_norm(nn.Linear(3, 3))
+        self.last = nn.Linear(3, 3, bias=False)
+        self.last.weight_v = self.last.weight
+        del self.last.weight
+        self.last.register_forward_pre_hook(Doubled("weight"))
+
+    def forward(self, x):
+        y = self.conv(x.expand(2, 3).unsqueeze(0)).mean(2)
+        return self.last(self.lin(y)), self.last.weight
+
+
 def before(module, args):
     return (args[0] * 2,)
 
@@ -174,6 +207,7 @@ def after(module, args, output):
 
 
 listed(Hooked, call(X))
+listed(Normed, call(X), call(X[1:]))
 
 
 @torch.jit.script

@@ -24,12 +24,7 @@ def log_of_sums_of_complex(z):
     return torch.logaddexp(z, z)  # refused
 
 
-# ---- constructors, generators of numbers, dtypes ----
-@write("constructor_of_tensor", lambda x: x.clone(), (X,))
-def tensor_of_old(x):
-    return torch.Tensor(x)  # refused
-
-
+# ---- generators of numbers, dtypes ----
 @write("generator_seeded", lambda x: x + 1, (X,))
 def seeds_itself(x):
     torch.manual_seed(1)  # refused
