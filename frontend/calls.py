@@ -25,7 +25,7 @@ from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape
 from scriptc.frontend.scope import listed
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.source import Source, SourceError, source_of
+from scriptc.frontend.source import Source, SourceError, source_of, statements_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
 from scriptc.frontend.values import (
     AV,
@@ -538,10 +538,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         return self.follow(frame, func.node)
 
     def follow(self, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
-        if isinstance(node, ast.Lambda):
-            body: list[ast.stmt] = [ast.copy_location(ast.Return(node.body), node.body)]
-        else:
-            body = node.body
+        body = statements_of(node)
         return self.call_recursive(frame, body) if self.calls_itself(frame) else self.inline(frame, body)
 
     def bind(

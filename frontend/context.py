@@ -184,7 +184,8 @@ class Context(Parts):
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
         if isinstance(av, RECORDS):
-            return {name: self.get_field(av, name) for name in av.record.names}
+            fields = {name: self.held_field(av, name) for name in av.record.names}
+            return {name: held for name, held in fields.items() if not isinstance(held, Unbound)}
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
             self.promote(av)

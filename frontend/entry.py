@@ -18,7 +18,7 @@ from scriptc.frontend.arguments import Arguments, same_containers
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.context import NeedsKnown, Restart, Terminated, UserError
+from scriptc.frontend.context import Restart, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, ItemConflict, unify
@@ -29,7 +29,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
 from scriptc.frontend.settling import Settling
 from scriptc.frontend.signature import Signature
-from scriptc.frontend.source import SourceError, source_of
+from scriptc.frontend.source import SourceError, source_of, statements_of
 from scriptc.frontend.specs import (
     ArgSpec,
     Contract,
@@ -228,19 +228,8 @@ def _as_given(
 
 
 def _run(reader: EntryReader, frame: Frame) -> None:
-    node = frame.source.node
-    if hasattr(node, "body") and isinstance(node.body, list):
-        if reader.run(node.body):
-            reader.leave_with(Known(None))
-        return
-    try:
-        reader.leave_with(reader.eval(node.body))  # type: ignore[arg-type]
-    except Terminated:
-        pass
-    except NeedsKnown as e:
-        if reader.make_known(e.value):
-            raise Restart from e
-        raise e.error from e
+    if reader.run(statements_of(frame.source.node)):
+        reader.leave_with(Known(None))
 
 
 def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:

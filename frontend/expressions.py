@@ -278,14 +278,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, Known) and (found := self.special(owner, "__getitem__", [index])) is not None:
             return found
         if isinstance(owner, Known):
-            table = self.outside_table(owner, index)
-            if isinstance(table, Dyn):
-                return self.table_get(table, index)
-            if (values := self.outside_list(owner, index)) is not None:
-                return self.subscript(values, index)
-            if (item := self.outside_item(owner, index)) is not None:
-                return item
-            return self.known_item(owner, self.known(index, "an index into a known object"))
+            return self.outside_subscript(owner, index)
         if isinstance(owner, Dyn) and is_dict(owner):
             return self.table_get(owner, index)
         if isinstance(owner, DictV):
@@ -319,6 +312,17 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, Tup):
             return self.pick(owner, list(owner.items), self.known_index(owner, index))
         self.fail("subscript_of_other", what=describe(owner))
+
+    def outside_subscript(self, owner: Known, index: AV) -> AV:
+        """owner[index] as Python's own types do it, which a class of the user's may inherit."""
+        table = self.outside_table(owner, index)
+        if isinstance(table, Dyn):
+            return self.table_get(table, index)
+        if (values := self.outside_list(owner, index)) is not None:
+            return self.subscript(values, index)
+        if (item := self.outside_item(owner, index)) is not None:
+            return item
+        return self.known_item(owner, self.known(index, "an index into a known object"))
 
     def fetched(self, list_value: Value, index: Value) -> AV:
         """An item of a run-time list."""

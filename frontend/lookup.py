@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import enum
+import operator
 from collections import Counter, deque
 from collections.abc import KeysView
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
@@ -340,8 +341,16 @@ class Lookup(KeptState, NumpyNumbers):
                     return Bound(Known(proxy.__self_class__), name, raw.__func__)  # type: ignore[attr-defined]
                 if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
                     return Bound(Known(obj), name, raw)
+                if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
+                    return self.method_of_builtin(Known(obj), name)
                 return self.evaluate(getattr, proxy, name)
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
+
+    def method_of_builtin(self, owner: Known, name: str) -> AV:
+        """What a class of the user's inherits from Python's container, and may have another in the place of."""
+        if name == "__getitem__":
+            return Native(lambda index: self.outside_subscript(owner, index))
+        return Bound(owner, name)
 
     # ---- items of known containers ----
     def known_item(self, owner: Known, key: Any) -> AV:
@@ -349,9 +358,9 @@ class Lookup(KeptState, NumpyNumbers):
         if isinstance(obj, torch.nn.Module):
             return self.submodule_item(owner, key)
         if isinstance(obj, dict):
-            return self.missing_item(obj, key) if key not in obj else self.outside_value(
-                obj[key], obj, key, str(key), guarded=True
-            )  # fmt: skip
+            if not dict.__contains__(obj, key):
+                return self.missing_item(obj, key)
+            return self.outside_value(dict.__getitem__(obj, key), obj, key, str(key), guarded=True)
         if (slot := self.item_slot(obj, Known(key))) is not None:
             return self.slot_value(slot)
         if isinstance(obj, list) and not self.has_item_slots(obj):
@@ -359,7 +368,8 @@ class Lookup(KeptState, NumpyNumbers):
             self.note_queues(obj)
             if isinstance(key, slice):
                 return self.new_list([self.known_item(owner, i) for i in range(len(obj))[key]], (self.loc, "slice"))
-        return self.element(self.evaluate(lambda o, k: o[k], obj, key))
+        own = next((base.__getitem__ for base in (list, tuple) if isinstance(obj, base)), operator.getitem)
+        return self.element(self.evaluate(own, obj, key))
 
     def missing_item(self, obj: dict[Any, Any], key: Any) -> AV:
         """What a dict outside gives for a key that it does not have."""

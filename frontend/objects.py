@@ -243,7 +243,8 @@ class Objects(Alternatives):
         if hasattr(owner.cls, name):
             return self.choose(held.flag, lambda: held.av, lambda: self.found_in_class(owner, name))
         self.check_that(held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-        self.heap[owner.ident] = Content({**self.items_of(owner), name: held.av}, owner.items, owner.cls)
+        if not isinstance(owner, RecordV):
+            self.heap[owner.ident] = Content({**self.items_of(owner), name: held.av}, owner.items, owner.cls)
         return held.av
 
     def refuse_attributes_of_some(self, owner: ObjectV) -> None:

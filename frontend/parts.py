@@ -18,6 +18,7 @@ from scriptc.frontend.values import (
     Known,
     KnownLengthListV,
     ListV,
+    Maybe,
     ObjectV,
     OneOf,
     RecordDictV,
@@ -116,6 +117,9 @@ class Parts:
         raise NotImplementedError
 
     def subscript(self, owner: AV, index: AV) -> AV:
+        raise NotImplementedError
+
+    def outside_subscript(self, owner: Known, index: AV) -> AV:
         raise NotImplementedError
 
     def demand(self, owner: AV, method: str, complaint: str) -> None:
@@ -434,7 +438,10 @@ class Parts:
     def run_time_item(self, av: AV) -> Value:
         raise NotImplementedError
 
-    def get_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
+    def attribute_of_some(self, owner: ObjectV, name: str, held: Maybe) -> AV:
+        raise NotImplementedError
+
+    def held_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
         raise NotImplementedError
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:

@@ -6,11 +6,14 @@ are made with the same keys count as one class."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from types import FunctionType
+from typing import Any, NoReturn
+
+import torch
 
 from scriptc.frontend.cells import fresh, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import Context, Restart, UserError
-from scriptc.frontend.flow import identities
+from scriptc.frontend.flow import identities, without
 from scriptc.frontend.objects import is_plain
 from scriptc.frontend.shapes import shape_of
 from scriptc.frontend.values import (
@@ -26,6 +29,7 @@ from scriptc.frontend.values import (
     OneOf,
     RecordDictV,
     RecordV,
+    Unbound,
     describe,
     of_value,
 )
@@ -44,6 +48,7 @@ from scriptc.ir.types import (
 )
 
 _MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it taken apart
+_CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
 
 
 class Records(Context):
@@ -128,10 +133,13 @@ class Records(Context):
         items = self.items_of(made)
         self.refuse_leak(made)
         if record.name not in self.module.records:
-            self.begin_record(record, tuple(items))
-        if set(items) != set(record.names) or any(isinstance(av, Maybe) for av in items.values()):
-            self.fail("record_attributes_differ", name=record.name)
-        values = [self.field_value(record, i, items[name]) for i, name in enumerate(record.names)]
+            self.begin_record(record, tuple(dict.fromkeys((*items, *sorted(record.late)))))
+        of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if isinstance(av, Maybe)}
+        if not of_some <= record.late:
+            if isinstance(made, ObjectV):
+                self.may_lack(record, of_some)
+            self.fail("record_new_key", what=describe(made), name=next(iter(of_some)))
+        values = [self.field_value(record, i, items.get(name, Unbound())) for i, name in enumerate(record.names)]
         self.heap.pop(made.ident, None)
         result = self.builder.op("object.new", values, self.loc, types=[ObjectType(record)]).result
         if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
@@ -156,9 +164,36 @@ class Records(Context):
             record.fields.append(cell)
             self.cells.append((site, cell))
 
+    def may_lack(self, record: Record, names: set[str]) -> NoReturn:
+        """From the next reading on, these are attributes that some instances of a class do not have."""
+        record.late |= names
+        raise Restart
+
+    def field_content(self, record: Record, name: str, av: AV) -> AV:
+        """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
+        late, constant = name in record.late, is_constant(av)
+        match av:
+            case Unbound() if late:
+                return Known(None)
+            case Maybe(flag, held) if late:
+                return self.choose(flag, lambda: self.field_content(record, name, held), lambda: Known(None))
+            case Known(obj) if constant and name not in record.constants:
+                record.constants[name] = obj
+                raise Restart
+            case Known(obj) if constant and obj == record.constants[name]:
+                return Known(True)
+        if constant or name in record.constants:
+            first = describe(Known(record.constants[name]))
+            self.fail("record_field_of_kinds", name=name, owner=record.name, held=first, item=f"another {describe(av)}")
+        kinds = av.alternatives.values() if isinstance(av, OneOf) else [av]
+        if late and any(map(_is_none, kinds)):
+            self.fail("record_late_none", name=name, owner=record.name)
+        return av
+
     def field_value(self, record: Record, index: int, av: AV) -> Value:
         """The SSA value of what goes into a field."""
-        value = self.run_time_item(av)
+        name = record.names[index]
+        value = self.run_time_item(self.field_content(record, name, av))
         cell = record.fields[index].find()
         owner, name = record.name, record.names[index]
         try:
@@ -180,17 +215,33 @@ class Records(Context):
         index = owner.record.names.index(name)
         return self.wrap(self.build("object.get", [owner.value], field=index))
 
+    def held_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
+        """What a field holds; Unbound or Maybe where the attribute is lacking, or may be."""
+        av = self.get_field(owner, name)
+        constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
+        kinds = av.alternatives if isinstance(av, OneOf) else {0: av}
+        none = next((number for number, kind in kinds.items() if _is_none(kind)), None)
+        if name not in owner.record.late or none is None:
+            return constant or av
+        if not isinstance(av, OneOf):
+            return Unbound()
+        return Maybe(self.negate(self.is_kind(av, none)), constant or without(av, none))
+
     def record_attribute(self, owner: RecordV, name: str) -> AV:
         if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
-            return self.get_field(owner, name)
+            held = self.held_field(owner, name)
+            if not isinstance(held, Unbound):
+                return self.attribute_of_some(owner, name, held) if isinstance(held, Maybe) else held
         if name == "__class__":
             return Known(owner.cls)
         return self.found_in_class(owner, name)
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
         if name not in owner.record.names:
+            if isinstance(owner, RecordV):
+                self.may_lack(owner.record, {name})
             self.free_keys(owner)
-            self.fail("record_new_attribute", what=describe(owner), name=name)
+            self.fail("record_new_key", what=describe(owner), name=name)
         index = owner.record.names.index(name)
         held = self.field_value(owner.record, index, value)
         self.effect("object.set", [owner.value, held], field=index)
@@ -230,6 +281,15 @@ def may_be_record(av: ObjectV | DictV) -> bool:
     if isinstance(av, DictV):
         return av.made.cls is dict and all(isinstance(key, (str, int)) for key in av.items)
     return is_plain(av.cls) and bool(av.cls.__dictoffset__)
+
+
+def is_constant(av: AV) -> bool:
+    """Whether something known has no value of run time."""
+    return isinstance(av, Known) and isinstance(av.obj, _CONSTANTS)
+
+
+def _is_none(av: AV) -> bool:
+    return isinstance(av, Known) and av.obj is None
 
 
 def class_of(av: ObjectV | DictV) -> Any:

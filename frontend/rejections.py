@@ -287,10 +287,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "draw in float32 and convert",
     ),
     "random_without_bounds": ("random_() without bounds is not supported", "give the bounds: x.random_(0, n)"),
-    "record_attributes_differ": (
-        "a {name}, of which it is not known which one it is in some place, has other attributes than others",
-        "set the same attributes in its __init__ wherever one is made",
-    ),
     "record_field_of_kinds": (
         "'{name}' of a {owner}, of which it is not known which one it is in some place, is {held} and {item}",
         "give it one type",
@@ -299,8 +295,12 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{what}, of which it is not known which one it is in some place, loses a key",
         "set its value to None",
     ),
-    "record_new_attribute": (
-        "{what}, of which it is not known which one it is in some place, gets a new attribute or key '{name}'",
+    "record_late_none": (
+        "'{name}' of a {owner}, of which it is not known which one it is in some place, is lacking at first and may be None",
+        "set it where it is made",
+    ),
+    "record_new_key": (
+        "{what}, of which it is not known which one it is in some place, gets a new key '{name}'",
         "set it where it is made",
     ),
     "record_of_many": (

@@ -219,6 +219,9 @@ def spec_of_type(t: Type) -> Spec:
             return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
         case ObjectType(record) if record.cls is Future:
             raise Conflict("a Future, which cannot be returned from compiled code")
+        case ObjectType(record) if record.late or record.constants:
+            some = min({*record.late, *record.constants})
+            raise Conflict(f"a {record.name}, whose attribute '{some}' only some have, or is a dtype or function")
         case ObjectType(record):
             fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
             return InstanceSpec(record.cls, record.names, fields)

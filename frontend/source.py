@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import sys
 import textwrap
 import tokenize
 from dataclasses import dataclass
@@ -104,4 +105,17 @@ def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
 def source_of(func: FunctionType) -> Source:
     """The parsed source of a function, read once; SourceError where it is not available."""
     meet(func)
-    return _of_code(func.__code__, func.__qualname__, func.__code__.co_filename)
+    code = _on_disk(func.__code__)
+    return _of_code(code, func.__qualname__, code.co_filename)
+
+
+def _on_disk(code: CodeType) -> CodeType:
+    """Code of modules that Python has frozen into itself, as collections.abc, stands in a file too."""
+    frozen, _, name = code.co_filename.rstrip(">").partition(" ")
+    file = getattr(sys.modules.get(name), "__file__", None) if frozen == "<frozen" else None
+    return code.replace(co_filename=file) if file else code
+
+
+def statements_of(node: FunctionNode) -> list[ast.stmt]:
+    """The body; that of a lambda returns its value."""
+    return [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body

@@ -167,12 +167,16 @@ class SetType(Type):
 
 @dataclass(eq=False, slots=True)
 class Record:
-    """A class of objects with fields of one type each. `cls` is the Python class of which they are instances, if any."""
+    """A class of objects with fields of one type each. `cls` is the Python class of which they are instances, if any; `late`
+    are the attributes that an object may lack, for which its field then holds None; `constants` those that are one Python
+    object (a dtype, a function), for which the fields hold True."""
 
     name: str
     names: tuple[str, ...] = ()
     fields: list[Elem] = field(default_factory=list)
     cls: Any = None
+    late: set[str] = field(default_factory=set)
+    constants: dict[str, Any] = field(default_factory=dict)
 
     def type_of(self, index: int) -> Type:
         return self.fields[index].find().type

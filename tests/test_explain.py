@@ -76,6 +76,16 @@ def test_compiled_and_scripted_functions() -> None:
         torch.testing.assert_close(compiled(torch.ones(2), n), scripted(torch.ones(2), n))
 
 
+def test_errors_inside_of_what_a_lambda_calls() -> None:
+    """Its own value hangs on what is in error, which is not reported again."""
+    with pytest.raises(scriptc.CompileError, match="torch.from_numpy is not supported"):
+        scriptc.compile(lambda x: _refused(x).sum())(torch.ones(2))
+
+
+def _refused(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(x)
+
+
 def test_arguments_that_do_not_fit() -> None:
     with pytest.raises(TypeError, match="missing a required argument: 'n'"):
         scriptc.explain(good, torch.ones(1))

@@ -451,11 +451,11 @@ def weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
     return v * (g / torch.sqrt(torch.sum(v * v, others, keepdim=True)))
 
 
-@decomposes("torch._is_all_true")
+@decomposes("torch._is_all_true", "Tensor._is_all_true")
 def is_all_true(input: Tensor) -> Tensor:
     return input.all()
 
 
-@decomposes("torch._is_any_true")
+@decomposes("torch._is_any_true", "Tensor._is_any_true")
 def is_any_true(input: Tensor) -> Tensor:
     return input.any()

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from scriptc.frontend.decompositions.lists import copied_items, copy_values
+from scriptc.frontend.flow import without
 from scriptc.frontend.library import serves
 from scriptc.frontend.objects import defines
 from scriptc.frontend.reader_api import Reader
@@ -15,8 +16,10 @@ from scriptc.frontend.values import (
     AV,
     DictV,
     Dyn,
+    Kinds,
     Known,
     ListV,
+    Maybe,
     ObjectV,
     OneOf,
     Tup,
@@ -66,6 +69,9 @@ def _copied(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
             return x
         case Tup(items, cls):
             return Tup([_copied(r, item, memo) for item in items], cls)
+        case Maybe(flag, held):
+            there = r.choose(flag, lambda: _copied(r, held, dict(memo)), lambda: Known(None))
+            return Maybe(flag, without(there, Kinds.NONE)) if isinstance(there, OneOf) else x
     key = id(x.obj) if isinstance(x, Known) else getattr(x, "ident", None) or getattr(x, "value", None) or x
     if key not in memo:
         memo[key] = None

@@ -398,3 +398,28 @@ def known_keys_on_one_path(n):
         d = {k: v * 2 for k, v in d.items() if v > 1}
     other = {"x": 1} if n > 1 else {"y": 2, "z": n}
     return [(k, d[k]) for k in d], d.get("a", 5), [k for k in other]
+
+
+class Registry(dict):
+    """Finds and keeps in its own way what a dict finds and keeps."""
+
+    def __setitem__(self, key, value):
+        super().__setitem__(str(key), value)
+
+    def __getitem__(self, key):
+        found = super().__getitem__(str(key))
+        return found[0] if isinstance(found, tuple) else found
+
+    def get(self, key, default=None):
+        return super().get(str(key)) or default
+
+
+REGISTRY = Registry()
+REGISTRY[1] = 3
+REGISTRY["pair"] = (4, 5)
+REGISTRY["made"] = torch.relu
+
+
+@cases((X, 1), (X, 2), (X, "pair"))
+def dicts_of_a_class_of_the_users(x, key):
+    return REGISTRY["made"](x) + REGISTRY[key], REGISTRY.get("nothing", 8), REGISTRY.get(key), len(REGISTRY)

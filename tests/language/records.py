@@ -358,3 +358,78 @@ def hypotheses_of_each_row(rows, n):
         order = torch.tensor([h["score"].item() for h in found[i]]).argsort()
         found[i] = [found[i][j] for j in order]
     return found, [sum(node.value for node in row) for row in nodes]
+
+
+class Late:
+    """Gets attributes behind its making, of which its class has one."""
+
+    level = 7
+
+    def __init__(self, n):
+        self.n = n
+        if n > 1:
+            self.double = 2 * n
+
+    def filled(self, x):
+        if not hasattr(self, "held"):
+            self.held = x
+        else:
+            self.held = torch.cat([self.held, x])
+        return self.held
+
+
+@cases((3, 0), (3, 2), (0, 0), (1, 5))
+def attributes_that_some_lack(n, at):
+    found = []
+    for i in range(n):
+        one = Late(i)
+        found.append(one)
+        if i % 2:
+            one.level = i
+        for _ in range(i):
+            one.filled(X[:, 0])
+    lengths = [len(one.held) if hasattr(one, "held") else -1 for one in found]
+    return lengths, [one.level for one in found], [getattr(one, "double", None) for one in found], found[at].double
+
+
+class CacheLayer:
+    """Set up by what it is first given: what that is of, and what puts it together."""
+
+    def __init__(self):
+        self.is_set_up = False
+
+    def set_up(self, keys):
+        self.dtype, self.device = keys.dtype, keys.device
+        self.join = joined_rows
+        self.keys = torch.tensor([], dtype=self.dtype, device=self.device)
+        self.is_set_up = True
+
+    def update(self, keys):
+        if not self.is_set_up:
+            self.set_up(keys)
+        self.keys = self.join(self.keys, keys)
+        return self.keys.to(self.dtype)
+
+
+def joined_rows(a, b):
+    return torch.cat([a, b], -2)
+
+
+class Cache:
+    def __init__(self):
+        self.layers = []
+
+    def update(self, keys, index):
+        while len(self.layers) <= index:
+            self.layers.append(CacheLayer())
+        return self.layers[index].update(keys)
+
+
+@cases((X,), (X[:0],), (X[:1].double(),))
+def cache_of_layers(x):
+    cache = Cache()
+    total = x.new_zeros(3)
+    for t in range(x.size(0)):
+        for k in range(2):
+            total += cache.update(x[t : t + 1] * k, k).sum(0)
+    return total, len(cache.layers), copy.deepcopy(cache.layers)[-1].keys

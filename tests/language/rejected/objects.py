@@ -71,14 +71,42 @@ def whole_ones(n):
     return [one.n for one in found]
 
 
-@write("record_new_attribute", whole_ones, (3,))
-def attribute_behind_init(n):
+@write("record_late_none", whole_ones, (3,))
+def attribute_behind_init_or_none(n):
     found = []
     for i in range(n):
         one = Late(i)
         found.append(one)
-        one.more = i  # refused
+        one.more = None  # refused
     return [one.n for one in found]
+
+
+class Typed:
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+
+def typed_later(n, x):
+    return [x.to(torch.float64) if i % 2 else x.to(torch.float32) for i in range(n)]
+
+
+@write("record_field_of_kinds", typed_later, (2, X))
+def fields_of_two_dtypes(n, x):
+    found = []
+    for _ in range(n):
+        found.append(Typed(torch.float64))
+        found.append(Typed(torch.float32))  # refused
+    return [x.to(one.dtype) for one in found]
+
+
+@write("record_new_key", lambda n, x: [i for i in range(n)], (2, X))
+def key_behind_others(n, x):
+    found = []
+    for i in range(n):
+        found.append({"x": [x], 1: i})
+    for one in found:
+        one["n"] = 2  # refused
+    return [one[1] for one in found]
 
 
 # ---- exceptions ----
@@ -178,22 +206,6 @@ def wide_objects(n):
     for i in range(n):
         found.append(Many(i))  # refused
     return [m.values[0] for m in found]
-
-
-class Sometimes:
-    def __init__(self, n, more):
-        self.n = n
-        if more:
-            self.more = n
-
-
-@write("record_attributes_differ", lambda n: n, (2,))
-def attributes_differ(n):
-    found = []
-    for i in range(n):
-        found.append(Sometimes(i, True))
-        found.append(Sometimes(i, False))  # refused
-    return len(found)
 
 
 @write("zip_strict", lambda xs, f: [x for x in xs], ([1, 2], [1]))
