@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from types import MethodType
@@ -11,7 +10,7 @@ from typing import Any
 import torch
 
 import scriptc
-from scriptc.copies import copied, forked_generators, identical, kept, leaves_of, state_of, tensors_of
+from scriptc.copies import copied, copied_receiver, forked_generators, identical, kept, leaves_of, state_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
 from scriptc.report import Report, Row
@@ -285,7 +284,7 @@ class _Precise:
     def _call(self) -> Any:
         if self.receiver is None:
             return self.eager
-        return MethodType(self.eager.__func__, copy.deepcopy(self.receiver).double())
+        return MethodType(self.eager.__func__, copied_receiver(self.receiver).double())
 
 
 def _doubled(value: Any) -> Any:

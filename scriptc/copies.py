@@ -30,10 +30,23 @@ def copied(value: Any) -> Any:
     """
     leaves = [leaf for _, leaf in leaves_of("", value)]
     memo: dict[int, Any] = {id(leaf): leaf for leaf in leaves if isinstance(leaf, torch.nn.Module)}
+    _detach(leaves, memo)
+    return copy.deepcopy(value, memo)
+
+
+def copied_receiver(receiver: Any) -> Any:
+    """A deep copy of a module or other object, whose attributes may be tensors that autograd made, as weight_norm's are."""
+    memo: dict[int, Any] = {}
+    for holder in receiver.modules() if isinstance(receiver, torch.nn.Module) else [receiver]:
+        _detach([leaf for _, leaf in leaves_of("", getattr(holder, "__dict__", {}))], memo)
+    return copy.deepcopy(receiver, memo)
+
+
+def _detach(leaves: list[Any], memo: dict[int, Any]) -> None:
+    """Copies tensors that autograd made, which deepcopy refuses, ahead of it."""
     for leaf in leaves:
         if isinstance(leaf, torch.Tensor) and not leaf.is_leaf and id(leaf) not in memo:
             memo[id(leaf)] = copy.deepcopy(leaf.detach(), memo)
-    return copy.deepcopy(value, memo)
 
 
 def leaves_of(path: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
-from scriptc.copies import forked_generators
+from scriptc.copies import copied_receiver, forked_generators
 from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry
 from scriptc.ir.analysis import draws_random_numbers
@@ -38,7 +38,7 @@ class _Recorder:
         self.target, self.entry, self.index = target, entry, index
         self.example = arguments
         self.variations = Variations(entry, arguments, lambda varied: bool(self.attempt(varied)))
-        self.receiver = copy.deepcopy(target.receiver)
+        self.receiver = copied_receiver(target.receiver)
         self.wide = _widened(target.receiver)
         self.draws = draws_random_numbers(entry.module)  # in float64 they are others
         self.deadline = time.monotonic() + SECONDS
@@ -64,7 +64,7 @@ class _Recorder:
         saved = [_Saved(place) for place in self.entry.kept] if self.receiver is None else []
         found: list[Pair] = []
         for fresh in (True, False):  # values of the example's where eager does not take others
-            self.receiver, self.wide = copy.deepcopy(self.target.receiver), _widened(self.target.receiver)
+            self.receiver, self.wide = copied_receiver(self.target.receiver), _widened(self.target.receiver)
             try:
                 pairs = self.while_accepted(fresh)
             finally:
@@ -197,5 +197,5 @@ def _wide(value: Any) -> Any:
 
 
 def _widened(receiver: Any) -> Any:
-    copied = copy.deepcopy(receiver)
+    copied = copied_receiver(receiver)
     return copied.double() if isinstance(copied, torch.nn.Module) else copied

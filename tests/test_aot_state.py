@@ -248,6 +248,29 @@ class Drops(nn.Module):
         return self.drop(x) + noise * torch.rand(3) + self.noise
 
 
+class Upsampler(nn.Module):
+    """A vocoder's layers, whose weights are computed ahead of each call: tensors that autograd made, which no copy takes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.utils.weight_norm(nn.ConvTranspose1d(2, 3, 4, 2, 1))
+        self.post = nn.utils.weight_norm(nn.Conv1d(3, 1, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.post(torch.nn.functional.leaky_relu(self.up(x), 0.1)))
+
+
+@pytest.mark.filterwarnings("ignore:.torch.nn.utils.weight_norm. is deprecated")
+def test_weights_that_hooks_compute(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model, x = Upsampler().eval(), torch.randn(1, 2, 7)
+    scriptc.build(model, x, out=tmp_path / "net", name="net", optimize=0, march="native")
+    net = scriptc.load(tmp_path / "net")
+    for given in (x, 2 * torch.randn(3, 2, 5)):
+        np.testing.assert_allclose(net(given.numpy()), model(given).detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert scriptc.compare(model, x, optimize=0).ok
+
+
 def test_a_seed_gives_eagers_numbers(tmp_path: Path) -> None:
     eager = Drops()
     folder = scriptc.build(eager, inputs(1)[0], out=tmp_path / "drops", optimize=1, march="native")
