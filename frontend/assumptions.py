@@ -50,6 +50,7 @@ class Assumptions:
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
     parted: bool = False  # short lists of the caller are taken by their items
+    tabled: bool = False  # dicts of the caller with strings as keys have run-time keys, where they can
     varied: set[int] = field(default_factory=set)  # places of strings that had many values
     recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
@@ -57,6 +58,11 @@ class Assumptions:
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
     kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
+
+    def take_tables(self) -> bool:
+        """Takes dicts of the caller with strings as keys as tables; returns whether that is something new."""
+        is_new, self.tabled = not self.tabled, True
+        return is_new
 
     def refuse_table(self, site: Any, why: str) -> bool:
         """A dict or set cannot hold something: its keys are taken as known, or its items as of several kinds where keys come

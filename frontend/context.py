@@ -184,8 +184,7 @@ class Context(Parts):
     def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
         """What an object, dict or list of known length holds now."""
         if isinstance(av, RECORDS):
-            fields = {name: self.held_field(av, name) for name in av.record.names}
-            return {name: held for name, held in fields.items() if not isinstance(held, Unbound)}
+            return self.fields_of(av)
         content = self.heap.get(av.ident)
         if content is not None and not isinstance(content, Content):
             self.promote(av)
@@ -207,7 +206,9 @@ class Context(Parts):
         return content.items if isinstance(content, Content) else made
 
     def promote(self, av: AV) -> None:
-        """From the next reading on, a dict or set made in compiled code has run-time keys; returns where it cannot."""
+        """From the next reading on, a dict or set has run-time keys; returns where it cannot."""
+        if isinstance(av, DictV) and av.home is not None and self.assume.take_tables():
+            raise Restart
         sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
         if not sites <= self.assume.tables and not sites & self.assume.untabled.keys():
             self.assume.tables |= sites

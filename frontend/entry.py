@@ -114,7 +114,7 @@ def _read(
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
     for _ in range(_MAX_READINGS):
-        signature = Signature(frozenset(assume.known_args), dynamic, assume.parted)
+        signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
         specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)

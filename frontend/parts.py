@@ -441,7 +441,7 @@ class Parts:
     def attribute_of_some(self, owner: ObjectV, name: str, held: Maybe) -> AV:
         raise NotImplementedError
 
-    def held_field(self, owner: RecordV | RecordDictV, name: Any) -> AV:
+    def fields_of(self, owner: RecordV | RecordDictV) -> dict[Any, AV]:
         raise NotImplementedError
 
     def set_field(self, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:

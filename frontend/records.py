@@ -227,6 +227,11 @@ class Records(Context):
             return Unbound()
         return Maybe(self.negate(self.is_kind(av, none)), constant or without(av, none))
 
+    def fields_of(self, owner: RecordV | RecordDictV) -> dict[Any, AV]:
+        """The attributes or keys that there are, or may be (Maybe)."""
+        held = {name: self.held_field(owner, name) for name in owner.record.names}
+        return {name: av for name, av in held.items() if not isinstance(av, Unbound)}
+
     def record_attribute(self, owner: RecordV, name: str) -> AV:
         if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
             held = self.held_field(owner, name)

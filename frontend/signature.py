@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -50,13 +50,17 @@ class Signature:
     known: places (counted over all ints, floats, strings and lists of strings, in order) whose values are needed at
     compile time. texts: the strings among those.
     dynamic: False makes all sizes of tensors part of the signature. parted: short lists of tensors, tuples and lists are
-    taken by their items, which may come to be of several kinds.
+    taken by their items, which may come to be of several kinds. tabled: dicts with strings as keys are tables, not structures,
+    where their items are of one type.
     """
 
-    def __init__(self, known: frozenset[int] = frozenset(), dynamic: bool = True, parted: bool = False):
+    def __init__(
+        self, known: frozenset[int] = frozenset(), dynamic: bool = True, parted: bool = False, tabled: bool = False
+    ):
         self.known = known
         self.dynamic = dynamic
         self.parted = parted
+        self.tabled = tabled
         self.places = 0
         self.texts: dict[int, str] = {}
         self.tables = True  # dicts may have run-time keys
@@ -133,7 +137,7 @@ class Signature:
             found, elem = self.common(value, name)
             by_items = self.parted and len(value) <= _SHORT and not isinstance(elem, ScalarSpec)
             return ListSpec(elem) if found and not by_items else None
-        if type(value) is dict and value and self.tables and (len(value) > _MANY or not any(isinstance(k, str) for k in value)):
+        if type(value) is dict and value and self.tables and (self.tabled or _is_looked_up(value)):
             hashable, key = self.common(list(value), name, keys=True)
             found, item = self.common(list(value.values()), name)
             return MapSpec(key, item) if hashable and found else None
@@ -175,6 +179,11 @@ class Signature:
         dtype = dtype_name(value.dtype)
         assert dtype is not None
         return TensorSpec(dtype, (None,) * value.dim() if dynamic else tuple(value.shape))
+
+
+def _is_looked_up(keys: Collection[Any]) -> bool:
+    """Whether a dict has keys that one looks up, rather than names of parts."""
+    return len(keys) > _MANY or not any(isinstance(key, str) for key in keys)
 
 
 def _is_constant(key: Any) -> bool:

@@ -395,3 +395,31 @@ def decorated_inside(x, n):
         return x * 2 + n
 
     return more(x), maybe(None)(x), maybe(torch.add)(x, n, alpha=2)
+
+
+# Dicts of the caller with strings as keys: structures, until a key is computed.
+@cases(("the dog", {"the": 0, "cat": 1}), ("", {}), ("a b a", {}))
+def words_numbered(text, numbers):
+    found = []
+    for word in text.split():
+        try:
+            found.append(numbers[word])
+        except KeyError:
+            numbers[word] = len(numbers)
+            found.append(numbers[word])
+    return found, numbers.get("none", -1)
+
+
+@cases(({"a": 1, "b": 2}, True), ({"a": 0, "b": 0}, False), ({"a": 1}, True))
+def keys_deleted_from_the_callers(numbers, walked):
+    total = 0
+    for key in numbers if walked else list(numbers):
+        total += numbers[key]
+        if total != 1:
+            del numbers[key]
+    return total
+
+
+@cases(({"a": X, "b": 2 * X}, "b c"), ({"b": X}, "b"))
+def tensors_found_by_words(table, text):
+    return [table.get(word, X) for word in text.split()], "a" in table and table["a"].sum()
