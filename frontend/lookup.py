@@ -368,8 +368,9 @@ class Lookup(KeptState, NumpyNumbers):
             self.note_queues(obj)
             if isinstance(key, slice):
                 return self.new_list([self.known_item(owner, i) for i in range(len(obj))[key]], (self.loc, "slice"))
-        own = next((base.__getitem__ for base in (list, tuple) if isinstance(obj, base)), operator.getitem)
-        return self.element(self.evaluate(own, obj, key))
+        bases = (list, tuple) if defines(owner, "__getitem__") else ()
+        inherited = next((base.__getitem__ for base in bases if isinstance(obj, base)), operator.getitem)
+        return self.element(self.evaluate(inherited, obj, key))
 
     def missing_item(self, obj: dict[Any, Any], key: Any) -> AV:
         """What a dict outside gives for a key that it does not have."""

@@ -36,7 +36,7 @@ def is_library(module_name: str | None) -> bool:
 def is_called_in_python(cls: type) -> bool:
     """Whether calls of a class's objects are code to follow: its users', or torch.nn's (weight_norm is such a hook)."""
     call = inspect.getattr_static(cls, "__call__", None)
-    return isinstance(call, FunctionType) and not is_library(call.__module__.removeprefix("torch.nn."))
+    return isinstance(call, FunctionType) and not is_library((call.__module__ or "").removeprefix("torch.nn."))
 
 
 _SCALARS = frozenset("float64 int64 int32 int16 int8 uint8 uint16 uint32 bool bool_".split())

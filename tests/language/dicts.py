@@ -414,6 +414,12 @@ class Registry(dict):
         return super().get(str(key)) or default
 
 
+class Halves(list):
+    def __getitem__(self, index):
+        return super().__getitem__(index) / 2
+
+
+HALVES = Halves([1.0, 2.0, 3.0])
 REGISTRY = Registry()
 REGISTRY[1] = 3
 REGISTRY["pair"] = (4, 5)
@@ -422,4 +428,5 @@ REGISTRY["made"] = torch.relu
 
 @cases((X, 1), (X, 2), (X, "pair"))
 def dicts_of_a_class_of_the_users(x, key):
-    return REGISTRY["made"](x) + REGISTRY[key], REGISTRY.get("nothing", 8), REGISTRY.get(key), len(REGISTRY)
+    halves = HALVES[1], len(HALVES), HALVES[-1]
+    return REGISTRY["made"](x) + REGISTRY[key], REGISTRY.get("nothing", 8), REGISTRY.get(key), len(REGISTRY), halves
