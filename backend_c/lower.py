@@ -12,6 +12,7 @@ from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.emitters.elementwise import lower_single
 from scriptc.backend_c.emitters.views import local_view
 from scriptc.backend_c.values import Shape, flat_names, flat_types, flatten, unflatten, widen
+from scriptc.ir.bounds import Bounds
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.counts import counts
@@ -34,6 +35,7 @@ class Lowerer:
         self.shapes: dict[Value, Shape] = {}
         self.layouts = Layouts(func.body)
         self.counts = counts(func.body)
+        self.bounds = Bounds(func.body)
 
     def run(self) -> Func:
         for arg in self.func.body.args:

@@ -93,6 +93,10 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         new = torch.empty(x.shape, dtype=x.dtype)
         return x if x.stride() == new.stride() else new.copy_(x)
 
+    def proved(xs: Any, index: int) -> int:
+        assert 0 <= index < len(xs), f"an index that was proved lies outside: {index} of {len(xs)}"
+        return index
+
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
         return torch.as_strided(x, size, stride, None if offset < 0 else offset)
 
@@ -177,6 +181,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "float_item": lambda x: float(x.item()), "int_item": lambda x: int(x.item()),
     }  # fmt: skip
     own |= {
+        "list:at": lambda xs, i: xs[proved(xs, i)], "list:put": lambda xs, i, x: xs.__setitem__(proved(xs, i), x),
         "str:code": lambda s, i: ord(s[i]), "str:slice": lambda s, *bounds: s[slice(*bounds)],
         "str:escaped": lambda s: s.encode("ascii", "backslashreplace").decode(),
         "str:push": lambda s, code: s + chr(code), "str:holds": lambda s, code: chr(code) in s,

@@ -105,11 +105,20 @@ def list_append(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _store(low, op, "sc_list_set", "status")
+
+
+@emitter
+def list_put(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return _store(low, op, "sc_list_put", "never")
+
+
+def _store(low: Lowerer, op: Op, name: str, fails: str) -> Sequence[Shape]:
     container, index, value = op.operands
     args = Args("cx", low.one(container), low.one(index), _holds(_elem(container)))
-    own = container.op is not None and container.op.has("ALLOCATES")
-    name = "sc_list_set_own" if own else "sc_list_set"
-    return low.call(op, name, args.add(item_text(low, op, _elem(container), value, args)))
+    if container.op is not None and container.op.has("ALLOCATES"):
+        name += "_own"
+    return low.call(op, name, args.add(item_text(low, op, _elem(container), value, args)), fails=fails)
 
 
 @emitter

@@ -131,11 +131,12 @@ ROWS = [
     # index: Python's, from either end; IndexError
     OpDef("list.get", "(Value self, SymInt index) -> Value", _get, _FETCHES, ref="operator.getitem", reads=_READS,
           raises=True, emit="list_get"),
-    # index: proved to lie in 0..len-1 (the counter of a loop over the list)
-    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="operator.getitem", reads=_READS,
-          emit="list_at"),
+    # index: proved to lie in 0..len-1
+    OpDef("list.at", "(Value self, SymInt index) -> Value", _get, _GUARDED, ref="list:at", reads=_READS, emit="list_at"),
     OpDef("list.set", "(Value self, SymInt index, Value value) -> ()", _store, ref="operator.setitem", writes=_WRITES,
           raises=True, emit="list_set"),
+    # index: proved to lie in 0..len-1
+    OpDef("list.put", "(Value self, SymInt index, Value value) -> ()", _store, ref="list:put", writes=_WRITES, emit="list_put"),
     OpDef("list.append", "(Value self, Value value) -> ()", _store, ref="list.append", writes=_WRITES, raises=True,
           emit="list_append"),
     OpDef("list.insert", "(Value self, SymInt index, Value value) -> ()", _store, ref="list.insert", writes=_WRITES,

@@ -39,8 +39,8 @@ _COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
 
 ROWS = [
     *(_row(f"int.{n}", 2, INT, f"operator.{n}", kernel=f"sc_int_{n}")
-      for n in ("mul", "floordiv", "mod", "lshift", "rshift")),
-    *(_row(f"int.{n}", 2, INT, f"operator.{n}", emit=f"int_{n}") for n in ("add", "sub")),
+      for n in ("floordiv", "mod", "lshift", "rshift")),
+    *(_row(f"int.{n}", 2, INT, f"operator.{n}", emit=f"int_{n}") for n in ("add", "sub", "mul")),
     _row("int.pow", 2, INT, "operator.pow", kernel="sc_int_pow"),
     _row("int.neg", 1, INT, "operator.neg", kernel="sc_int_neg"),
     _row("int.abs", 1, INT, "operator.abs", kernel="sc_int_abs"),

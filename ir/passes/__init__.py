@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from scriptc.ir.core import Module
 from scriptc.ir.passes import (
     batch_loops,
+    bounds,
     characters,
     cse,
     dce,
@@ -26,7 +27,7 @@ Run = Callable[[Module, Mapping[str, int]], bool]
 
 _ALL = (
     fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists,
-    free_strides, fuse, straighten,
+    free_strides, fuse, straighten, bounds,
 )  # fmt: skip
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, characters.NAME, cse.NAME, licm.NAME, dce.NAME)

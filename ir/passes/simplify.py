@@ -212,7 +212,7 @@ def _keeps_length(xs: Value, since: Op, until: Op) -> bool:
     if last is None or not since.is_before(last):
         return False
     between = since.parent.ops[since.parent.ops.index(since) + 1 : since.parent.ops.index(last) + 1]
-    changes = (w for op in between for w in writers(op, "list") if w.name != "list.set")
+    changes = (w for op in between for w in writers(op, "list") if w.name not in ("list.set", "list.put"))
     return not any(may_write(writer, xs) for writer in changes)
 
 

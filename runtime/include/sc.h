@@ -128,7 +128,7 @@ typedef struct sc_list {
     sc_storage *storage; /* counted: where the items stand, NULL while they fit behind this struct */
     union {
         sc_value *items;
-        bool *bools; /* of SC_BOOLS */
+        uint8_t *bools; /* of SC_BOOLS: 0 and 1. GCC makes no vector code of loops over bool */
     };
 } sc_list;
 
@@ -341,19 +341,27 @@ static inline int sc_list_append(sc_ctx *cx, sc_list *l, int holds, sc_value v) 
     return 0;
 }
 
-/* In a list that this call made: nobody asks whether it is written. */
-static inline int sc_list_set_own(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
-    uint64_t len = (uint64_t)l->len, at = (uint64_t)i; /* an index from the front costs one comparison */
-    if (at >= len && (at += len) >= len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
-    i = (int64_t)at;
+/* `own`: in a list that this call made, where nobody asks whether it is written. `put`: the index is known to be 0..len-1. */
+static inline void sc_list_put_own(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
     if (holds == SC_BOOLS) {
         l->bools[i] = v.b;
-        return 0;
+        return;
     }
     sc_value old = l->items[i];
     if (holds == SC_OBJECTS) sc_retain(v.o);
     l->items[i] = v;
     if (holds == SC_OBJECTS) sc_release(cx, old.o);
+}
+
+static inline void sc_list_put(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
+    sc_list_put_own(cx, l, i, holds, v);
+    l->written = true;
+}
+
+static inline int sc_list_set_own(sc_ctx *cx, sc_list *l, int64_t i, int holds, sc_value v) {
+    uint64_t len = (uint64_t)l->len, at = (uint64_t)i; /* an index from the front costs one comparison */
+    if (at >= len && (at += len) >= len) return sc_raise(cx, "IndexError", "list assignment index out of range"), -1;
+    sc_list_put_own(cx, l, (int64_t)at, holds, v);
     return 0;
 }
 

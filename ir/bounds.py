@@ -1,0 +1,228 @@
+"""Proofs of `a <= b + c` for integers and lengths of lists, at a point of a function.
+
+What ABCD does (Bodik, Gupta, Sarkar: "ABCD: eliminating array bounds checks on demand", PLDI 2000), for structured control
+flow: a goal is put down to goals about what `a` or `b` is made of, and to the conditions under which the point is reached,
+until nothing is left. About a carried value that is induction: the goal itself is taken for granted of the iteration before.
+
+Integer operations raise where they leave 64 bits, so that what they give is what mathematics gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from math import isqrt
+
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.facts import LENGTHS, Facts
+from scriptc.ir.inequalities import ABOVE, BELOW, Goal, Length, Term, Way, without_constants
+from scriptc.ir.ranges import known_int
+from scriptc.ir.regions import Operand, Slot, is_loop, loop_of_counter, runs_to_its_end
+
+_BUDGET = 60  # goals that one question may lead to
+_ALLOWANCE = 4_000  # and all questions about a function: a fifth of a second
+_DEPTH = 8
+_APPENDS = 8  # loops looked at that make one list longer
+_LONGEST = 2**48  # no list or string has as many items: addresses have 48 bits
+_FACTOR = isqrt(2**63 - 1)  # the product of two ints up to this is one of 64 bits
+_INDEXED = frozenset({"list.get", "list.at", "list.set", "list.put"})
+
+Floor = tuple[Value | None, int]  # v + k that something is not less than
+
+
+class Bounds:
+    """Answers for the body of one function as long as it does not change."""
+
+    def __init__(self, body: Block):
+        self.facts = Facts(body)
+        self._left = 0
+        self._allowance = _ALLOWANCE
+        self._assumed: list[Goal] = []
+        self._failed: dict[Goal, int] = {}  # with how many steps left
+        self._asked: set[Value] = set()
+
+    def is_index(self, index: Value, xs: Value, at: Op) -> bool:
+        """Whether `index` counts an item of a list from its front."""
+        return self._hold(Goal(index, Length(xs), -1, at), Goal(None, index, 0, at))
+
+    def is_exact(self, op: Op) -> bool:
+        """Whether a sum, difference or product of ints surely stays within 64 bits."""
+        largest = _FACTOR if op.name == "int.mul" else 2**62 - 1
+        x, y = op.operands
+        if op.name == "int.add" and (k := known_int(y)) is not None and k > 0 and self._is_below(x, k, op):
+            return True
+        return self._hold(*(g for v in (x, y) for g in (Goal(v, None, largest, op), Goal(None, v, largest, op))))
+
+    def _is_below(self, x: Value, k: int, at: Op) -> bool:
+        """Whether some int is larger than x by k."""
+        return any(fact.x is x and fact.y is not None and fact.k <= -k for fact in self.facts.about(x, at))
+
+    def _hold(self, *goals: Goal) -> bool:
+        granted = self._left = min(_BUDGET, self._allowance)
+        proved = all(self._prove(goal, _DEPTH) for goal in goals)
+        self._allowance -= granted - self._left
+        return proved
+
+    def _prove(self, goal: Goal, depth: int) -> bool:
+        goal = without_constants(goal)
+        a, b, c, _ = goal
+        if a == b:
+            return c >= 0
+        if any((a, b) == (known.a, known.b) and c >= known.c for known in self._assumed):
+            return True
+        if depth <= self._failed.get(goal, 0) or self._left == 0:
+            return False
+        self._left -= 1
+        before, self._failed[goal] = self._failed.get(goal, 0), depth  # also while it is tried: nothing follows from itself
+        ways = chain(self._by_facts(goal), self._above(goal), self._below(goal))
+        proved = (
+            any(all(self._prove(part, depth - 1) for part in way) for way in ways)
+            or self._by_induction(goal, a, b, depth)
+            or self._by_induction(goal, b, a, depth)
+        )
+        if proved or self._left == 0:
+            self._failed[goal] = before
+        return proved
+
+    def _by_induction(self, goal: Goal, term: Term, other: Term, depth: int) -> bool:
+        """Whether all that a region op may pass on as a value is as the goal says."""
+        slot = self.facts.slots.get(term) if isinstance(term, Value) else None
+        if slot is None or not _is_outside(other, slot.op):
+            return False
+        self._assumed.append(goal)
+        proved = True
+        for op, i in _givers(slot, term):
+            given = op.operands[i]
+            part = Goal(given, other, goal.c, op) if term is goal.a else Goal(other, given, goal.c, op)
+            proved = proved and self._prove(part, depth - 1)
+        self._assumed.pop()
+        return proved
+
+    def _by_facts(self, goal: Goal) -> Iterator[Way]:
+        a, b, c, at = goal
+        if isinstance(a, Value):
+            for x, y, k in self.facts.about(a, at):
+                if x is a:
+                    yield [Goal(y, b, c - k, at)]
+                elif x is not None and x.op is not None and x.op.name in ("int.add", "int.mul"):
+                    m = known_int(x.op.operands[1]) if x.op.name == "int.add" else None  # a is x - m, or at most x
+                    yield [Goal(y, b, c - k + m, at)] if m is not None else [Goal(a, x, 0, at), Goal(y, b, c - k, at)]
+        if isinstance(b, Value):
+            yield from ([Goal(a, x, c - k, at)] for x, y, k in self.facts.about(b, at) if y is b)
+
+    def _above(self, goal: Goal) -> Iterator[Way]:
+        """By what `a` is at most."""
+        a, b, c, at = goal
+        if isinstance(a, Length):
+            yield from self._of_longest(a.of, goal)
+        elif a is not None:
+            if (loop := loop_of_counter(a)) is not None and (step := known_int(loop.operands[2])):
+                yield [goal.with_a(loop.operands[1], 1) if step > 0 else goal.with_a(loop.operands[0])]
+            if b is None and c >= _LONGEST and self._is_length(a, at):
+                yield []
+            if a.op is not None and a.op.name in ABOVE:
+                yield from ABOVE[a.op.name](goal, *a.op.operands)
+
+    def _below(self, goal: Goal) -> Iterator[Way]:
+        """By what `b` is at least."""
+        b, at = goal.b, goal.at
+        if isinstance(b, Length):
+            yield from ([goal.with_b(v, k)] for v, k in self._floors(b.of, at))
+        elif b is not None:
+            if (loop := loop_of_counter(b)) is not None and (step := known_int(loop.operands[2])):
+                yield [goal.with_b(loop.operands[0]) if step > 0 else goal.with_b(loop.operands[1], 1)]
+            if b.op is not None and b.op.name == "list.len":
+                yield from ([goal.with_b(v, k)] for v, k in self._floors(b.op.operands[0], b.op))
+            if b.op is not None and (b.op.name in LENGTHS or b.op.name == "size"):
+                yield [goal.with_b(None)]
+            if b.op is not None and b.op.name in BELOW:
+                yield from BELOW[b.op.name](goal, *b.op.operands)
+
+    def _is_length(self, value: Value, at: Op) -> bool:
+        """Whether something in memory has this many items, or more."""
+        if value.op is not None and value.op.name in LENGTHS:
+            return True
+        made = (user for user in value.users() if user.name == "list.repeat" and user.operands[1] is value)
+        return any(self._repeats(user) and self.facts.dominates(user, at) for user in made)
+
+    def _repeats(self, op: Op) -> int:
+        """How many items a list is known to have, at least, that is repeated."""
+        xs = op.operands[0]
+        return _items(xs) if self.facts.keeps_length(xs, grows=True) else 0
+
+    def _of_longest(self, xs: Value, goal: Goal) -> Iterator[Way]:
+        """By how long a list was made that keeps its length."""
+        op = xs.op
+        if goal.b is None and goal.c >= _LONGEST:
+            yield []
+        if op is None or not self.facts.keeps_length(xs):
+            return
+        if op.name == "list.new":
+            yield [goal.with_a(None, -len(op.operands))]
+        elif op.name == "list.repeat" and self.facts.keeps_length(op.operands[0]) and _items(op.operands[0]) == 1:
+            yield [goal.with_a(op.operands[1]), goal.with_a(None)]
+
+    def _floors(self, xs: Value, at: Op) -> Iterator[Floor]:
+        """What a list is at least as long as when `at` is reached."""
+        if xs in self._asked or not self.facts.keeps_length(xs, grows=True):
+            return
+        users = self.facts.users(xs)
+        for user in self.facts.nearest(users, at, lambda user: user):
+            if user.name in _INDEXED and self.facts.dominates(user, at):
+                yield user.operands[1], 1
+            elif user.name == "list.len" and self.facts.dominates(user, at):
+                yield user.result, 0
+        yield None, _items(xs)
+        if xs.op is not None and xs.op.name == "list.repeat" and self._repeats(xs.op):
+            yield xs.op.operands[1], 0
+        for append in [user for user in users if user.name == "list.append"][:_APPENDS]:
+            yield from self._by_appending(append, at)
+        yield from self._passed_floors(xs)
+
+    def _by_appending(self, append: Op, at: Op) -> Iterator[Floor]:
+        """A loop that appends in each iteration makes a list as long as it counts."""
+        assert append.parent is not None and at.parent is not None
+        loop, xs = append.parent.parent, append.operands[0]
+        if loop is None or not is_loop(loop) or not loop.attrs["counted"] or not _is_outside(xs, loop):
+            return
+        start, stop, step = loop.operands[:3]
+        first = known_int(start)
+        if first is None or known_int(step) != 1 or not runs_to_its_end(loop):
+            return
+        if self.facts.dominates(loop, at):
+            yield stop, _items(xs) - first
+        elif append.parent.encloses(at.parent):
+            yield append.parent.args[0], _items(xs) - first + self.facts.dominates(append, at)
+
+    def _passed_floors(self, xs: Value) -> list[Floor]:
+        """What all lists are at least as long as that a region op may pass on as this one."""
+        slot = self.facts.slots.get(xs)
+        givers = [(op, i) for op, i in _givers(slot, xs) if op.operands[i] is not xs] if slot is not None else []
+        if slot is None or not givers:
+            return []
+        (op, i), *others = givers
+        self._asked.add(xs)
+        found = []
+        for v, k in self._floors(op.operands[i], op):
+            if _is_outside(v, slot.op):
+                self._assumed.append(Goal(v, Length(xs), -k, op))
+                if all(self._prove(Goal(v, Length(o.operands[j]), -k, o), _DEPTH) for o, j in others):
+                    found.append((v, k))
+                self._assumed.pop()
+        self._asked.discard(xs)
+        return found
+
+
+def _givers(slot: Slot, value: Term) -> tuple[Operand, ...]:
+    return slot.into_arg if value is slot.arg else slot.into_result
+
+
+def _items(xs: Value) -> int:
+    """How many items a list was written out with."""
+    return len(xs.op.operands) if xs.op is not None and xs.op.name == "list.new" else 0
+
+
+def _is_outside(term: Term, op: Op) -> bool:
+    """Whether a term is there before a region op and stays the same while it runs."""
+    value = term.of if isinstance(term, Length) else term
+    return value is None or (value.op is not op and not any(region.encloses(value.block) for region in op.regions))

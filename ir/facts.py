@@ -1,0 +1,183 @@
+"""What is known at a point of a function because of how it was reached: the conditions that hold on every way to it, and
+the indices that were found valid."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from scriptc.ir.analysis import Origins, may_write
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.ranges import constant, known_int
+from scriptc.ir.regions import Slot, slots, target
+from scriptc.ir.types import Container, ListType
+
+_FLIPPED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+LENGTHS = frozenset({"list.len", "str.len", "dict.len"})  # of what has room in memory; a tensor can be expanded
+_KEEP_LENGTH = frozenset({"list.set", "list.put"})
+_GROW = frozenset({"list.append", "list.insert"})
+_NEAR = 16  # so many conditions and uses are looked at, of one value
+
+T = TypeVar("T")
+
+
+class Fact(NamedTuple):
+    """`x <= y + k`, where None stands for the number 0."""
+
+    x: Value | None
+    y: Value | None
+    k: int
+
+
+def _fact(x: Value, y: Value, k: int) -> Fact:
+    m, n = known_int(x), known_int(y)
+    return Fact(x if m is None else None, y if n is None else None, k - (m or 0) + (n or 0))
+
+
+@dataclass(frozen=True)
+class Known:
+    """A fact that holds in one branch of an `if`, and behind it where only that one goes on."""
+
+    fact: Fact
+    choice: Op
+    branch: int
+    behind: bool
+
+
+class Facts:
+    """Answers for the body of one function as long as it does not change."""
+
+    def __init__(self, body: Block):
+        self.places: dict[Op, int] = {}  # in program order
+        self.slots: dict[Value, Slot] = {}
+        self._about: dict[Value, list[Known]] = {}
+        self._changes: list[Op] = []
+        self._steady: dict[tuple[Value, bool], bool] = {}
+        self._users: dict[Value, list[Op]] = {}
+        self._origins: Origins = {}
+        self._read(body)
+
+    def _read(self, block: Block) -> None:
+        for op in block.ops:
+            self.places[op] = len(self.places)
+            if "list" in op.defn.writes:
+                self._changes.append(op)
+            if op.name == "if":
+                on = _goes_on(op)
+                for branch in (0, 1):
+                    self._note(op, branch, behind=branch == on)
+            if op.has("CONTROL"):
+                for slot in slots(op):
+                    self.slots.update({v: slot for v in (slot.arg, slot.result) if v is not None})
+            for region in op.regions:
+                self._read(region)
+
+    def _note(self, choice: Op, branch: int, *, behind: bool) -> None:
+        for fact in _of_condition(choice.operands[0], branch == 0):
+            made_of = fact.x.op.operands if fact.x is not None and fact.x.op is not None else ()
+            for value in dict.fromkeys((fact.x, fact.y, *made_of)):
+                if value is not None:
+                    self._about.setdefault(value, []).append(Known(fact, choice, branch, behind))
+
+    def dominates(self, a: Op, b: Op) -> bool:
+        """Whether `a` has always run when `b` is reached."""
+        at: Op | None = b
+        while at is not None and at.parent is not a.parent:
+            at = at.parent.parent if at.parent is not None else None
+        return at is not None and self.places[a] < self.places[at]
+
+    def nearest(self, sources: Sequence[T], at: Op, op_of: Callable[[T], Op]) -> Iterator[T]:
+        """The last few of what stands before `at`, last first. sources: in program order."""
+        end = bisect_left(sources, self.places[at], key=lambda source: self.places[op_of(source)])
+        return reversed(sources[max(0, end - _NEAR) : end])
+
+    def keeps_length(self, xs: Value, *, grows: bool = False) -> bool:
+        """Whether no op of the function changes the length of a list once it is made; grows: but for making it longer."""
+        key = xs, grows
+        if key not in self._steady:
+            harmless = _KEEP_LENGTH | _GROW if grows else _KEEP_LENGTH
+            changes = (op for op in self._changes if op.name not in harmless and _concerns_lists(op))
+            self._steady[key] = not any(may_write(op, xs, self._origins) for op in changes)
+        return self._steady[key]
+
+    def users(self, xs: Value) -> list[Op]:
+        """The ops on a list, in program order."""
+        if xs not in self._users:
+            self._users[xs] = sorted((op for op in xs.users() if op.operands[0] is xs), key=lambda op: self.places[op])
+        return self._users[xs]
+
+    def about(self, value: Value, at: Op) -> Iterator[Fact]:
+        """What is known when `at` is reached of a value, or of what is made of it."""
+        assert at.parent is not None
+        for known in self.nearest(self._about.get(value, ()), at, lambda known: known.choice):
+            choice = known.choice
+            if choice.regions[known.branch].encloses(at.parent) or (known.behind and self.dominates(choice, at)):
+                yield known.fact
+
+
+def _goes_on(choice: Op) -> int | None:
+    """The only region of an `if` that what comes behind it may follow on."""
+    on = [i for i, region in enumerate(choice.regions) if region.ops and target(region.ops[-1]) is choice]
+    return on[0] if len(on) == 1 else None
+
+
+def _concerns_lists(writer: Op) -> bool:
+    """Whether what an op writes may be a list: a call writes whatever it reaches, others their first operand."""
+    return "func" in writer.attrs or not isinstance(writer.operands[0].type, Container) or isinstance(
+        writer.operands[0].type, ListType
+    )
+
+
+def _of_condition(condition: Value, holds: bool) -> Iterator[Fact]:
+    """What follows from a truth value."""
+    op = condition.op
+    if op is None:
+        return
+    if op.name == "bool.not":
+        yield from _of_condition(op.operands[0], not holds)
+    elif op.name == ("bool.and_" if holds else "bool.or_"):
+        for part in op.operands:
+            yield from _of_condition(part, holds)
+    elif op.name == "if":
+        yield from _of_choice(op, condition, holds)
+    elif op.name == "int.to_bool":
+        yield from _is_positive(op.operands[0], holds)
+    elif op.name.startswith("int.") and (sign := op.name[4:]) in _FLIPPED:
+        yield from _of_comparison(sign if holds else _FLIPPED[sign], *op.operands)
+
+
+def _of_comparison(sign: str, x: Value, y: Value) -> Iterator[Fact]:
+    if sign in ("gt", "ge"):
+        x, y, sign = y, x, "lt" if sign == "gt" else "le"
+    match sign:
+        case "lt":
+            yield _fact(x, y, -1)
+        case "le":
+            yield _fact(x, y, 0)
+        case "eq":
+            yield from (_fact(x, y, 0), _fact(y, x, 0))
+        case "ne" if known_int(y) == 0:
+            yield from _is_positive(x, True)
+
+
+def _is_positive(x: Value, holds: bool) -> Iterator[Fact]:
+    if holds and x.op is not None and x.op.name in LENGTHS:
+        yield Fact(None, x, -1)
+
+
+def _of_choice(choice: Op, result: Value, holds: bool) -> Iterator[Fact]:
+    """`a and b`: where one branch always gives the other truth value, it was the other branch that was taken."""
+    index = choice.results.index(result)
+    ends = [(i, region.ops[-1]) for i, region in enumerate(choice.regions) if target(region.ops[-1]) is choice]
+    able = [(i, end.operands[index]) for i, end in ends if _known(choice, i, end.operands[index]) is not (not holds)]
+    if len(able) == 1:
+        taken, value = able[0]
+        yield from _of_condition(choice.operands[0], taken == 0)
+        yield from _of_condition(value, holds)
+
+
+def _known(choice: Op, branch: int, value: Value) -> object:
+    """What a branch gives: a constant, or what was asked."""
+    return branch == 0 if value is choice.operands[0] else constant(value)
