@@ -332,6 +332,12 @@ class Interpreter:
         self.state.append((op.attrs["target"], op.attrs["form"], operands))
         return ()
 
+    def do_kept_has(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return (False,)  # what is kept is what would be computed
+
+    def do_kept_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ()
+
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")
         return ()

@@ -130,7 +130,7 @@ class Layouts:
         assert op is not None
         if op in self.ignored:
             return op.operands[0] in self.plain
-        if op.has("PLAIN"):
+        if op.has("PLAIN") or op.attrs.get("plain"):
             return True
         if op.has("ELEMENTWISE") or op.name == "fuse":
             return self.keeps_order(value, op.operands)

@@ -12,7 +12,7 @@ WEIGHTS = ("float32", "bfloat16", "float16")
 class Options:
     """optimize: 0 (no passes, -O0) to 3 (all passes, -O3 for this machine).
     dynamic: False makes the sizes of tensor arguments part of the signature.
-    freeze: weights may be taken not to change between calls.
+    freeze: weights may be taken not to change between calls: what is made of them alone is made once and kept.
     flush_denormals: denormal numbers count as zero inside compiled calls.
     profile: instrumented code, as `compiled.profile` uses it.
     weights: "bfloat16" or "float16": frozen float32 weights of linears are kept rounded to it; sums stay float32.

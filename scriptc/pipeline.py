@@ -25,7 +25,7 @@ from scriptc.variant import Dependencies
 # `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
 _FULL = (
     "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,"
-    "stack_lists,clean,free_strides,fuse,straighten,bounds,cse,dce"
+    "stack_lists,clean,free_strides,fuse,straighten,keep_derived{{frozen={frozen}}},bounds,cse,dce"
 )
 PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 

@@ -49,7 +49,7 @@ NEED_SAMPLES = {
 }  # fmt: skip
 MADE_BY_PASSES = {
     "fuse", "pack_linear.kept", "concat", "linear_add", "linear_rows", "rows.new", "stacked.new", "stacked.put", "stacked.join",
-    "arrange_transposed", "arrange_transposed.kept",
+    "arrange_transposed", "arrange_transposed.kept", "kept.has", "kept.get", "kept.put",
 }  # fmt: skip
 
 

@@ -178,3 +178,44 @@ def test_frozen_matrices_are_packed_once() -> None:
     assert "pack_linear(" not in compiled.ir()
     slots = {line.split("slot = ")[1].split("}")[0] for line in compiled.ir().splitlines() if "pack_linear.kept" in line}
     assert len(slots) == 3  # a, b and the transpose of b
+
+
+class Derived(nn.Module):
+    """What is made of weights alone: normed weights, a table, sums of biases."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.utils.parametrizations.weight_norm(nn.Linear(H, H))
+        self.table, self.scale = nn.Parameter(torch.randn(4, H)), nn.Parameter(torch.randn(H))
+
+    def forward(self, x: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        rows = torch.softmax(self.table * 2, -1)
+        for i in range(n):
+            x = torch.tanh(self.linear(x) + rows[i % 4])
+        given = self.scale.exp()
+        return x * self.scale.sigmoid(), given
+
+
+def test_what_is_made_of_frozen_weights_is_made_once() -> None:
+    model = Derived()
+    compiled: Any = scriptc.compile(model, freeze=True)
+    with torch.no_grad():
+        for n in (0, 3, 1, 6):
+            x = torch.randn(2, H)
+            result, given = compiled(x, n)
+            expected = model(x, n)
+            torch.testing.assert_close((result, given), expected)
+            given.add_(1)  # it is the caller's
+    assert compiled.ir().count("kept.put") >= 3
+
+
+def test_live_weights_are_read_in_each_call() -> None:
+    model = Derived()
+    compiled: Any = scriptc.compile(model)
+    x = torch.randn(2, H)
+    with torch.no_grad():
+        for _ in range(3):
+            torch.testing.assert_close(compiled(x, 2), model(x, 2))
+            model.scale.add_(1)
+            model.table.data.mul_(2)
+    assert "kept." not in compiled.ir()

@@ -163,6 +163,23 @@ def pack_kept(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 
 @emitter
+def kept_has(low: Lowerer, op: Op) -> Sequence[Shape]:
+    return low.call(op, "sc_has_kept", Args("cx", str(op.attrs["slot"])), BOOL, fails="never")
+
+
+@emitter
+def kept_get(low: Lowerer, op: Op) -> Sequence[Shape]:
+    fn = "sc_kept_tensor" if isinstance(op.result.type, TensorType) else "sc_kept_packed"
+    return low.call(op, fn, Args("cx", str(op.attrs["slot"])), op.result.type, fails="never")
+
+
+@emitter
+def kept_put(low: Lowerer, op: Op) -> Sequence[Shape]:
+    fn = "sc_keep_tensor" if isinstance(op.operands[0].type, TensorType) else "sc_keep_packed"
+    return low.call(op, fn, Args("cx", str(op.attrs["slot"]), *low.operands(op)))
+
+
+@emitter
 def linear_packed(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = low.schema_args(op, Args("cx"), op.defn.operand_args)
     return low.call(op, "sc_linear_packed", args, op.result.type)

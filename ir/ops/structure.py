@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from scriptc.ir.opdef import OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
-from scriptc.ir.types import Type
+from scriptc.ir.types import BOOL, Type
 
 _CONTROL = frozenset({"CONTROL"})
 _LEAVES = frozenset({"TERMINATOR"})
+_STATE = frozenset({"state"})
 
 
 def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
@@ -40,8 +41,13 @@ ROWS = [
     ),
     # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
     # has, are the front end's numbers. Form -1: the place is deleted.
-    OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=frozenset({"state"}),
+    OpDef("state.set", "(Value[] values, *, str name, int target, int form) -> ()", fixed(), writes=_STATE,
           raises=True, emit="state_set"),
+    # What is computed from frozen weights outlives the call; `slot` numbers it. get: where `has` says that it is there;
+    # plain: its strides are those of a new contiguous tensor.
+    OpDef("kept.has", "(*, int slot) -> Value", fixed(BOOL), reads=_STATE, emit="kept_has"),
+    OpDef("kept.get", "(*, int slot, bool plain) -> Value", given, reads=_STATE, emit="kept_get"),
+    OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put"),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
     OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),

@@ -14,6 +14,7 @@ from scriptc.ir.passes import (
     fold,
     free_strides,
     fuse,
+    keep_derived,
     licm,
     prepare_weights,
     siblings,
@@ -27,7 +28,7 @@ Run = Callable[[Module, Mapping[str, int]], bool]
 
 _ALL = (
     fold, simplify, characters, cse, licm, dce, prepare_weights, siblings, batch_loops, sum_contractions, stack_lists,
-    free_strides, fuse, straighten, bounds,
+    free_strides, fuse, straighten, keep_derived, bounds,
 )  # fmt: skip
 PASSES: dict[str, Run] = {p.NAME: p.run for p in _ALL}
 CLEANING = (fold.NAME, simplify.NAME, characters.NAME, cse.NAME, licm.NAME, dce.NAME)

@@ -254,6 +254,7 @@ int64_t sc_ctx_count_live(const sc_ctx *cx);
  * object, with the storage it refers to, stays in the context until that is freed, and is the caller's as before; -1 where memory ends. */
 sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot);
 int sc_ctx_keep(sc_ctx *cx, int slot, sc_obj *object, sc_storage *storage);
+bool sc_has_kept(const sc_ctx *cx, int slot);
 /* Sets a target, which holds its leaves until the call's objects are freed. */
 int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves, const char *kinds);
 int sc_raise(sc_ctx *cx, const char *type, const char *format, ...) __attribute__((cold, format(printf, 3, 4))); /* -1 */

@@ -170,6 +170,11 @@ SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *
  * of the call. */
 /* panels: their dtype; back: whether the last product took them from the last to the first */
 typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; } sc_packed;
+/* What was computed from frozen weights; see sc_ctx_keep. */
+static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
+static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }
+static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc_ctx_keep(cx, slot, &t->obj, t->storage); }
+static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, p->storage); }
 SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
 /* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
 SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);

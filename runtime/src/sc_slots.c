@@ -34,15 +34,22 @@ int sc_state_set(sc_ctx *cx, int target, int form, int n, const sc_value *leaves
     return 0;
 }
 
-sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
+static sc_obj *find_kept(const sc_ctx *cx, int slot) {
     for (int i = 0; i < cx->n_kept; i++) {
         const struct sc_kept *k = &cx->kept_index[i];
-        if (k->program == cx->locs && k->slot == slot) {
-            k->object->refs++;
-            return k->object;
-        }
+        if (k->program == cx->locs && k->slot == slot) return k->object;
     }
     return NULL;
+}
+
+bool sc_has_kept(const sc_ctx *cx, int slot) {
+    return find_kept(cx, slot) != NULL;
+}
+
+sc_obj *sc_ctx_kept(const sc_ctx *cx, int slot) {
+    sc_obj *found = find_kept(cx, slot);
+    if (found) found->refs++;
+    return found;
 }
 
 static void move_to_kept(sc_ctx *cx, sc_obj *o) {
