@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import escapes, is_written
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.frozen import Frozen
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.passes.prepare_weights import KEPT
 from scriptc.ir.types import PACKED, TensorType
@@ -30,45 +31,30 @@ NAME = "keep_derived"
 
 class _Keeper:
     def __init__(self, module: Module, func: Func):
-        self.module, self.func = module, func
+        self.func, self.frozen = func, Frozen(module)
         self.plain = Layouts(func.body).plain
-        self.derived: dict[Value, bool] = {}
 
-    def is_derived(self, value: Value) -> bool:
-        """Whether a value is the same in each call, and computed from a weight."""
-        if value not in self.derived:
-            self.derived[value] = self._is_weight(value) or self._is_computed(value)
-        return self.derived[value]
-
-    def _is_weight(self, value: Value) -> bool:
-        if value.op is None or value.op.name != "param":
-            return False
-        return not any(is_written(value, func.body) for func in self.module.funcs.values())
-
-    def _is_computed(self, value: Value) -> bool:
-        op = value.op
-        if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"} or op.name in KEPT:
-            return False
-        given = [v for v in op.operands if v.op is None or v.op.name != "const"]
-        return bool(given) and all(map(self.is_derived, given))
+    def is_made(self, op: Op) -> bool:
+        """Whether the result of an op is to be found in the same way in each call; what is kept already is not."""
+        return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_derived(op.results[0])
 
     def is_worth_keeping(self, value: Value) -> bool:
         op = value.op
         assert op is not None
-        if op.name == "param" or op.has("VIEW") or op.has("FETCHES") or escapes(value):
+        if op.has("VIEW") or op.has("FETCHES") or escapes(value):
             return False
         return (value.type == PACKED or isinstance(value.type, TensorType)) and not is_written(value, self.func.body)
 
     def last_of(self, block: Block) -> list[Op]:
         """The ops of a block whose results are kept: others of its ops that they are made of are made with them."""
-        computed = [op for op in block.ops if op.results and self.is_derived(op.results[0])]
+        computed = [op for op in block.ops if self.is_made(op)]
         kept = {op for op in computed if self.is_worth_keeping(op.results[0])}
         return [op for op in computed if op in kept and self._used_by(op, block) not in kept]
 
     def _used_by(self, op: Op, block: Block) -> Op | None:
         """The op of the same block that alone uses what an op makes, or a view of it."""
         user = _only_user(op, block)
-        while user is not None and user.has("VIEW") and user.results and self.is_derived(user.results[0]):
+        while user is not None and user.has("VIEW") and self.is_made(user):
             user = _only_user(user, block)
         return user
 
@@ -78,8 +64,7 @@ class _Keeper:
         assert block is not None
         made_for = {last}
         for op in reversed(block.ops[: block.ops.index(last)]):
-            computed = op.results and op.name != "param" and self.is_derived(op.results[0])
-            if computed and _only_user(op, block) in made_for:
+            if self.is_made(op) and _only_user(op, block) in made_for:
                 made_for.add(op)
         moved = [op for op in block.ops if op in made_for]
         b, loc, (value,) = Builder.before(last), last.loc, last.results

@@ -11,6 +11,8 @@ With `frozen=1` weights do not change between calls, so params and views of them
     %y = linear(%x, %w, %b)                         =>      %p = pack_linear.kept(%w) {slot = 0}
                                                             %y = linear_packed(%x, %p, %b) {features = 64}
 
+Weights that are computed from params are packed in front of the product, which `keep_derived` makes once.
+
 With `store=1` (bfloat16) or `store=2` (float16) besides, kept float32 weights are rounded to that type:
 {slot = 0, store = "bf16"}.
 
@@ -26,6 +28,7 @@ from collections.abc import Collection, Mapping
 
 from scriptc.ir.analysis import is_invariant, is_written, may_be_undefined, passed_undefined
 from scriptc.ir.core import Module, Op, Value
+from scriptc.ir.frozen import Frozen
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import ancestor_in, is_loop
 from scriptc.ir.rewrite import Rewriter, Rule, rewrite
@@ -121,6 +124,7 @@ def _view_of_param(weight: Value) -> tuple[str, ...] | None:
 def keep_packed(module: Module, store: str) -> Rule:
     """The rule for frozen weights; a weight that the module may write is none."""
     slots: dict[tuple[str, ...], int] = {}
+    frozen = Frozen(module)
 
     def may_change(weight: Value) -> bool:
         return any(is_written(weight, func.body) for func in module.funcs.values())
@@ -130,6 +134,8 @@ def keep_packed(module: Module, store: str) -> Rule:
         if not (transposed or _is_product(op)):
             return False
         of = _view_of_param(op.operands[1])
+        if of is None and not transposed and frozen.is_derived(op.operands[1]):
+            return _use_packed(op, op, rw, "pack_linear")  # which `keep_derived` keeps
         if of is None or may_change(op.operands[1]):
             return False
         if transposed:

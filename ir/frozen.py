@@ -1,0 +1,32 @@
+"""What stays the same from call to call where weights are frozen."""
+
+from __future__ import annotations
+
+from scriptc.ir.analysis import is_written
+from scriptc.ir.core import Module, Value
+
+
+class Frozen:
+    """Answers for a module as long as its weights are used and written as they are."""
+
+    def __init__(self, module: Module):
+        self.module = module
+        self._derived: dict[Value, bool] = {}
+
+    def is_derived(self, value: Value) -> bool:
+        """Whether a value is a weight that the module does not write, or computed from such weights alone."""
+        if value not in self._derived:
+            self._derived[value] = self._is_weight(value) or self._is_computed(value)
+        return self._derived[value]
+
+    def _is_weight(self, value: Value) -> bool:
+        if value.op is None or value.op.name != "param":
+            return False
+        return not any(is_written(value, func.body) for func in self.module.funcs.values())
+
+    def _is_computed(self, value: Value) -> bool:
+        op = value.op
+        if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"}:
+            return False
+        given = [v for v in op.operands if v.op is None or v.op.name != "const"]
+        return bool(given) and all(map(self.is_derived, given))
