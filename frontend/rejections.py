@@ -362,7 +362,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
     "slot_of_builtin": (
         "{kind}.{name} is not supported",
-        "write what stands for it: xs[i] = v, del xs[i], xs += ys, a + b",
+        "write what it stands for: xs[i] = v, del xs[i], a + b, str(x)",
     ),
     "slice_of_range": ("slices of a range are not supported yet", "make a list of it: list(range(n))"),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
