@@ -27,6 +27,7 @@ from scriptc.frontend.scope import listed
 from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.source import Source, SourceError, source_of, statements_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
+from scriptc.frontend.unbound import CHANGES, Unbound
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -49,12 +50,6 @@ from scriptc.frontend.values import (
     tensor_type,
 )
 
-# Methods that change known objects; those of lists and dicts made here are compiled.
-_CHANGES = {
-    "list": ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort"),
-    "dict": ("update", "setdefault", "pop", "popitem", "clear"),
-    "set": ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update"),
-}
 _MAX_DEPTH = 200  # inlined calls
 
 # Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
@@ -98,7 +93,7 @@ class Spread:
     value: OneOf
 
 
-class Calls(Objects, Records, TorchParser, Lookup):
+class Calls(Objects, Records, TorchParser, Unbound, Lookup):
     """Mixin: calls."""
 
     def e_Call(self, node: ast.Call) -> AV:
@@ -212,7 +207,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
         if isinstance(func.owner, Known):  # a user's list or dict has the methods of lists and dicts
             kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
             kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
-            if func.name in _CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
+            if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
                 self.change_outside(func.owner.obj)
                 return Known(None)
         if kind == "str" and isinstance(func.owner, Known) and all(map(self.is_known, (*args, *kwargs.values()))):
@@ -233,7 +228,7 @@ class Calls(Objects, Records, TorchParser, Lookup):
             return self.call_inplace(func, args, kwargs)
         if kind == "Tensor" and isinstance(method := getattr(torch.Tensor, func.name, None), FunctionType):
             return self.call_function(method, [func.owner, *args], kwargs)
-        self.fail("method_of_builtin", kind=kind, name=func.name)
+        self.fail("slot_of_builtin" if func.name.startswith("__") else "method_of_builtin", kind=kind, name=func.name)
 
     def known_texts(self, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
         """Arguments of torch, whose strings are equations, modes and the like."""
@@ -326,6 +321,8 @@ class Calls(Objects, Records, TorchParser, Lookup):
         """A method named through Tensor, or a builtin of known values, run at compile time."""
         if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
             return self.call_bound(Bound(args[0], obj.__name__), args[1:], kwargs)
+        if args and (found := self.call_unbound(obj, args[0], args[1:], kwargs)) is not None:
+            return found
         name = getattr(obj, "__name__", "")
         if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
             for home in (torch, torch._C._nn):

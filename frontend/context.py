@@ -429,8 +429,8 @@ class Context(Parts):
             return value
         if value.type == BOOL:
             return self.build("bool.to_int", [value])
-        if isinstance(value.type, TensorType) and value.type.dtype not in ("f16", "bf16", "f32", "f64"):
-            return self.build("item.int", [value])
+        if isinstance(value.type, TensorType):
+            return self.value(self.place_of(Dyn(value)))
         self.raises_at_run_time("TypeError", f"'{self.type_name(av)}' object cannot be interpreted as an integer")
 
     def type_name(self, av: AV) -> str:

@@ -45,13 +45,13 @@ class Indexing(Context):
         return isinstance(owner, (Tup, ListV, RangeV)) or is_text(owner)
 
     def place_of(self, tensor: AV) -> AV:
-        """The int that a tensor gives as the index of a sequence."""
+        """The int that a tensor gives as an index or size."""
         refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
         if tensor_type(tensor).dtype in INEXACT:
             self.raises_at_run_time(*refusal)
         count = self.call(Bound(tensor, "numel"), [], {})
         self.check_that(self.compare("Eq", count, Known(1)), *refusal)
-        return Dyn(self.integer(tensor))
+        return Dyn(self.build("item.int", [self.value(tensor)]))
 
     def index_tensor(self, tensor: AV, index: AV) -> AV:
         """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""

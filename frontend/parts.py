@@ -158,6 +158,9 @@ class Parts:
     def delete_attribute(self, obj: Any, name: str) -> None:
         raise NotImplementedError
 
+    def place_of(self, tensor: AV) -> AV:
+        raise NotImplementedError
+
     def change_outside(self, obj: Any) -> None:
         raise NotImplementedError
 

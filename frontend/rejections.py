@@ -360,6 +360,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     ),
     "subscript_of_module": ("this subscript of a {name} is not supported yet", "name the module as an attribute"),
     "subscript_of_other": ("this subscript of {what} is not supported yet", "use a list, a tuple, a dict or a tensor"),
+    "slot_of_builtin": (
+        "{kind}.{name} is not supported",
+        "write what it stands for: xs[i] = v, del xs[i], a + b, str(x)",
+    ),
     "slice_of_range": ("slices of a range are not supported yet", "make a list of it: list(range(n))"),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),

@@ -6,6 +6,7 @@ import ast
 import collections
 import dataclasses
 import itertools
+import operator
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from string import Formatter
@@ -28,6 +29,8 @@ from scriptc.frontend.values import (
     RangeV,
     Tup,
     describe,
+    has_method,
+    has_one_class,
     is_empty_list,
     is_tensor,
     is_text,
@@ -196,6 +199,7 @@ class Texts(Context):
             spec = f"{align}{width}{cut}" if width else cut
             yield from self.field(value, kind, Known(spec))
             return
+        value = self.percent_number(value, kind)
         is_char = kind == "c" and is_text(value)
         number = self.type_of(value)
         if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and kind in "xXoc"):
@@ -217,6 +221,14 @@ class Texts(Context):
             value = self.call(Known(int), [value], {})
             kind = "d" if kind in "diu" else kind
             yield from self.field(value, None, Known(f"{side}{sign}{alternate}{zero}{width}{kind}"))
+
+    def percent_number(self, value: AV, kind: str) -> AV:
+        """The number that a tensor, or an object whose class converts to numbers, is for a conversion."""
+        convert = float if kind in "fFeEgG" else int if kind in "diu" else operator.index
+        if self.type_of(value) in (INT, FLOAT, BOOL, STR) or not has_one_class(value):
+            return value
+        has_one = has_method(self.python_class(value), f"__{convert.__name__}__")
+        return self.call(Known(convert), [value], {}) if has_one else value
 
     def text_of(self, value: AV) -> AV:
         """str(value)"""

@@ -42,7 +42,7 @@ from scriptc.frontend.values import (
 from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, ScalarType
 
 
-@serves("builtins.len", "Tensor.__len__")
+@serves("builtins.len", *(f"{kind}.__len__" for kind in ("Tensor", "list", "tuple", "dict", "set", "str", "range")))
 def len_(r: Reader, x: AV) -> AV:
     r.refuse_item_sets(x)
     match x:
@@ -126,7 +126,7 @@ def index(r: Reader, x: AV) -> AV:
         return r.evaluate(operator.index, x.obj)
     if (found := r.special(x, "__index__", [])) is not None:
         return found
-    return int_(r, x) if is_tensor(x) else Dyn(r.integer(x))
+    return Dyn(r.integer(x))
 
 
 def refuse_others(r: Reader, name: str, x: AV) -> None:

@@ -136,8 +136,10 @@ def _register() -> None:
         serves(f"operator.{function.__name__}")(lambda r, a, b, op=op: r.compare(op, a, b))
     serves("operator.is_")(lambda r, a, b: r.compare("Is", a, b))
     serves("operator.is_not")(lambda r, a, b: r.compare("IsNot", a, b))
-    serves("operator.contains")(lambda r, a, b: r.compare("In", b, a))
-    serves("operator.getitem")(lambda r, a, b: r.subscript(a, b))
+    contains = [f"{kind}.__contains__" for kind in ("list", "tuple", "dict", "set", "str", "range")]
+    serves("operator.contains", *contains)(lambda r, a, b: r.compare("In", b, a))
+    items = [f"{kind}.__getitem__" for kind in ("list", "tuple", "dict", "str", "range")]
+    serves("operator.getitem", *items)(lambda r, a, b: r.subscript(a, b))
     serves("operator.truth")(lambda r, a: r.truth(a))
     serves("operator.not_")(lambda r, a: r.negate(r.truth(a)))
     serves("operator.abs")(lambda r, a: r.call(Known(abs), [a], {}))

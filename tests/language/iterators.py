@@ -248,3 +248,25 @@ def functions_in_comprehensions(xs, a):
     late = [f(3) for f in [lambda x: x + a for a in [1, 2]]]  # noqa: B023
     in_time = sum(f(1) for f in (lambda x: x + a for a in [3, 4]))  # noqa: B023
     return late, in_time, sum(f(x) for x in xs for f in [lambda x: x * a]), a
+
+
+@cases((["b", "A", "cc"], {"a": 2, "b": 1}, "a"), ([], {"z": 1}, "b"))
+def methods_named_through_their_class(xs, d, k):
+    xs.sort(key=str.lower)
+    list.append(xs, k)
+    try:
+        found = str.upper(d.get(k))
+    except TypeError as e:
+        found = str(e)
+    longest = max(xs, key=str.__len__), sorted(map(str.title, xs))
+    keys = max(d, key=d.__getitem__), dict.get(d, k, 0), [*filter(d.__contains__, xs)], d.__len__()
+    return xs, found, longest, keys, str.join("-", xs), sorted(set.union({1}, {len(xs)}))
+
+
+APPENDED = [3]
+
+
+@cases(1, 2, 1)
+def outside_changed_through_its_class(n):
+    list.append(APPENDED, n)
+    return len(APPENDED), list.pop(APPENDED)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import namedtuple
 from typing import NamedTuple
 
@@ -385,3 +386,42 @@ def bad_operand(s):
 @cases(["ab", "c"])
 def bad_join(xs):
     return "-".join([len(x) for x in xs])
+
+
+class Eighths:
+    def __init__(self, n):
+        self.n = n
+
+    def __int__(self):
+        return self.n // 8
+
+    def __float__(self):
+        return self.n / 8
+
+    def __index__(self):
+        return self.n
+
+
+def text_or_error(template, value):
+    try:
+        return template % value
+    except (TypeError, OverflowError) as e:
+        return type(e).__name__
+
+
+@cases((torch.tensor(3), 20), (torch.tensor([1.5]), 0), (torch.tensor([1, 2]), 1), (torch.tensor(True), 2))
+def numbers_of_tensors_and_objects_in_percents(t, n):
+    texts = [text_or_error("%d", Eighths(n)), text_or_error("%x", Eighths(n)), text_or_error("%5.2f", Eighths(n))]
+    return texts, text_or_error("%x", t), text_or_error("%d", [n]), "%d %.1f" % (t, t) if t.numel() == 1 else ""  # noqa: UP031
+
+
+@cases(torch.tensor(2), torch.tensor(2.5), torch.tensor([1]), torch.tensor([1, 2]))
+def tensors_as_indices_of_python(t):
+    found = []
+    for way in range(5):
+        try:
+            ways = (lambda: [5, 6, 7][t], lambda: hex(t), lambda: len(range(t)), lambda: chr(t), lambda: operator.index(t))
+            found.append(str(ways[way]()))
+        except TypeError as e:
+            found.append(type(e).__name__)
+    return found

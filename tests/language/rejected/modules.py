@@ -430,6 +430,20 @@ def length_of_bytes(q):
 BYTES = bytearray(b"ab")
 
 
+def writes_an_item(n):
+    NAMED["b"] = n
+    return len(NAMED)
+
+
+@write("slot_of_builtin", writes_an_item, (1,), (2,))
+def calls_what_an_assignment_stands_for(n):
+    dict.__setitem__(NAMED, "b", n)  # refused
+    return len(NAMED)
+
+
+NAMED = {"a": 1}
+
+
 # ---- builds ahead of time ----
 def kept_ahead(key, instead, *calls):
     """The same for a build ahead of time."""
