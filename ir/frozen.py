@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scriptc.ir.analysis import is_written
+from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.core import Module, Value
 
 
@@ -14,7 +14,7 @@ class Frozen:
         self._derived: dict[Value, bool] = {}
 
     def is_derived(self, value: Value) -> bool:
-        """Whether a value is a weight that the module does not write, or computed from such weights alone."""
+        """Whether a value is a weight, or computed from weights alone, and nothing that it is made of is ever written."""
         if value not in self._derived:
             self._derived[value] = self._is_weight(value) or self._is_computed(value)
         return self._derived[value]
@@ -29,4 +29,4 @@ class Frozen:
         if op is None or len(op.results) != 1 or not op.has("PURE") or op.defn.reads - {"tensor"}:
             return False
         given = [v for v in op.operands if v.op is None or v.op.name != "const"]
-        return bool(given) and all(map(self.is_derived, given))
+        return bool(given) and all(map(self.is_derived, given)) and not is_written(value, function_body(op))

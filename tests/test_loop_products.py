@@ -209,6 +209,29 @@ def test_what_is_made_of_frozen_weights_is_made_once() -> None:
     assert compiled.ir().count("kept.put") >= 3
 
 
+class Written(nn.Module):
+    """What is made of weights, and then written with what the call brings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.p = nn.Parameter(torch.randn(H, H))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        a, w = self.p.exp(), self.p * 2
+        a.add_(x.mean())
+        w[0] = x[0]
+        return x + torch.tanh(a), nn.functional.linear(x, w)
+
+
+def test_what_the_call_writes_is_not_kept() -> None:
+    model = Written()
+    compiled: Any = scriptc.compile(model, freeze=True)
+    with torch.no_grad():
+        for _ in range(3):
+            x = torch.randn(H, H)
+            torch.testing.assert_close(compiled(x), model(x))
+
+
 def test_live_weights_are_read_in_each_call() -> None:
     model = Derived()
     compiled: Any = scriptc.compile(model)

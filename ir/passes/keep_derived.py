@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scriptc.ir.analysis import escapes, is_written
+from scriptc.ir.analysis import escapes
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.core import Block, Func, Module, Op
 from scriptc.ir.frozen import Frozen
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.passes.prepare_weights import KEPT
@@ -31,24 +31,23 @@ NAME = "keep_derived"
 
 class _Keeper:
     def __init__(self, module: Module, func: Func):
-        self.func, self.frozen = func, Frozen(module)
+        self.frozen = Frozen(module)
         self.plain = Layouts(func.body).plain
 
     def is_made(self, op: Op) -> bool:
         """Whether the result of an op is to be found in the same way in each call; what is kept already is not."""
         return bool(op.results) and op.name not in ("param", *KEPT) and self.frozen.is_derived(op.results[0])
 
-    def is_worth_keeping(self, value: Value) -> bool:
-        op = value.op
-        assert op is not None
+    def is_worth_keeping(self, op: Op) -> bool:
+        value = op.results[0]
         if op.has("VIEW") or op.has("FETCHES") or escapes(value):
             return False
-        return (value.type == PACKED or isinstance(value.type, TensorType)) and not is_written(value, self.func.body)
+        return value.type == PACKED or isinstance(value.type, TensorType)
 
     def last_of(self, block: Block) -> list[Op]:
         """The ops of a block whose results are kept: others of its ops that they are made of are made with them."""
         computed = [op for op in block.ops if self.is_made(op)]
-        kept = {op for op in computed if self.is_worth_keeping(op.results[0])}
+        kept = {op for op in computed if self.is_worth_keeping(op)}
         return [op for op in computed if op in kept and self._used_by(op, block) not in kept]
 
     def _used_by(self, op: Op, block: Block) -> Op | None:
