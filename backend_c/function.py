@@ -16,7 +16,7 @@ from scriptc.backend_c.writer import INDENT, Writer, wrap
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
 from scriptc.ir.regions import try_around
-from scriptc.ir.types import ITER, STR, ElemType, Names, PtrType, is_counted
+from scriptc.ir.types import STR, ElemType, Names, PtrType, is_counted
 
 Moves = list[tuple[str, str]]
 # A function with more loops over elements than this has each of them as a function of its own: what optimising a function
@@ -76,14 +76,14 @@ class FunctionPrinter:
         parameters = [declare(a.type, self.variables[a]) for a in func.body.args]
         self.block(func.body)
         self.excuse_unread()
-        head = [f"{INDENT}(void){name};" for name in self.unused_parameters()]
-        if any(v.type == ITER for op in func.body.walk() for r in op.regions for v in r.args):
+        words = _words(self.writer.lines)
+        head = [f"{INDENT}(void){name};" for name in self.unused_parameters(words)]
+        if "it" in words:  # a loop that became a function has its own
             head.append(f"{INDENT}sc_iter iter, *const it = &iter;")
         lines = [*wrap(signature(func, self.program, parameters) + " {"), *head, *self.writer.lines, "}"]
         return "\n".join([*self.loops, *([heading] if heading else []), *lines]) + "\n"
 
-    def unused_parameters(self) -> list[str]:
-        words = _words(self.writer.lines)
+    def unused_parameters(self, words: set[str]) -> list[str]:
         fixed = [name for name in ("cx", *(["w"] if self.program.weights else [])) if name not in words]
         results = [name for name in map("result{}".format, range(len(self.func.results))) if name not in words]
         return [*fixed, *(self.variables[a] for a in self.func.body.args if a not in self.read), *results]
