@@ -45,6 +45,7 @@ from scriptc.ir.dtypes import SIZES
 from scriptc.ir.types import EXC, ListType, TensorType
 
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
+_CONTAINERS = (list, dict, set, str, tuple, complex)  # their methods are known to the compiler
 _ABSENT = object()
 _NUMBERS = {int: "i64", float: "f64"}
 _NEVER = frozenset(  # of a dense tensor on the CPU
@@ -131,6 +132,8 @@ class Lookup(KeptState, NumpyNumbers):
         match owner:
             case Known(torch.nn.Module() as module):
                 return self.module_attribute(module, name)
+            case Dyn() | Tup() | ListV() | DictV() | KnownSet() | ComplexV() if name == "__class__":
+                return self.call(Known(type), [owner], {})
             case KnownSet():
                 return Bound(owner, name)
             case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
@@ -294,8 +297,8 @@ class Lookup(KeptState, NumpyNumbers):
             return self.python_module_attribute(obj, name)
         if isinstance(obj, super):
             return self.super_attribute(obj, name)
-        is_builtin = isinstance(obj, (list, dict, set, str, tuple, complex)) and not defines(Known(obj), name)
-        if is_builtin and callable(getattr(obj, name, None)):
+        is_builtin = isinstance(obj, _CONTAINERS) and not defines(Known(obj), name)
+        if is_builtin and name != "__class__" and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
         own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):

@@ -271,3 +271,16 @@ def what_torch_takes_of_some_kinds_where_nobody_reads_it(xs, y):
     if y is not None:
         torch.outer(y, total)
     return len(xs)
+
+
+@cases((VECTOR, 3, [1]), (VECTOR, 0, []))
+def classes_as_attributes(x, n, xs):
+    kinds = [x.__class__ is Tensor, n.__class__ is int, (1, 2).__class__ is tuple, "ab".__class__ is str, {}.__class__ is dict]
+    try:
+        if n:
+            raise KeyError(n)
+        raise ValueError("none")
+    except (KeyError, ValueError) as e:
+        name = e.__class__.__name__
+    names = x.__class__.__name__, x.shape.__class__.__name__, (x, 1).__class__.__name__
+    return kinds, name, xs.__class__(xs), n.__class__(2.5), names
