@@ -18,11 +18,12 @@ enum {
     GEMM_CHUNK = 96,      /* ... in chunks of about so many */
 };
 
-/* Vector registers, and rows of a tile of GEMM_NV vectors whose sums stay in them. */
+/* Vector registers, and rows of a tile of GEMM_NV vectors whose sums stay in them. Three by four sums in 16 registers leave none to
+ * hold b, so that each is a load: more rows take a panel as two halves, six by two sums and eight loads a step. */
 #if SC_VL == 64 || defined __aarch64__
-enum { GEMM_REGISTERS = 32, GEMM_WIDE_MR = GEMM_MR };
+enum { GEMM_REGISTERS = 32, GEMM_WIDE_MR = GEMM_MR, GEMM_HALVES = 0 };
 #else
-enum { GEMM_REGISTERS = 16, GEMM_WIDE_MR = 3 };
+enum { GEMM_REGISTERS = 16, GEMM_WIDE_MR = 3, GEMM_HALVES = 1 };
 #endif
 
 /* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
