@@ -16,14 +16,18 @@ from scriptc import CompileError
 # Numbers of each kind as numbers that ATen converts to the dtype of the tensors: N is the number, T the tensor.
 CONVERTED = """
     torch.add(T, T, alpha=N) | torch.sub(T, T, alpha=N) | T.add_(T, alpha=N) | T.sub_(T, alpha=N) | torch.full_like(T, N)
-    torch.addmm(T, T, T, alpha=N) | torch.addmm(T, T, T, beta=N) | torch.addmv(T[0], T, T[0], beta=N) | T.fill_(N)
-    torch.baddbmm(T[None], T[None], T[None], alpha=N) | torch.addbmm(T, T[None], T[None], alpha=N) | torch.fill(T, N)
+    torch.addmm(T, T, T, beta=N) | torch.addmv(T[0], T, T[0], beta=N) | T.fill_(N)
+    torch.baddbmm(T[None], T[None], T[None], alpha=N) | torch.fill(T, N)
     T.masked_fill(m, N) | T.masked_fill_(m, N) | T.index_fill(0, i, N) | T.scatter(0, i[None], N) | T.fill_diagonal_(N)
     torch.index_add(T, 0, i, T, alpha=N) | torch.full((2,), N, dtype=T.dtype) | T.new_full((2,), N) | F.hardtanh(T, N, N)
     torch.scalar_tensor(N, dtype=T.dtype) | F.pad(T, (1, 1), value=N)
     T.masked_fill(m, torch.tensor(N)) | T.index_fill(0, i, torch.tensor(N)) | torch.full_like(T, N, dtype=torch.int16)
 """
+# MKL multiplies the product by alpha on some machines, one of its factors on others: not the same where alpha is infinite.
+SCALED = "torch.addmm(T, T, T, alpha=N) | torch.addbmm(T, T[None], T[None], alpha=N)"
 NUMBERS = ("2", "-2", "300", "2.7", "True", "1e39", "float('inf')", "2j", "2 + 0j", "n", "w", "c")
+FINITE = [n for n in NUMBERS if n not in ("float('inf')", "w")]
+KINDS = "xkuhm"
 # Of tensors of floats alone.
 FLOATS = """
     torch.lerp(T, T, N) | T.lerp_(T, N) | torch.addcmul(T, T, T, value=N) | torch.addcdiv(T, T, T, value=N) | F.leaky_relu(T, N)
@@ -93,7 +97,8 @@ def _filled(table: str, tensor: str, number: str) -> list[str]:
 
 
 TABLES = {
-    **{f"converted {t} {n}": _filled(CONVERTED, t, n) for t in ("x", "k", "u", "h", "m") for n in NUMBERS},
+    **{f"converted {t} {n}": _filled(CONVERTED, t, n) for t in KINDS for n in NUMBERS},
+    **{f"scaled {t} {n}": _filled(SCALED, t, n) for t in KINDS for n in FINITE},
     **{f"converted z {n}": _filled(CONVERTED, "z", n) for n in ("2", "2.7", "2j", "c")},
     **{f"floats {n}": _filled(FLOATS, "x", n) for n in NUMBERS},
     "parsed": statements(PARSED),
