@@ -80,9 +80,11 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def argsort(x: Any, dim: int, descending: bool) -> Any:
         return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
 
-    def topk(x: Any, k: int, dim: int, largest: bool) -> Any:
-        order = argsort(x, dim, largest)
-        return order.narrow(dim, 0, k).contiguous() if x.dim() else order
+    def topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
+        return torch.topk(x, k if x.dim() else 1, dim, largest, sorted)[1].contiguous()
+
+    def kthvalue(x: Any, k: int, dim: int) -> Any:
+        return torch.kthvalue(x, k, dim, keepdim=True)[1]
 
     def resample(x: Any, index: Any, weight: Any, dim: int) -> Any:
         shape = [-1 if d == dim else 1 for d in range(x.dim())]
@@ -172,7 +174,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         "slice": slice_, "where": where, "linear_packed": linear_packed,
         "linear_add": linear_add, "linear_rows": linear_rows, "rows_new": list, "concat": concat,
         "linked": lambda x, sources: x,
-        "topk": topk, "resample": resample, "conv_transpose2d": conv_transpose2d,
+        "topk": topk, "kthvalue": kthvalue, "resample": resample, "conv_transpose2d": conv_transpose2d,
         "arrange_transposed": lambda w, *how: w.clone(),
         "stacked_put": stacked_put, "stacked_join": stacked_join,
         "frexp_mantissa": lambda x: torch.frexp(x)[0],

@@ -44,18 +44,33 @@ def test_order(dtype: torch.dtype) -> None:
             agree(sorted_ways, x.transpose(0, 1))
 
 
-def topk_values(x):
-    return x.topk(3).values, x.topk(40, largest=False).values, x.topk(x.size(-1)).values
+def firsts(x):
+    """Those of several equal elements that eager names: by its heap, its selection, its sorting, and its quickselect."""
+    n = x.size(-1)
+    ways = [x.topk(k, largest=up, sorted=s) for k in (1, 3, n // 2, n) for up in (False, True) for s in (False, True)]
+    return ways, x.topk(40, largest=False), x.t().topk(2, 0), [x.kthvalue(k) for k in (1, n // 3, n)], x.kthvalue(2, 0, True)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_topk(dtype: torch.dtype) -> None:
-    """Values alone: eager names any of several equal places."""
+def test_firsts(dtype: torch.dtype) -> None:
     for n in (64, 500, 3000):
-        agree(topk_values, values(dtype, 3, n))
-    rising = torch.arange(3000).to(dtype)
-    agree(topk_values, rising)
-    agree(topk_values, rising.flip(0))
+        agree(firsts, values(dtype, 3, n))
+        agree(firsts, torch.randint(0, 4, (3, n)).to(dtype))
+    rising = torch.arange(3000).to(dtype).expand(2, -1)
+    agree(firsts, rising)
+    agree(firsts, rising.flip(1))
+    agree(firsts, torch.cat([rising[:, :100], rising[:, :200].flip(1)], 1))
+
+
+def firsts_of_many(x):
+    return [(x.topk(k), x.topk(k, largest=False), x.topk(k, sorted=False, largest=False)) for k in (40, 1024, 2048)]
+
+
+def test_firsts_of_what_parts_badly() -> None:
+    """The median of three is always next to the least here: selection and sorting take a heap in the end."""
+    n = 2048
+    odd = [i if i % 2 else n // 2 + i - 1 for i in range(1, n // 2 + 1)]
+    agree(firsts_of_many, torch.tensor(odd + list(range(2, n + 1, 2))) // 4.0)
 
 
 def scans(x):

@@ -112,18 +112,13 @@ def sort(r: Reader, input: AV, dim: AV = _LAST, descending: AV = _FALSE, *, stab
     return Tup([values, order], torch.return_types.sort)
 
 
-def _first(r: Reader, order: AV, dim: int, start: AV, stop: AV) -> AV:
-    if not tensor_type(order).rank:
-        return order
-    return Dyn(r.build("slice", [r.value(order), r.integer(start), r.integer(stop), r.const(1)], dim=dim))
-
-
 @serves("torch.topk", "Tensor.topk")
 def topk(r: Reader, input: AV, k: AV, dim: AV = _LAST, largest: AV = _TRUE, sorted: AV = _TRUE) -> AV:
     d = axis(r, input, dim)
     size = r.size_av(input, d) if tensor_type(input).rank else Known(1)
     r.check_that(r.compare("LtE", k, size), "RuntimeError", "selected index k out of range")
-    order = r.op("topk", input, k, dim=d, largest=bool(r.known(largest, "largest")))
+    ways = {"largest": bool(r.known(largest, "largest")), "sorted": bool(r.known(sorted, "sorted"))}
+    order = r.op("topk", input, k, dim=d, **ways)
     return picked(r, input, d, order, torch.return_types.topk)
 
 
@@ -133,9 +128,8 @@ def kthvalue(r: Reader, input: AV, k: AV, dim: AV = _LAST, keepdim: AV = _FALSE)
     if tensor_type(input).rank:
         some = r.compare("Gt", r.size_av(input, d), Known(0))
         r.check_that(some, "IndexError", "kthvalue(): Expected reduction dim to have non-zero size.")
-    order = r.op("topk", input, k, dim=d, largest=False)
-    at = _first(r, order, d, r.binary("Sub", k, Known(1)), k)
-    values, indices = r.op("gather", input, at, dim=d), at
+    indices = r.op("kthvalue", input, k, dim=d)
+    values = r.op("gather", input, indices, dim=d)
     if tensor_type(input).rank and not r.known(keepdim, "keepdim"):
         first = [r.const(0)]
         values, indices = (Dyn(r.build("select", [r.value(v), *first], dim=d)) for v in (values, indices))

@@ -33,6 +33,13 @@ def _topk(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return (TensorType("i64", tuple(dims)),)
 
 
+def _kthvalue(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    dims = list(tensor(operands[0]).dims or ())
+    if dims:
+        dims[attrs["dim"]] = 1
+    return (TensorType("i64", tuple(dims)),)
+
+
 def _scan(name: str, dtypes: tuple[str, ...]) -> OpDef:
     return OpDef(
         name, "(Tensor self, int dim, *, ScalarType dtype) -> Tensor", _scanned, _PURE, ref=f"scan:{name}",
@@ -55,8 +62,13 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     OpDef("argsort", "(Tensor self, int dim, bool descending) -> Tensor", _positions, _PURE, ref="argsort",
           reads=_TENSOR, kernel="sc_argsort",
           samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True), (1, False)))),
-    # Positions of the first k in the order of argsort.
-    OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest) -> Tensor", _topk, _PURE, ref="topk", reads=_TENSOR,
-          raises=True, kernel="sc_topk",
-          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0, True), (2, 1, False)))),
+    # Positions of the first k; of several equal elements those that eager names.
+    OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest, bool sorted) -> Tensor", _topk, _PURE, ref="topk",
+          reads=_TENSOR, raises=True, kernel="sc_topk",
+          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"),
+                          extra=((2, 0, True, True), (2, 1, False, True), (2, 1, True, False)))),
+    # Position of the k-th smallest, counted from 1; the dim stays, with size 1.
+    OpDef("kthvalue", "(Tensor self, SymInt k, int dim) -> Tensor", _kthvalue, _PURE, ref="kthvalue", reads=_TENSOR,
+          raises=True, kernel="sc_kthvalue",
+          samples=Samples((((9, 5),), ((2, 130),)), dtypes=("f32", "i64", "f64"), extra=((2, 0), (1, 1)))),
 ]  # fmt: skip

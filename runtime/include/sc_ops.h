@@ -122,7 +122,8 @@ SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bo
 
 /* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
 SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending);
-SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest); /* i64: of the first k, in order */
+SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted); /* i64: of the first k */
+SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim); /* i64: of the k-th from 1 on; 1 along dim */
 
 /* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
 SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);

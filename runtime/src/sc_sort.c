@@ -1,11 +1,12 @@
-/* sc_sort.c - the order of sorting along one dim, and of its first elements: stable, NaN being the largest.
+/* sc_sort.c - the order of sorting along one dim, and of its first elements: NaN being the largest.
  *
  * Elements become unsigned keys in whose order they are to come. Keys of up to 32 bits are sorted together with their positions, as
  * one 64-bit number each; wider ones as pairs. Both go through a radix sort from the lowest byte up, which leaves out bytes that
- * are the same everywhere, or, where they are few, through insertion. */
+ * are the same everywhere, or, where they are few, through insertion, and are stable. Where several elements are equal, which of them
+ * are the first is found again in eager's way (sc_select_tile.inc). */
 #include "sc_internal.h"
 
-enum { SORT_FEW = 48, SORT_BLOCK = 32, SORT_INSERTED = 16 };
+enum { SORT_FEW = 48, SORT_BLOCK = 32, SORT_INSERTED = 16, SELECT_FEW = 16 };
 
 typedef struct sort_pair { uint64_t key, at; } sort_pair;
 
@@ -21,6 +22,20 @@ typedef struct sort_pair { uint64_t key, at; } sort_pair;
 #define LESS(a, b) ((a).key < (b).key)
 #define N(name) sort_##name##_pair
 #include "sc_sort_tile.inc"
+
+/* How often the C++ library parts n elements before it takes a heap instead. */
+static int select_turns(int64_t n) {
+    return n > 0 ? 2 * (63 - __builtin_clzll((uint64_t)n)) : 0;
+}
+
+#define T uint64_t
+#define KEY(x) ((x) >> 32)
+#define N(name) select_##name##_one
+#include "sc_select_tile.inc"
+#define T sort_pair
+#define KEY(x) ((x).key)
+#define N(name) select_##name##_pair
+#include "sc_select_tile.inc"
 
 /* ---- keys ---- */
 
@@ -111,41 +126,105 @@ typedef struct sort_work { /* of one line: room for n keys and twice n elements 
     void *elements, *spare;
 } sort_work;
 
-/* The positions of the first k of n elements in order, to `to`. */
-static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, int64_t k, bool descending, int64_t *to) {
-    if (dtype != SC_F32) {
-        pairs_of(x, dtype, n, descending ? ~0ull : 0, w->elements);
-        const sort_pair *sorted = sort_all_pair(w->elements, w->spare, n);
-        for (int64_t i = 0; i < k; i++) to[i] = (int64_t)sorted[i].at;
-        return;
-    }
-    uint64_t *one = w->elements;
-    const uint64_t *sorted = one;
-    keys_of_floats(x, n, descending ? ~0u : 0, w->key);
-    if (k > 0 && k <= SORT_INSERTED) smallest_few(w->key, n, k, one);
-    else if (k > 0 && k <= n / 8) smallest_keys(w->key, n, k, one, w->spare);
-    else {
-        for (int64_t i = 0; i < n; i++) one[i] = (uint64_t)w->key[i] << 32 | (uint64_t)i;
-        sorted = sort_all_one(one, w->spare, n);
-    }
-    for (int64_t i = 0; i < k; i++) to[i] = (int64_t)(uint32_t)sorted[i];
+typedef struct sort_how {
+    int64_t k; /* elements that are asked for; of KTH their last alone */
+    enum { SORT_STABLE, SORT_FIRST, SORT_UNSORTED, SORT_KTH } kind;
+    bool descending;
+} sort_how;
+
+static void keyed(const uint32_t *key, int64_t n, uint64_t *to) {
+    for (int64_t i = 0; i < n; i++) to[i] = (uint64_t)key[i] << 32 | (uint64_t)i;
 }
 
-/* The rows first..last-1 of x [rows, n], contiguous; out [rows, k] */
-static void sort_rows(const sort_work *w, const sc_tensor *x, int64_t n, int64_t k, bool descending, int64_t *out, int64_t first,
-                      int64_t last) {
-    for (int64_t i = first; i < last; i++)
-        sort_line(w, (const char *)x->data + (size_t)(i * n) * sc_dtype_size(x->dtype), x->dtype, n, k, descending, out + i * k);
+/* The positions of the first k of n wide elements, in eager's order. */
+static void select_pairs(const sort_work *w, const void *x, int dtype, int64_t n, sort_how how, int64_t *to) {
+    sort_pair *pairs = w->elements;
+    pairs_of(x, dtype, n, how.descending ? ~0ull : 0, pairs);
+    if (how.kind == SORT_KTH) {
+        to[0] = (int64_t)select_kth_pair(pairs, n, how.k - 1).at;
+        return;
+    }
+    select_first_pair(pairs, n, how.k, how.kind == SORT_FIRST);
+    for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)pairs[i].at;
+}
+
+static void sort_pairs(const sort_work *w, const void *x, int dtype, int64_t n, sort_how how, int64_t *to) {
+    pairs_of(x, dtype, n, how.descending ? ~0ull : 0, w->elements);
+    const sort_pair *sorted = sort_all_pair(w->elements, w->spare, n);
+    bool tied = false;
+    for (int64_t i = 0; i < how.k; i++) {
+        to[i] = (int64_t)sorted[i].at;
+        tied |= i + 1 < n && sorted[i].key == sorted[i + 1].key;
+    }
+    if (tied && how.kind == SORT_FIRST) select_pairs(w, x, dtype, n, how, to);
+}
+
+/* The same of keys of 32 bits. */
+static void select_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to) {
+    uint64_t *one = w->elements;
+    keyed(w->key, n, one);
+    if (how.kind == SORT_KTH) {
+        to[0] = (int64_t)(uint32_t)select_kth_one(one, n, how.k - 1);
+        return;
+    }
+    select_first_one(one, n, how.k, how.kind == SORT_FIRST);
+    for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)one[i];
+}
+
+/* Whether two of the first k sorted elements are equal, or the last of them and one that is not among them. */
+static bool has_ties(const uint64_t *sorted, const uint32_t *key, int64_t n, int64_t k) {
+    bool tied = false;
+    for (int64_t i = 1; i < k; i++) tied |= sorted[i - 1] >> 32 == sorted[i] >> 32;
+    uint32_t last = (uint32_t)(sorted[k - 1] >> 32);
+    int64_t equal = 0;
+    for (int64_t i = 0; i < n && !tied; i++) equal += key[i] == last;
+    return tied || equal > 1;
+}
+
+static void sort_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to) {
+    uint64_t *one = w->elements;
+    const uint64_t *sorted = one;
+    if (how.k <= SORT_INSERTED) smallest_few(w->key, n, how.k, one);
+    else if (how.k <= n / 8) smallest_keys(w->key, n, how.k, one, w->spare);
+    else {
+        keyed(w->key, n, one);
+        sorted = sort_all_one(one, w->spare, n);
+    }
+    for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)sorted[i];
+    if (how.kind == SORT_FIRST && has_ties(sorted, w->key, n, how.k)) select_keys(w, n, how, to);
+}
+
+/* The positions of the first k of n elements, to `to`. */
+static void sort_line(const sort_work *w, const void *x, int dtype, int64_t n, sort_how how, int64_t *to) {
+    bool selects = how.kind == SORT_UNSORTED || how.kind == SORT_KTH;
+    if (how.k == 0) return;
+    if (dtype != SC_F32) {
+        (selects ? select_pairs : sort_pairs)(w, x, dtype, n, how, to);
+        return;
+    }
+    keys_of_floats(x, n, how.descending ? ~0u : 0, w->key);
+    (selects ? select_keys : sort_keys)(w, n, how, to);
+}
+
+/* How many positions of each line are asked for. */
+static int64_t sort_length(sort_how how) {
+    return how.kind == SORT_KTH ? 1 : how.k;
+}
+
+/* The lines of x [rows, n], contiguous; out [rows, length] */
+static void sort_rows(const sort_work *w, const sc_tensor *x, int64_t n, sort_how how, int64_t *out) {
+    for (int64_t i = 0; i < x->numel / n; i++)
+        sort_line(w, (const char *)x->data + (size_t)(i * n) * sc_dtype_size(x->dtype), x->dtype, n, how, out + i * sort_length(how));
 }
 
 /* The order of the last dim. Takes over the reference to x, which may be NULL. */
-static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, int64_t k, bool descending) {
+static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, sort_how how) {
     if (!x) return NULL;
     bool narrow = x->dtype == SC_F16 || x->dtype == SC_BF16 || x->dtype == SC_F32;
     int dtype = narrow ? SC_F32 : x->dtype == SC_F64 ? SC_F64 : SC_I64;
     int64_t n = x->rank ? x->size[x->rank - 1] : 1, size[SC_MAX_RANK];
     memcpy(size, x->size, sizeof size);
-    if (x->rank) size[x->rank - 1] = k;
+    if (x->rank) size[x->rank - 1] = sort_length(how);
     sc_tensor *wide = sc_to_dtype(cx, x, dtype), *in = wide ? sc_contiguous(cx, wide) : NULL;
     sc_tensor *out = in ? sc_empty(cx, SC_I64, x->rank, size) : NULL;
     const int64_t words[1] = {narrow ? n / 2 + 1 + 2 * n : 4 * n};
@@ -155,7 +234,7 @@ static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, int64_t k, bool descending
     if (room && out->numel) {
         uint64_t *from = room->data, *elements = from + (narrow ? n / 2 + 1 : 0);
         sort_work w = {(uint32_t *)room->data, elements, elements + (narrow ? n : 2 * n)};
-        sort_rows(&w, in, n, k, descending, out->data, 0, x->numel / n);
+        sort_rows(&w, in, n, how, out->data);
     }
     if (!room) {
         sc_release(cx, out);
@@ -169,19 +248,19 @@ static sc_tensor *sort_last(sc_ctx *cx, sc_tensor *x, int64_t k, bool descending
 }
 
 /* The first k positions along dim d, contiguous: another dim than the last is brought there and back. */
-static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, int64_t k, bool descending) {
+static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, sort_how how) {
     if (d + 1 >= x->rank) {
         sc_retain((sc_tensor *)x);
-        return sort_last(cx, (sc_tensor *)x, k, descending);
+        return sort_last(cx, (sc_tensor *)x, how);
     }
     if (x->numel == 0) { /* whose transposed counts as contiguous, with other strides */
         int64_t size[SC_MAX_RANK];
         memcpy(size, x->size, sizeof size);
-        size[d] = k;
+        size[d] = sort_length(how);
         return sc_empty(cx, SC_I64, x->rank, size);
     }
-    sc_tensor *sorted = sort_last(cx, sc_transpose(cx, x, d, x->rank - 1), k, descending);
-    sc_tensor *back = sorted ? sc_transpose(cx, sorted, d, x->rank - 1) : NULL, *out = back ? sc_contiguous(cx, back) : NULL;
+    sc_tensor *sorted = sort_last(cx, sc_transpose(cx, x, d, x->rank - 1), how);
+    sc_tensor *back = sorted ? sc_transpose(cx, sorted, d, x->rank - 1) : NULL, *out = back ? sc_plain(cx, back) : NULL;
     sc_release(cx, sorted);
     sc_release(cx, back);
     return out;
@@ -189,7 +268,7 @@ static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, int64_t k, b
 
 SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending) {
     int d = sc_wrap_dim(cx, dim, x->rank);
-    sc_tensor *order = d < 0 ? NULL : sort_along(cx, x, d, x->rank ? x->size[d] : 1, descending);
+    sc_tensor *order = d < 0 ? NULL : sort_along(cx, x, d, (sort_how){x->rank ? x->size[d] : 1, SORT_STABLE, descending});
     if (!order || sc_is_contiguous(x)) return order;
     sc_tensor *like = sc_empty_like(cx, x, SC_I64); /* in x's strides, as in eager */
     int failed = !like || sc_copy_into(cx, like, order);
@@ -199,12 +278,22 @@ SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, boo
     return NULL;
 }
 
-SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest) {
+SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
     if (k < 0 || k > (x->rank ? x->size[d] : 1)) {
         sc_raise(cx, "RuntimeError", "selected index k out of range");
         return NULL;
     }
-    return sort_along(cx, x, d, x->rank ? k : 1, largest);
+    return sort_along(cx, x, d, (sort_how){x->rank ? k : 1, sorted ? SORT_FIRST : SORT_UNSORTED, largest});
+}
+
+SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim) {
+    int d = sc_wrap_dim(cx, dim, x->rank);
+    if (d < 0) return NULL;
+    if (k < 1 || k > (x->rank ? x->size[d] : 1)) {
+        sc_raise(cx, "RuntimeError", "kthvalue(): selected number k out of range for dimension %d", d);
+        return NULL;
+    }
+    return sort_along(cx, x, d, (sort_how){k, SORT_KTH, false});
 }
