@@ -51,6 +51,10 @@ class Managers(Exceptions):
                 return enter(Known(None))  # what requires grad is found from the arguments
             case Known(torch.no_grad() | torch.inference_mode()):
                 return self.without_grad(lambda: enter(Known(None)))
+            case Known(torch.autocast() as cast):  # of a decorator
+                if cast.device == "cpu" and cast._enabled:
+                    self.fail("autocast")
+                return enter(manager)
             case ObjectV(contextlib.nullcontext, items=held):
                 return enter(held["enter_result"])
             case ObjectV(contextlib.suppress, items=held):

@@ -41,9 +41,20 @@ def is_grad_enabled(r: Reader) -> AV:
     return Known(enabled)
 
 
-@serves("torch.autocast", "torch.amp.autocast", "torch.cpu.amp.autocast", "torch.cuda.amp.autocast")
-def autocast(r: Reader, device_type: AV = Known("cpu"), dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
+@serves("torch.autocast", "torch.amp.autocast")
+def autocast(r: Reader, device_type: AV, dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
              cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip
-    if r.known(enabled, "whether autocast() is enabled"):
+    casts = r.known(enabled, "whether autocast() is enabled") and r.known(device_type, "the device of autocast()") == "cpu"
+    if casts:  # tensors of other devices there are none
         r.fail("autocast")
+    return nullcontext(r)
+
+
+@serves("torch.cpu.amp.autocast")
+def cpu_autocast(r: Reader, enabled: AV = Known(True), *args: AV, **kwargs: AV) -> AV:  # noqa: B008
+    return autocast(r, Known("cpu"), enabled=enabled)
+
+
+@serves("torch.cuda.amp.autocast")
+def cuda_autocast(r: Reader, *args: AV, **kwargs: AV) -> AV:
     return nullcontext(r)

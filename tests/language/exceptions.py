@@ -522,12 +522,19 @@ def not_suppressed(n):
     return n
 
 
+@torch.autocast("cuda", enabled=False)
+def _uncast(x):
+    return x @ x
+
+
 @cases(X)
 def managers_that_do_nothing(x):
     with contextlib.nullcontext(x * 2) as y, torch.profiler.record_function("part"):
         y = y + 1
     with torch.autocast("cpu", enabled=False), torch.set_grad_enabled(False):
         y = y @ y.t()
+    with torch.autocast("cuda"), torch.cuda.amp.autocast(False), torch.cpu.amp.autocast(enabled=False):
+        y = _uncast(y @ y)
     with torch.no_grad():
         return y
 
