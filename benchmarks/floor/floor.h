@@ -9,7 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { LANES = 16, ROWS = 6 };
+#ifdef __AVX512F__
+enum { LANES = 16, ROWS = 6, MOST_ROWS = 6 };
+#else /* vectors half as wide, and half as many registers for sums */
+enum { LANES = 8, ROWS = 3, MOST_ROWS = 6 };
+#endif
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int ints __attribute__((vector_size(4 * LANES)));
 
@@ -109,7 +113,7 @@ INLINE void multiply(int rows, int gates, int depth, const float *x, size_t stri
 /* out [count, gates * hidden], in panels' order, = bias + x w */
 #define PROJECT_BLOCK(rows, row)                                                                           \
     do {                                                                                                   \
-        vec tile[ROWS][4];                                                                                 \
+        vec tile[MOST_ROWS][4];                                                                                 \
         for (int r = 0; r < (rows); r++)                                                                   \
             for (int g = 0; g < gates; g++) tile[r][g] = load(bias + (j * gates + g) * LANES);             \
         multiply(rows, gates, depth, x + (size_t)(row) * depth, depth, w + (size_t)j * gates * LANES * depth, tile); \

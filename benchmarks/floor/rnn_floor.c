@@ -12,7 +12,12 @@
 #include <string.h>
 #include <time.h>
 
-enum { LANES = 16, ROWS = 6, COLUMNS = 4, PANEL = LANES * COLUMNS };
+#ifdef __AVX512F__
+enum { LANES = 16, ROWS = 6, MOST_ROWS = 6 };
+#else /* vectors half as wide, and half as many registers for sums */
+enum { LANES = 8, ROWS = 3, MOST_ROWS = 6 };
+#endif
+enum { COLUMNS = 4, PANEL = LANES * COLUMNS };
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int ints __attribute__((vector_size(4 * LANES)));
 
@@ -61,7 +66,7 @@ static inline vec load(const float *p) { vec v; memcpy(&v, p, sizeof v); return 
 static inline void store(float *p, vec v) { memcpy(p, &v, sizeof v); }
 
 /* tile[r][c] += x[r][:] w[:][c] over one panel; `rows` is a constant wherever this is inlined */
-static inline __attribute__((always_inline)) void multiply(int rows, const float *x, const matrix *w, int column, vec tile[ROWS][COLUMNS]) {
+static inline __attribute__((always_inline)) void multiply(int rows, const float *x, const matrix *w, int column, vec tile[MOST_ROWS][COLUMNS]) {
     const float *panel = w->data + (size_t)column * w->rows;
     for (int k = 0; k < w->rows; k++, panel += PANEL) {
         vec b[COLUMNS];
@@ -83,7 +88,7 @@ typedef struct step { /* out = f(start + x wx + h wh); wx or wh is null where th
 } step;
 
 static inline __attribute__((always_inline)) void block(const step *s, int rows, int row, int column, int width) {
-    vec tile[ROWS][COLUMNS];
+    vec tile[MOST_ROWS][COLUMNS];
     int vectors = (width - column < PANEL ? width - column : PANEL) / LANES;
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < COLUMNS; c++)
