@@ -358,7 +358,10 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
 
     def range_item(self, numbers: RangeV, index: AV) -> AV:
         if self.is_slice(index):
-            self.fail("slice_of_range")
+            length = self.call(Known(len), [numbers], {})
+            bounds = [Dyn(b) for b in self.slice_bounds(index)]
+            picked = self.call(Known(lists.range_slice), [numbers.start, numbers.step, length, *bounds], {})
+            return RangeV(*self.iterate(picked))
         if self.type_of(index) not in (INT, BOOL):
             message = f"range indices must be integers or slices, not {self.type_name(index)}"
             self.raises_at_run_time("TypeError", message)

@@ -364,7 +364,6 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "{kind}.{name} is not supported",
         "write what it stands for: xs[i] = v, del xs[i], a + b, str(x)",
     ),
-    "slice_of_range": ("slices of a range are not supported yet", "make a list of it: list(range(n))"),
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),

@@ -50,6 +50,21 @@ def range_item(start: int, step: int, length: int, index: int) -> int:
     return start + place * step
 
 
+def range_slice(start: int, step: int, length: int, first: int, last: int, by: int) -> tuple[int, int, int]:
+    """Start, stop and step of a slice of a range."""
+    if by == 0:
+        raise ValueError("slice step cannot be zero")
+    return start + slice_end(first, length, by) * step, start + slice_end(last, length, by) * step, step * by
+
+
+def slice_end(place: int, length: int, by: int) -> int:
+    """A bound of a slice as `slice.indices` gives it."""
+    if place < 0:
+        place += length
+        return max(place, -1 if by < 0 else 0)
+    return min(place, length - 1 if by < 0 else length)
+
+
 def equal(a: list[Any], b: list[Any]) -> bool:
     if len(a) != len(b):
         return False

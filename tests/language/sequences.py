@@ -173,3 +173,13 @@ def bisected(xs):
     bisect.insort_left(names, 2, key=lambda v: -v)
     found = [bisect.bisect(kept, 3.0), bisect.bisect_left(kept, 3.0), bisect_right(kept, 3.0, 1), bisect.bisect(kept, 0, hi=1)]
     return kept, names, found if len(xs) > 1 else bisect.bisect_left(kept, 1.0, -1)
+
+
+@cases((7, 0, 1), (7, 1, 2), (0, 0, 1), (3, 5, -1), (10, 2, 3), (9, 20, -4), (5, 1, 0))
+def slices_of_ranges(n, a, b):
+    r = range(a, n, b)
+    walked = [i for i in r[1:]] + list(r[::-1]) + list(r[-2:]) + list(range(10)[7:2:-2])
+    try:
+        return walked, len(range(n)[::2]), list(r[a:b:-1]), range(n)[2:][0], list(r[::n])
+    except (IndexError, ValueError) as e:
+        return walked, str(e)

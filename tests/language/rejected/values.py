@@ -64,15 +64,6 @@ def huge(n):
     return n + 2**63  # refused
 
 
-def list_of_range(n, i):
-    return list(range(n))[i:]
-
-
-@write("slice_of_range", list_of_range, (3, 1))
-def slices_a_range(n, i):
-    return [k for k in range(n)[i:]]  # refused
-
-
 @write("double_star_of_other", lambda n: n + 1, (3,))
 def stars_a_table(n):
     d = {i: i for i in range(n)}
