@@ -167,11 +167,14 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
             self.raises_at_run_time("RuntimeError", "super(): no arguments")
         if cell is None:
             self.raises_at_run_time("RuntimeError", "super(): __class__ cell not found")
+        return self.super_of(cell.cell_contents, first)
+
+    def super_of(self, cls: type, first: AV) -> AV:
         if isinstance(first, Known) and not hasattr(first.obj, "_fields"):
-            return self.evaluate(super, cell.cell_contents, first.obj)
-        if isinstance(first, (ObjectV, Tup)) and not issubclass(first.cls, cell.cell_contents) or isinstance(first, Dyn):
+            return self.evaluate(super, cls, first.obj)
+        if isinstance(first, (ObjectV, Tup)) and not issubclass(first.cls, cls) or isinstance(first, Dyn):
             self.raises_at_run_time("TypeError", "super(type, obj): obj must be an instance or subtype of type")
-        return SuperV(cell.cell_contents, first)
+        return SuperV(cls, first)
 
     def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         match func:

@@ -22,6 +22,7 @@ from scriptc.frontend.values import (
     Bound,
     Content,
     DictV,
+    Dyn,
     Known,
     Maybe,
     Native,
@@ -60,10 +61,12 @@ class Objects(Alternatives):
                 return made
         if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
             return self.member_of(cls, args[0], list(cls))
+        if cls is super and len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].obj, type):
+            return self.super_of(args[0].obj, args[1])
         if cls is slice and 1 <= len(args) <= 3 and not kwargs:
             bounds = [Known(None), *args] if len(args) == 1 else list(args)
             return Tup([*bounds, Known(None)][:3], slice)
-        if not is_plain(cls):
+        if not is_plain(cls) and not is_plain_module(cls):
             self.fail("object_of_other_class", name=cls.__name__)
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
@@ -197,10 +200,27 @@ class Objects(Alternatives):
         home = next((c for c in cls.__mro__ if name in c.__dict__), None)
         if home is None:
             return None
+        if home is torch.nn.Module and isinstance(owner, ObjectV):
+            return self.of_module_class(owner, name)
         raw = home.__dict__[name]
         if not is_library(home.__module__):
             self.guard("TYPE_ATTR_IS", cls, name, raw)
         return self.bound_to(owner, cls, name, raw)
+
+    def of_module_class(self, made: ObjectV, name: str) -> AV:
+        """What nn.Module itself says of a module that is made here: it is an object with a `forward`."""
+        if name == "__init__":
+            return Native(lambda: self.store_attribute(made, "training", Known(True)) or Known(None))
+        if name == "__call__":
+            return self.object_attribute(made, "forward")
+        self.fail("module_made_here", name=name, class_name=made.cls.__name__)
+
+    def check_module_attribute(self, made: ObjectV, name: str, value: AV) -> None:
+        """nn.Module keeps modules and parameters aside, from __init__ on, and lets nothing else take their places."""
+        items = self.items_of(made)
+        placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
+        if any(_is_kept_aside(av) for av in placed):
+            self.fail("module_made_here", name=name, class_name=made.cls.__name__)
 
     def bound_to(self, owner: AV, cls: type, name: str, raw: Any) -> AV:
         if isinstance(raw, property):
@@ -264,6 +284,8 @@ class Objects(Alternatives):
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             self.fail("frozen", name=owner.cls.__name__)
+        if issubclass(owner.cls, torch.nn.Module):
+            self.check_module_attribute(owner, name, value)
         if isinstance(owner, RecordV):
             self.set_field(owner, name, value)
         else:
@@ -278,6 +300,8 @@ class Objects(Alternatives):
         for home in mro[mro.index(owner.after) + 1 :]:
             if name == "__init__" and home.__module__ == "builtins":
                 return self.base_init(owner.obj)
+            if home is torch.nn.Module and isinstance(owner.obj, ObjectV):
+                return self.of_module_class(owner.obj, name)
             if name in home.__dict__:
                 return self.bound_to(owner.obj, cls, name, home.__dict__[name])
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
@@ -315,6 +339,21 @@ def defines_outside(av: AV, name: str) -> bool:
 def is_generated(av: AV, name: str) -> bool:
     """Whether a method is one that `dataclass` wrote, of which there is no source."""
     return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
+
+
+def _is_kept_aside(av: AV) -> bool:
+    """Whether nn.Module keeps what is assigned to it as one of its modules or, as it may be one, its parameters."""
+    made_outside = isinstance(av, Dyn) and av.value.op is not None and av.value.op.name == "param"
+    return made_outside or issubclass(class_of(av) or object, torch.nn.Module)
+
+
+def is_plain_module(cls: type) -> bool:
+    """Whether a class adds nothing to nn.Module but attributes and Python methods, an `__init__` among them."""
+    own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
+    special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
+    return any("__init__" in c.__dict__ for c in own) and not any(
+        is_library(c.__module__) or any(name in c.__dict__ for name in special) for c in own
+    )
 
 
 def is_plain(cls: type) -> bool:

@@ -140,6 +140,9 @@ class Parts:
     def delete_item(self, owner: AV, index: AV) -> None:
         raise NotImplementedError
 
+    def super_of(self, cls: type, first: AV) -> AV:
+        raise NotImplementedError
+
     def set_attribute(self, owner: ObjectV, name: str, value: AV) -> None:
         raise NotImplementedError
 

@@ -230,6 +230,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use a constant or an argument of the compiled function",
     ),
     "object_kept_twice": ("one object is kept in '{other}' and in '{name}'", "keep it in one place"),
+    "module_made_here": (
+        "'{name}' of a {class_name} that is made in compiled code is not supported",
+        "make the module outside, and keep it in another",
+    ),
     "object_of_other_class": ("making a {name} is not supported in compiled code", "make it outside and pass it in"),
     "one_of_several_used": ("a value that is {what} cannot be used here", "convert it, or test its type first"),
     "operator_on_others": ("{operator} on a {a} and a {b} is not supported yet", "convert one of them"),

@@ -182,7 +182,7 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(items=items) if (some := next((n for n, i in items.items() if isinstance(i, Maybe)), None)) is not None:
             raise Conflict(f"{describe(av)}, whose attribute '{some}' only some paths set")
-        case ObjectV(cls, items) if not issubclass(cls, BaseException) and cls is not Future:
+        case ObjectV(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and cls is not Future:
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))

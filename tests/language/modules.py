@@ -269,6 +269,52 @@ class MakesModules(nn.Module):
 listed(MakesModules, call(X, 0), call(X, 2))
 
 
+class Scaled(nn.Module):
+    def __init__(self, func, factor=1.0):
+        super(Scaled, self).__init__()  # noqa: UP008
+        self.func = func
+        self.factor = factor
+
+    def forward(self, t, y):
+        return self.factor * self.func(-t, y)
+
+
+class Counting(Scaled):
+    def __init__(self, func, factor):
+        super().__init__(func)
+        self.k = factor
+        self.calls = 0
+
+    def forward(self, t, y):
+        self.calls += 1
+        return super().forward(t, y) * self.k if self.training else y
+
+
+class MakesWrappers(nn.Module):
+    """Modules of the user's own classes, made where they are called, as solvers wrap what they integrate."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    def slope(self, t, y):
+        return torch.tanh(self.inner(y)) * t
+
+    def forward(self, y, n: int):
+        func = Scaled(Scaled(self.slope, 2.0)) if n > 2 else Scaled(self.slope, 0.5)
+        counting = Counting(func, 3)
+        for i in range(n):
+            y = y + counting(float(i), y)
+        try:
+            missing = counting.missing
+        except AttributeError as e:
+            missing = str(e)
+        return y, counting.calls, isinstance(counting, nn.Module), type(counting).__name__, missing
+
+
+listed(MakesWrappers, call(X, 0), call(X, 1), call(X, 4))
+
+
 class MaskedLinear(nn.Linear):
     def __init__(self):
         super().__init__(3, 3)

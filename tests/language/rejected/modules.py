@@ -545,3 +545,20 @@ class Remembers(torch.nn.Module):
 @write("object_of_other_class", lambda x: x * 2, (X,))
 def makes_a_module_that_is_assigned_to(x):
     return Remembers()(x)
+
+
+class Wrapped(torch.nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+linear = torch.nn.Linear(3, 3)
+
+
+@write("module_made_here", lambda x: x + len(list(linear.parameters())), (X,))
+def asks_a_module_that_is_made_here(x):
+    return x + len(list(Wrapped(linear).parameters()))  # refused
