@@ -210,10 +210,14 @@ class Objects(Alternatives):
     def of_module_class(self, made: ObjectV, name: str) -> AV:
         """What nn.Module itself says of a module that is made here: it is an object with a `forward`."""
         if name == "__init__":
-            return Native(lambda: self.store_attribute(made, "training", Known(True)) or Known(None))
+            return Native(lambda: self.begin_module(made))
         if name == "__call__":
             return self.object_attribute(made, "forward")
         self.fail("module_made_here", name=name, class_name=made.cls.__name__)
+
+    def begin_module(self, made: ObjectV) -> AV:
+        self.store_attribute(made, "training", Known(True))
+        return Known(None)
 
     def check_module_attribute(self, made: ObjectV, name: str, value: AV) -> None:
         """nn.Module keeps modules and parameters aside, from __init__ on, and lets nothing else take their places."""

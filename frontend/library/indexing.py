@@ -117,8 +117,8 @@ def topk(r: Reader, input: AV, k: AV, dim: AV = _LAST, largest: AV = _TRUE, sort
     d = axis(r, input, dim)
     size = r.size_av(input, d) if tensor_type(input).rank else Known(1)
     r.check_that(r.compare("LtE", k, size), "RuntimeError", "selected index k out of range")
-    ways = {"largest": bool(r.known(largest, "largest")), "sorted": bool(r.known(sorted, "sorted"))}
-    order = r.op("topk", input, k, dim=d, **ways)
+    best_first, in_order = bool(r.known(largest, "largest")), bool(r.known(sorted, "sorted"))
+    order = r.op("topk", input, k, dim=d, largest=best_first, sorted=in_order)
     return picked(r, input, d, order, torch.return_types.topk)
 
 
