@@ -20,7 +20,7 @@ OVERLAPS = """
     y.fill_(y[0]) | y.fill_(y[-1]) | y.fill_(y[:1]) | y.masked_fill_(y > 0, y[2]) | y.index_fill_(0, i, y[2])
     y.clamp_(y[:1]) | y.clamp_(max=y[0]) | y.clamp_(min=y[:]) | y.lerp_(y[:1], 0.5) | y.addcmul_(y[:1], y) | y.pow_(y[:1])
     y.floor_divide_(y[:1]) | y.mul_(y[None]) | y.logical_and_(y[:1]) | y.copysign_(y[:1]) | y.sub_(y[:1], alpha=2)
-    y.eq_(y[1:2]) | m.addmm_(m, m) | m.addr_(y[:2], y[2:]) | y[:2].addmv_(m, y[2:])
+    y.eq_(y[1:2]) | m.addr_(y[:2], y[2:]) | y[:2].addmv_(m, y[2:])
     y[i] = y[:2] | y[i] = y[0] | y[i] = y[2:] | y[:2][i] = y[2:] | y[y > 1] = y[:1] | y[y > 1] = y[0] | y[y > 5] = y[:2]
     y.index_put_((i,), y[:2]) | y.put_(i, y[:2]) | y.index_copy_(0, i, y[:2]) | y.index_copy_(0, i, y[::2])
     y.index_add_(0, i, y[:2]) | y.scatter_(0, i, y) | y.scatter_(0, i, y[:2]) | y.scatter_add_(0, i, y[:])
@@ -28,7 +28,6 @@ OVERLAPS = """
     i[i] = 5 | i[i[:]] = 5 | i[i[:1]] = 5 | i.index_fill_(0, i, 5) | i.scatter_(0, i, 5) | i.index_add_(0, i, i + 1)
     torch.add(y, 1, out=y[:]) | torch.add(y[1:], 1, out=y[:3]) | torch.mul(y, y[:1], out=y) | torch.maximum(y[:1], y, out=y)
     torch.where(y > 1, y[0], y, out=y) | torch.clamp(y, min=y[0], out=y) | torch.gather(y, 0, i, out=y[:2])
-    torch.mm(m, m, out=m)
     torch.index_select(y, 0, i, out=y[:2]) | torch.cat([y[:2], y[:2]], out=y) | torch.stack([y[0], y[1]], out=y[:2])
 """
 
