@@ -77,8 +77,8 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
     def extreme_scan(x: Any, dim: int, largest: bool) -> Any:
         return (torch.cummax if largest else torch.cummin)(x, dim)[0].contiguous()
 
-    def argsort(x: Any, dim: int, descending: bool) -> Any:
-        return torch.sort(x, dim=dim, descending=descending, stable=True)[1]
+    def argsort(x: Any, dim: int, descending: bool, stable: bool) -> Any:
+        return torch.sort(x, dim=dim, descending=descending, stable=stable)[1]
 
     def topk(x: Any, k: int, dim: int, largest: bool, sorted: bool) -> Any:
         return torch.topk(x, k if x.dim() else 1, dim, largest, sorted)[1].contiguous()

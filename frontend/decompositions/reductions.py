@@ -167,7 +167,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> 
     x, d = _line(input, dim)
     if dim is not None and x.size(d) == 0:
         raise IndexError("median(): Expected reduction dim to have non-zero size.")
-    order = torch.argsort(x, d)
+    order = torch.argsort(x, d, stable=True)
     missing = torch.isnan(x)
     valid = x.size(d) - torch.sum(missing, d, keepdim=True)
     first_nan = torch.clamp(valid, max=x.size(d) - 1)
@@ -416,7 +416,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> tuple[Tensor, Tensor]:
     """The most frequent value, of several the least, and its last place."""
     x, d = _line(input, dim)
-    order = torch.argsort(x, d)
+    order = torch.argsort(x, d, stable=True)
     ordered = torch.gather(x, d, order).movedim(d, -1)
     counts = torch.sum(ordered.unsqueeze(-1) == ordered.unsqueeze(-2), -1)
     best = torch.gather(ordered, -1, torch.argmax(counts, -1, keepdim=True))

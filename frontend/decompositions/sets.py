@@ -28,7 +28,7 @@ def unique2(
     input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
     flat = input.reshape(-1)
-    order = torch.argsort(flat)
+    order = torch.argsort(flat, stable=True)
     ordered = torch.index_select(flat, 0, order)
     starts, runs, counts = _runs(ordered)
     inverse = torch.scatter(torch.zeros_like(order), 0, order, runs).reshape(input.shape)

@@ -19,7 +19,7 @@ from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
 from scriptc.ir.ops.dicts import has_hash
 
-_NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert()}
+_NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert(), "inv": ast.Invert()}
 
 
 @serves("functools.partial")
@@ -143,8 +143,52 @@ def _register() -> None:
     serves("operator.truth")(lambda r, a: r.truth(a))
     serves("operator.not_")(lambda r, a: r.negate(r.truth(a)))
     serves("operator.abs")(lambda r, a: r.call(Known(abs), [a], {}))
-    for name in ("neg", "pos", "invert"):
+    for name in ("neg", "pos", "invert", "inv"):
         serves(f"operator.{name}")(lambda r, a, name=name: r.unary(_NODES[name], a))
 
 
 _register()
+
+
+@serves("operator.setitem")
+def setitem(r: Reader, owner: AV, index: AV, value: AV) -> AV:
+    r.store_item(owner, index, value)
+    return Known(None)
+
+
+@serves("operator.delitem")
+def delitem(r: Reader, owner: AV, index: AV) -> AV:
+    r.delete_item(owner, index)
+    return Known(None)
+
+
+@serves("operator.concat")
+def concat(r: Reader, a: AV, b: AV) -> AV:
+    _check_sequence(r, a)
+    return r.binary("Add", a, b)
+
+
+@serves("operator.iconcat")
+def iconcat(r: Reader, a: AV, b: AV) -> AV:
+    _check_sequence(r, a)
+    return r.inplace("Add", a, b)
+
+
+def _check_sequence(r: Reader, a: AV) -> None:
+    if not issubclass(r.python_class(a), (list, tuple, str)):
+        r.raises_at_run_time("TypeError", f"'{r.type_name(a)}' object can't be concatenated")
+
+
+@serves("operator.countOf")
+def count_of(r: Reader, a: AV, b: AV) -> AV:
+    return r.call(r.attribute(r.call(Known(list), [a], {}), "count"), [b], {})
+
+
+@serves("operator.indexOf")
+def index_of(r: Reader, a: AV, b: AV) -> AV:
+    return r.call(r.attribute(r.call(Known(list), [a], {}), "index"), [b], {})
+
+
+@serves("operator.call")
+def call(r: Reader, function: AV, *args: AV, **kwargs: AV) -> AV:
+    return r.call(function, args, kwargs)

@@ -101,12 +101,13 @@ _running_extreme("cummin", False)
 
 @serves("torch.argsort", "Tensor.argsort")
 def argsort(r: Reader, input: AV, dim: AV = _LAST, descending: AV = _FALSE, *, stable: AV = _FALSE) -> AV:
-    return r.op("argsort", input, dim=axis(r, input, dim), descending=bool(r.known(descending, "descending")))
+    down, in_order = bool(r.known(descending, "descending")), bool(r.known(stable, "stable"))
+    return r.op("argsort", input, dim=axis(r, input, dim), descending=down, stable=in_order)
 
 
 @serves("torch.sort", "Tensor.sort")
 def sort(r: Reader, input: AV, dim: AV = _LAST, descending: AV = _FALSE, *, stable: AV = _FALSE) -> AV:
-    values, order = picked(r, input, axis(r, input, dim), argsort(r, input, dim, descending), tuple).items
+    values, order = picked(r, input, axis(r, input, dim), argsort(r, input, dim, descending, stable=stable), tuple).items
     if tensor_type(input).rank > 1:
         values = r.call(Known(in_strides_of), [input, values], {})
     return Tup([values, order], torch.return_types.sort)

@@ -58,10 +58,10 @@ ROWS = [  # ORDER SCAN: sc_ops.h
     # Where it stands.
     OpDef("arg_scan", "(Tensor self, int dim, bool largest) -> Tensor", _positions, _PURE, ref="arg_scan", reads=_TENSOR,
           kernel="sc_arg_scan", samples=Samples(_SHAPES, dtypes=("f32", "i64"), extra=((0, True), (1, False)))),
-    # Stable; NaN is the largest.
-    OpDef("argsort", "(Tensor self, int dim, bool descending) -> Tensor", _positions, _PURE, ref="argsort",
+    # NaN is the largest. Of several equal elements, where it is not stable: as eager.
+    OpDef("argsort", "(Tensor self, int dim, bool descending, bool stable) -> Tensor", _positions, _PURE, ref="argsort",
           reads=_TENSOR, kernel="sc_argsort",
-          samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True), (1, False)))),
+          samples=Samples(_SHAPES, dtypes=("f32", "i64", "bool", "f64"), extra=((0, True, True), (1, False, True)))),
     # Positions of the first k; of several equal elements those that eager names.
     OpDef("topk", "(Tensor self, SymInt k, int dim, bool largest, bool sorted) -> Tensor", _topk, _PURE, ref="topk",
           reads=_TENSOR, raises=True, kernel="sc_topk",

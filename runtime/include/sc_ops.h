@@ -121,7 +121,7 @@ SC_KERNEL sc_tensor *sc_extreme_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim
 SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest);     /* their indices */
 
 /* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending);
+SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending, bool stable);
 SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted); /* i64: of the first k */
 SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim); /* i64: of the k-th from 1 on; 1 along dim */
 

@@ -2,8 +2,8 @@
  *
  * Elements become unsigned keys in whose order they are to come. Keys of up to 32 bits are sorted together with their positions, as
  * one 64-bit number each; wider ones as pairs. Both go through a radix sort from the lowest byte up, which leaves out bytes that
- * are the same everywhere, or, where they are few, through insertion, and are stable. Where several elements are equal, which of them
- * are the first is found again in eager's way (sc_select_tile.inc). */
+ * are the same everywhere, or, where they are few, through insertion, and are stable. Where that is not asked for and several
+ * elements are equal, their order is found again in eager's way (sc_select_tile.inc). */
 #include "sc_internal.h"
 
 enum { SORT_FEW = 48, SORT_BLOCK = 32, SORT_INSERTED = 16, SELECT_FEW = 16 };
@@ -128,7 +128,7 @@ typedef struct sort_work { /* of one line: room for n keys and twice n elements 
 
 typedef struct sort_how {
     int64_t k; /* elements that are asked for; of KTH their last alone */
-    enum { SORT_STABLE, SORT_FIRST, SORT_UNSORTED, SORT_KTH } kind;
+    enum { SORT_STABLE, SORT_ALL, SORT_FIRST, SORT_UNSORTED, SORT_KTH } kind;
     bool descending;
 } sort_how;
 
@@ -144,7 +144,8 @@ static void select_pairs(const sort_work *w, const void *x, int dtype, int64_t n
         to[0] = (int64_t)select_kth_pair(pairs, n, how.k - 1).at;
         return;
     }
-    select_first_pair(pairs, n, how.k, how.kind == SORT_FIRST);
+    if (how.kind == SORT_ALL) select_sort_pair(pairs, n);
+    else select_first_pair(pairs, n, how.k, how.kind == SORT_FIRST);
     for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)pairs[i].at;
 }
 
@@ -156,7 +157,7 @@ static void sort_pairs(const sort_work *w, const void *x, int dtype, int64_t n, 
         to[i] = (int64_t)sorted[i].at;
         tied |= i + 1 < n && sorted[i].key == sorted[i + 1].key;
     }
-    if (tied && how.kind == SORT_FIRST) select_pairs(w, x, dtype, n, how, to);
+    if (tied && how.kind != SORT_STABLE) select_pairs(w, x, dtype, n, how, to);
 }
 
 /* The same of keys of 32 bits. */
@@ -167,7 +168,8 @@ static void select_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to
         to[0] = (int64_t)(uint32_t)select_kth_one(one, n, how.k - 1);
         return;
     }
-    select_first_one(one, n, how.k, how.kind == SORT_FIRST);
+    if (how.kind == SORT_ALL) select_sort_one(one, n);
+    else select_first_one(one, n, how.k, how.kind == SORT_FIRST);
     for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)one[i];
 }
 
@@ -191,7 +193,7 @@ static void sort_keys(const sort_work *w, int64_t n, sort_how how, int64_t *to) 
         sorted = sort_all_one(one, w->spare, n);
     }
     for (int64_t i = 0; i < how.k; i++) to[i] = (int64_t)(uint32_t)sorted[i];
-    if (how.kind == SORT_FIRST && has_ties(sorted, w->key, n, how.k)) select_keys(w, n, how, to);
+    if (how.kind != SORT_STABLE && has_ties(sorted, w->key, n, how.k)) select_keys(w, n, how, to);
 }
 
 /* The positions of the first k of n elements, to `to`. */
@@ -266,9 +268,10 @@ static sc_tensor *sort_along(sc_ctx *cx, const sc_tensor *x, int d, sort_how how
     return out;
 }
 
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending) {
+SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending, bool stable) {
     int d = sc_wrap_dim(cx, dim, x->rank);
-    sc_tensor *order = d < 0 ? NULL : sort_along(cx, x, d, (sort_how){x->rank ? x->size[d] : 1, SORT_STABLE, descending});
+    const sort_how how = {d < 0 || !x->rank ? 1 : x->size[d], stable ? SORT_STABLE : SORT_ALL, descending};
+    sc_tensor *order = d < 0 ? NULL : sort_along(cx, x, d, how);
     if (!order || sc_is_contiguous(x)) return order;
     sc_tensor *like = sc_empty_like(cx, x, SC_I64); /* in x's strides, as in eager */
     int failed = !like || sc_copy_into(cx, like, order);

@@ -115,6 +115,26 @@ def operators_by_name(a, b):
     return operator.add(a, b), operator.mul(a, 2), operator.lt(a, b), operator.neg(a), quotients
 
 
+@cases(([1, 2, 1], {1: 2, 3: 4}, 1), ([], {3: 4}, 3), ([5, 1], {}, 0))
+def items_by_operators(xs, d, n):
+    found = [operator.countOf(xs, n), operator.concat(xs, [n]), operator.concat("ab", str(n)), operator.inv(n)]
+    try:
+        operator.setitem(xs, 0, n + 7)
+        operator.setitem(d, n, 9)
+        operator.delitem(d, 3)
+        return found, xs, d, operator.indexOf(xs, n), operator.iconcat(xs, (n,))
+    except (KeyError, IndexError, ValueError) as e:
+        return found, xs, d, type(e).__name__
+
+
+@cases(3, [1])
+def joined_by_operator(x):
+    try:
+        return operator.concat(x, x)
+    except TypeError as e:
+        return str(e)
+
+
 @cases(1, 5)
 def partials(n):
     def f(a, b, c=3):
