@@ -6,10 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from three_ways import call
 
 from tests.fuzz import batch, children
 from tests.fuzz.batch import Program, program
+from tests.fuzz.calls import Wide, compare
 from tests.fuzz.children import run_batches
+from tests.fuzz.grammar import PRELUDE
 from tests.fuzz.minimise import minimised
 
 
@@ -76,3 +79,16 @@ def test_results_that_depend_on_the_order_of_writes_are_no_fault() -> None:
     texts = [f"def f{i}(x):\n    m = x\n    {body}\n    return m\n" for i, body in enumerate(bodies)]
     (reports,) = run_batches([[Program(i, text, 0, 0) for i, text in enumerate(texts)]])
     assert [r.kind for r in reports] == ["order"] * 3
+
+
+def test_ints_that_a_key_computes_are_seen() -> None:
+    """abs(-2**63) has more than 64 bits, although what is returned has not."""
+
+    def overflows(n: int) -> float:
+        raise OverflowError
+
+    text = "def smallest(n):\n    return min(1.5, ~n, key=abs)\n"
+    names: dict[str, Any] = {}
+    exec(PRELUDE + text, names)
+    with pytest.raises(Wide):
+        compare(names["smallest"], overflows, call(2**63 - 1), text)

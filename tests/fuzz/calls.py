@@ -158,6 +158,12 @@ class _Watching(ast.NodeTransformer):
         node.target.ctx = ast.Store()
         return [node, look]  # type: ignore[return-value]
 
+    def visit_keyword(self, node: ast.keyword) -> ast.AST:
+        self.generic_visit(node)
+        if node.arg == "key":  # a function, called out of sight
+            node.value = ast.parse(f"lambda k: _watched(({ast.unparse(node.value)})(k))", mode="eval").body
+        return node
+
     def visit_withitem(self, node: ast.withitem) -> ast.AST:
         self.generic_visit(node.context_expr)
         return node
