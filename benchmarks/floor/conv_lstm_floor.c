@@ -25,7 +25,7 @@ static void line(int b, int y, float *old, float *new) {
     for (int j = 0; j < HIDDEN / LANES; j++) {
 #define LINE_BLOCK(rows, row)                                                                                         \
     do {                                                                                                              \
-        vec tile[MOST_ROWS][4];                                                                                            \
+        vec tile[MOST_ROWS][4];                                                                                       \
         for (int r = 0; r < (rows); r++)                                                                              \
             for (int g = 0; g < 4; g++) tile[r][g] = load(bias + (j * 4 + g) * LANES);                                \
         for (int t = 0; t < 9; t++)                                                                                   \

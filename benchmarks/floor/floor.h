@@ -113,7 +113,7 @@ INLINE void multiply(int rows, int gates, int depth, const float *x, size_t stri
 /* out [count, gates * hidden], in panels' order, = bias + x w */
 #define PROJECT_BLOCK(rows, row)                                                                           \
     do {                                                                                                   \
-        vec tile[MOST_ROWS][4];                                                                                 \
+        vec tile[MOST_ROWS][4];                                                                            \
         for (int r = 0; r < (rows); r++)                                                                   \
             for (int g = 0; g < gates; g++) tile[r][g] = load(bias + (j * gates + g) * LANES);             \
         multiply(rows, gates, depth, x + (size_t)(row) * depth, depth, w + (size_t)j * gates * LANES * depth, tile); \

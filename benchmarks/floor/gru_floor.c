@@ -14,7 +14,7 @@ static void step(const float *from, const float *old, float *new) {
     for (int j = 0; j < HIDDEN / LANES; j++) {
 #define STEP_BLOCK(rows, row)                                                                                       \
     do {                                                                                                            \
-        vec tile[MOST_ROWS][4];                                                                                          \
+        vec tile[MOST_ROWS][4];                                                                                     \
         for (int r = 0; r < (rows); r++)                                                                            \
             for (int g = 0; g < 3; g++) tile[r][g] = load(bias_h + (j * 3 + g) * LANES);                            \
         multiply(rows, 3, HIDDEN, old + (size_t)(row) * HIDDEN, HIDDEN, wh + (size_t)j * 3 * LANES * HIDDEN, tile); \

@@ -16,7 +16,7 @@ static void step(int plan, const float *x, const float *from, const float *old, 
     for (int j = 0; j < HIDDEN / LANES; j++) {
 #define STEP_BLOCK(rows, row)                                                                                        \
     do {                                                                                                             \
-        vec tile[MOST_ROWS][4];                                                                                           \
+        vec tile[MOST_ROWS][4];                                                                                      \
         for (int r = 0; r < (rows); r++)                                                                             \
             for (int g = 0; g < 4; g++)                                                                              \
                 tile[r][g] = load((plan ? from + (size_t)((row) + r) * 4 * HIDDEN : bias) + (j * 4 + g) * LANES);    \
