@@ -6,8 +6,8 @@
 #include "sc_internal.h"
 
 enum {
-    GEMM_MR = 6,          /* rows and ... */
-    GEMM_NV = 4,          /* ... vectors of columns that a tile holds in registers */
+    GEMM_MR = 6,          /* rows that a tile holds in registers, of GEMM_NV vectors of columns; ... */
+    GEMM_FEW_NV = 4,      /* ... vectors of up to GEMM_FEW rows */
     GEMM_KC = 512,        /* rows of a panel that are used before the next: 128 KB, half of a small L2 */
     GEMM_FAR = 5 << 18,   /* bytes: a larger b is not in the second cache from one product to the next, so that it is asked ... */
     GEMM_AHEAD = SC_VL == 64 ? 2048 : 0, /* ... for early, by one row so many bytes ahead; where it is, or where two loads or
@@ -15,16 +15,16 @@ enum {
     GEMM_TURN = 1 << 15,  /* bytes: a b as large as a first cache is gone through in alternating directions */
     GEMM_DOT_M = 12,      /* up to so many rows of a, packing b costs more than it brings: rows of b^T, ... */
     GEMM_DIRECT_M = 48,   /* ... rows of b */
-    GEMM_FEW_PANELS = 8,  /* fewer panels than this are shared by rows too, ... */
-    GEMM_CHUNK = 96,      /* ... in chunks of about so many */
+    GEMM_CHUNK = 96,      /* about so many rows of a at a time stay in the second cache for GEMM_CHUNKED panels or fewer; beside
+                           * more panels, which are wide, a is read anew for each */
 };
 
-/* Vector registers, and rows of a tile of GEMM_NV vectors whose sums stay in them. Three by four sums in 16 registers leave none to
- * hold b, so that each is a load: more rows take a panel as two halves, six by two sums and eight loads a step. */
+/* Vector registers; a panel's vectors. In 16 registers, six rows by two vectors leave room for a row of b; of three by four each
+ * vector of b would be loaded in every multiply-add. */
 #if SC_VL == 64 || defined __aarch64__
-enum { GEMM_REGISTERS = 32, GEMM_WIDE_MR = GEMM_MR, GEMM_HALVES = 0 };
+enum { GEMM_REGISTERS = 32, GEMM_NV = 4, GEMM_FEW = 1, GEMM_CHUNKED = 7 };
 #else
-enum { GEMM_REGISTERS = 16, GEMM_WIDE_MR = 3, GEMM_HALVES = 1 };
+enum { GEMM_REGISTERS = 16, GEMM_NV = 2, GEMM_FEW = 2, GEMM_CHUNKED = INT32_MAX };
 #endif
 
 /* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
