@@ -19,12 +19,12 @@ enum {
                            * more panels, which are wide, a is read anew for each */
 };
 
-/* Vector registers; a panel's vectors. In 16 registers, six rows by two vectors leave room for a row of b; of three by four each
- * vector of b would be loaded in every multiply-add. */
+/* Vector registers; a panel's vectors; rows of b between two branches. In 16 registers, six rows by two vectors leave room for a row
+ * of b; of three by four each vector of b would be loaded in every multiply-add. */
 #if SC_VL == 64 || defined __aarch64__
-enum { GEMM_REGISTERS = 32, GEMM_NV = 4, GEMM_FEW = 1, GEMM_CHUNKED = 7 };
+enum { GEMM_REGISTERS = 32, GEMM_NV = 4, GEMM_STEPS = 1, GEMM_FEW = 1, GEMM_CHUNKED = 7 };
 #else
-enum { GEMM_REGISTERS = 16, GEMM_NV = 2, GEMM_FEW = 2, GEMM_CHUNKED = INT32_MAX };
+enum { GEMM_REGISTERS = 16, GEMM_NV = 2, GEMM_STEPS = 2, GEMM_FEW = 2, GEMM_CHUNKED = INT32_MAX };
 #endif
 
 /* How the right operand of a product is given: by its strides, or as panels of its own or of 16-bit elements. */
