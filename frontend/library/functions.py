@@ -6,6 +6,7 @@ import ast
 import builtins
 import dataclasses
 import inspect
+from collections import deque
 from types import FunctionType, MethodType
 
 from scriptc.frontend.cells import is_hashable
@@ -19,6 +20,7 @@ from scriptc.frontend.shapes import sequence_items
 from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
 from scriptc.ir.ops.dicts import has_hash
 
+_JOINED = (list, tuple, str, deque)  # what has a concatenation of its own
 _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert(), "inv": ast.Invert()}
 
 
@@ -164,19 +166,29 @@ def delitem(r: Reader, owner: AV, index: AV) -> AV:
 
 @serves("operator.concat")
 def concat(r: Reader, a: AV, b: AV) -> AV:
-    _check_sequence(r, a)
+    _check_concatenation(r, a, b)
     return r.binary("Add", a, b)
 
 
 @serves("operator.iconcat")
 def iconcat(r: Reader, a: AV, b: AV) -> AV:
-    _check_sequence(r, a)
+    _check_concatenation(r, a, b)
     return r.inplace("Add", a, b)
 
 
-def _check_sequence(r: Reader, a: AV) -> None:
-    if not issubclass(r.python_class(a), (list, tuple, str)):
-        r.raises_at_run_time("TypeError", f"'{r.type_name(a)}' object can't be concatenated")
+def _check_concatenation(r: Reader, a: AV, b: AV) -> None:
+    """As PySequence_Concat does: what is no sequence of Python's own is added where both say that they are sequences."""
+    left, right = r.python_class(a), r.python_class(b)
+    added = hasattr(left, "__add__") or hasattr(right, "__radd__")
+    if issubclass(left, _JOINED) or (added and _says_that_it_is_a_sequence(left) and _says_that_it_is_a_sequence(right)):
+        return
+    r.raises_at_run_time("TypeError", f"'{r.type_name(a)}' object can't be concatenated")
+
+
+def _says_that_it_is_a_sequence(cls: type) -> bool:
+    """As PySequence_Check does."""
+    own = isinstance(getattr(cls, "__getitem__", None), FunctionType)
+    return (own and not issubclass(cls, dict)) or issubclass(cls, (*_JOINED, range))
 
 
 @serves("operator.countOf")

@@ -6,6 +6,7 @@ import functools
 import itertools
 import math
 import operator
+from collections import deque
 
 import torch
 
@@ -133,6 +134,41 @@ def joined_by_operator(x):
         return operator.concat(x, x)
     except TypeError as e:
         return str(e)
+
+
+class Row:
+    def __init__(self, items):
+        self.items = items
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def __add__(self, other):
+        return Row([self.items[0], other[0]])
+
+
+class Sum:
+    def __add__(self, other):
+        return 7
+
+
+@cases(1, 5)
+def own_classes_joined_by_operator(n):
+    row = operator.concat(Row([n, 2]), [5, n])
+    row = operator.iconcat(row, (7,))
+    both = list(operator.concat(deque([n]), deque([2])))
+    found = []
+    for i in range(3):
+        try:
+            if i == 0:
+                operator.concat(row, n)
+            elif i == 1:
+                operator.concat(Sum(), [n])
+            else:
+                operator.concat(range(n), range(n))
+        except TypeError as e:
+            found.append(str(e))
+    return row[0], row[1], both, found
 
 
 @cases(1, 5)
