@@ -79,6 +79,9 @@ CASES = {  # fmt: skip
     ),
     "norms": (nn.Sequential(nn.LayerNorm(300), nn.Softmax(0), nn.LayerNorm([64, 300])), (torch.randn(40, 64, 300),)),
     "one row": (nn.Linear(900, 1100), (torch.randn(1, 900),)),
+    "two rows": (nn.Linear(2100, 3000), (torch.randn(2, 2100),)),
+    "three rows": (nn.Linear(900, 1500), (torch.randn(3, 900),)),
+    "many rows": (nn.Linear(90, 130), (torch.randn(5000, 90),)),
     "lstm": (nn.LSTM(64, 200), (torch.randn(30, 16, 64),)),
 }
 
