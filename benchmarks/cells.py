@@ -74,6 +74,11 @@ def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: b
         comparing.SCRIPTC: lambda: lambda: compiled(*inputs),
         comparing.FROZEN: lambda: lambda: frozen(*inputs),
     }
+    if everything:
+        layer = _layer(model, size)
+        makers["nn.LSTM"] = lambda: lambda: layer(inputs[0])[0]
+        makers[comparing.JAX] = lambda: rivals.jax_lstm(layer, inputs[0])
+        makers[comparing.ONNX] = lambda: rivals.onnx_lstm(layer, inputs[0])
     if everything and not options.no_compile:
         makers[comparing.COMPILED] = lambda: rivals.torch_compile(model, *inputs, timeout=options.compile_timeout)
     row = comparing.candidates(makers, expected, f"{case.model}, {size}")
@@ -84,6 +89,19 @@ def _measure(case: Any, size: Any, options: argparse.Namespace, *, everything: b
         times = comparing.timed([*row, *plans], options.samples)
     by_hand = fastest(times)
     return {**times, comparing.BY_HAND: by_hand}
+
+
+def _layer(model: Any, size: Any) -> Any:
+    """The nn.LSTM of a cell that computes the same, for those who know the layer only."""
+    import torch
+
+    layer = torch.nn.LSTM(size.input, size.hidden).eval()
+    products = (model.x_to_gates, model.h_to_gates)
+    layer.load_state_dict(
+        {f"{kind}_{name}_l0": getattr(product, kind).detach()
+         for product, name in zip(products, ("ih", "hh"), strict=True) for kind in ("weight", "bias")}
+    )  # fmt: skip
+    return layer
 
 
 def _weights(model: Any) -> list[Any]:
