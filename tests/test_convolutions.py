@@ -51,6 +51,36 @@ def test_conv2d(channels, filters, kernel, stride, padding, dilation, groups) ->
     agree(made, conv, x[:1, :, :12, :12].long(), w.long(), b.long())
 
 
+ONE_FILTER = [(1, 1, 1, 0, 1), (1, (3, 5), (2, 1), (1, 2), 1), (2, 3, (1, 2), 1, (2, 3)), (1, 3, 2, 0, 1)]
+
+
+@pytest.mark.parametrize(("channels", "kernel", "stride", "padding", "dilation"), ONE_FILTER)
+def test_one_filter_of_each_group(channels, kernel, stride, padding, dilation) -> None:
+    """Rows of all widths, some of which are no vector; the last image is cut into chunks of rows."""
+
+    def conv(x, w, b):
+        return F.conv2d(x, w, b, stride, padding, dilation, 3), F.conv2d(x, w, None, stride, padding, dilation, 3)
+
+    made = scriptc.compile(conv, optimize=OPTIMIZE)
+    sides = kernel if isinstance(kernel, tuple) else (kernel, kernel)
+    w, b = whole(3, channels, *sides), whole(3)
+    for width in (*range(9, 76), 139):
+        agree(made, conv, whole(1 + width % 3, 3 * channels, 9, width), w, b)
+    agree(made, conv, x := whole(2, 3 * channels, 900, 260), w, b)
+    agree(made, conv, x[:, :, :20].double(), w.double(), b.double())
+
+
+@pytest.mark.parametrize("stride", [1, (2, 1), (1, 2)])
+def test_one_transposed_filter_of_each_group(stride) -> None:
+    def conv(x, w, b):
+        return F.conv_transpose2d(x, w, b, stride, (2, 1), groups=4, dilation=(1, 2))
+
+    made = scriptc.compile(conv, optimize=OPTIMIZE)
+    w, b = whole(8, 1, 4, 3), whole(4)
+    for width in (1, 3, 6, 7, 13, 30, 64, 77):
+        agree(made, conv, whole(2, 8, 5, width), w, b)
+
+
 @pytest.mark.parametrize(
     ("kernel", "stride", "padding", "output_padding", "groups", "dilation"),
     [(4, 2, 1, 0, 1, 1), (3, (1, 3), (0, 2), (0, 1), 2, 1), ((2, 5), (3, 1), 1, (2, 0), 1, (1, 2)), (1, 2, 0, 1, 1, 1)],

@@ -1,6 +1,7 @@
 /* sc_planes.c - convolutions of floats and doubles: weights times shifted views of planes (sc_planes_tile.inc). */
 #include "sc_planes.h"
 
+#include "../include/sc_element.h"
 #include "sc_gemm.h"
 #include "sc_image.h"
 
@@ -13,13 +14,13 @@ enum {
     CONV_WIDTH = CONV_WIDTH_BYTES / 4,  /* the most pixels that these are */
 };
 
-/* A chunk of the input, some images or some rows of one: a plane for each channel and phase, `plane` elements apart, holds rows of
- * `width` elements of all images, which begin `image` elements apart. Element (r, i) of the phase (j, l) is that of the image at row
- * (first_row + r) stride + j dilation % stride - before, and so on for the column: 0 where that is outside. No phases: the images
- * themselves, seen as one row each. */
+/* A chunk of the input, channels of some images or of some rows of one: a plane for each channel and phase, `plane` elements apart,
+ * holds rows of `width` elements of all images, which begin `image` elements apart. Element (r, i) of the phase (j, l) is that of the
+ * image at row (first_row + r) stride + j dilation % stride - before, and so on for the column: 0 where that is outside. No phases:
+ * the images themselves, seen as one row each. */
 typedef struct conv_planes {
-    int64_t channels, in[2], stride[2], dilation[2], before[2], phases[2];
-    int64_t images, rows, width, image, plane, first_image, first_row;
+    int64_t channels, all_channels, in[2], stride[2], dilation[2], before[2], phases[2];
+    int64_t images, rows, width, image, plane, first_image, first_channel, first_row;
 } conv_planes;
 
 /* A product of weights [filters, terms] with views of the planes, each at an offset from the pixel: size results.
@@ -52,6 +53,8 @@ typedef struct conv_plan {
     conv_planes planes;
     conv_view *views;
     int64_t n_views, rows, halo, batch, groups, chunk_images, result_rows; /* rows: of results, in a chunk; halo: what their planes have more */
+    bool by_rows;  /* the only filter of each group goes over rows; chunks are of one group, ... */
+    int64_t group; /* ... this, else of all */
     int dtype;
     char *memory;           /* planes, panels and sums of the first worker, and so on, `apart` bytes each; then ... */
     int64_t planes_bytes, apart;
@@ -136,9 +139,10 @@ static void conv_cut(conv_plan *plan, int64_t result_rows) {
     p->plane = (conv_divide_up(end, line) | 1) * line;
 }
 
-/* Chunks of images, and of rows of each. */
+/* Chunks of images, of groups, and of rows of each. */
 static int64_t conv_count_chunks(const conv_plan *plan) {
-    return conv_divide_up(plan->batch, plan->chunk_images) * conv_divide_up(plan->result_rows, plan->rows);
+    return conv_divide_up(plan->batch, plan->chunk_images) * (plan->by_rows ? plan->groups : 1) *
+           conv_divide_up(plan->result_rows, plan->rows);
 }
 
 /* Memory for planes, panels and sums, for each worker, and for the offsets of so many terms and `more` bytes of the caller's at
@@ -172,7 +176,7 @@ static void conv_chunk(const conv_plan *plan, const conv_job *job, char *memory)
     size_t item = sc_dtype_size(plan->dtype);
     bool plain = p->phases[0] == 0, single = plan->dtype == SC_F32;
     const char *x = job->x->data, *x_end = x + (size_t)job->x->numel * item;
-    const char *planes = plain ? x + (size_t)(p->first_image * p->image) * item : memory;
+    const char *planes = plain ? x + (size_t)(p->first_image * p->image + p->first_channel * p->plane) * item : memory;
     const char *end = plain ? x_end : planes + plan->planes_bytes;
     void *scratch = memory + plan->planes_bytes;
     const void *bias = job->bias ? job->bias->data : NULL;
@@ -191,10 +195,12 @@ static void conv_chunk(const conv_plan *plan, const conv_job *job, char *memory)
 static void conv_part(void *arg, int64_t begin, int64_t end, int worker) {
     const conv_job *job = arg;
     conv_plan plan = *job->plan;
-    int64_t of_image = conv_divide_up(plan.result_rows, plan.rows);
+    int64_t of_group = conv_divide_up(plan.result_rows, plan.rows), of_image = plan.by_rows ? plan.groups * of_group : of_group;
     for (int64_t i = begin; i < end; i++) {
         conv_planes *p = &plan.planes;
-        p->first_image = i / of_image * plan.chunk_images, p->first_row = i % of_image * plan.rows;
+        p->first_image = i / of_image * plan.chunk_images, p->first_row = i % of_group * plan.rows;
+        plan.group = i % of_image / of_group;
+        p->first_channel = plan.group * p->channels;
         p->images = plan.batch - p->first_image < plan.chunk_images ? plan.batch - p->first_image : plan.chunk_images;
         conv_chunk(&plan, job, plan.memory + worker * plan.apart);
     }
@@ -212,20 +218,23 @@ static void conv_chunks(sc_ctx *cx, conv_plan *plan, const sc_tensor *x, const s
     sc_parallel(cx, conv_count_chunks(plan), 1, ns, conv_part, &job);
 }
 
-static conv_plan conv_new_plan(const conv_shape *s, int dtype, int64_t batch, int64_t groups) {
-    return (conv_plan){.planes = {.channels = groups * s->channels, .in = {s->in[0], s->in[1]}, .stride = {1, 1}, .dilation = {1, 1},
-                                  .phases = {1, 1}},
-                       .n_views = 1, .batch = batch, .groups = groups, .dtype = dtype};
+/* step, columns: of the results of a view. Pieces are found once for all groups, which costs less than once for each; rows need none. */
+static conv_plan conv_new_plan(const conv_shape *s, int dtype, int64_t batch, int64_t groups, int64_t step, int64_t columns) {
+    int64_t terms = s->channels * s->kernel[0] * s->kernel[1], lanes = SC_VL / (int64_t)sc_dtype_size(dtype);
+    bool by_rows = s->filters == 1 && terms <= CONV_KC && step == 1 && columns >= lanes;
+    return (conv_plan){.planes = {.channels = by_rows ? s->channels : groups * s->channels, .all_channels = groups * s->channels,
+                                  .in = {s->in[0], s->in[1]}, .stride = {1, 1}, .dilation = {1, 1}, .phases = {1, 1}},
+                       .n_views = 1, .batch = batch, .groups = groups, .by_rows = by_rows, .dtype = dtype};
 }
 
 /* One place of the kernel, every pixel, no padding: the image is its own planes. */
 static int conv_pointwise(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *x, const sc_tensor *w,
                           const sc_tensor *bias, sc_tensor *out) {
-    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups);
     int64_t pixels = s->out[0] * s->out[1], enough = CONV_PIECES * CONV_WIDTH_BYTES / (int64_t)sc_dtype_size(dtype);
+    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups, 1, pixels);
     conv_planes *p = &plan.planes;
     p->phases[0] = p->phases[1] = 0;
-    p->rows = 1, p->width = p->plane = pixels, p->image = p->channels * pixels;
+    p->rows = 1, p->width = p->plane = pixels, p->image = p->all_channels * pixels;
     plan.rows = plan.result_rows = 1;
     plan.chunk_images = conv_divide_up(enough, pixels);
     if (plan.chunk_images > plan.batch) plan.chunk_images = plan.batch;
@@ -252,7 +261,7 @@ SC_KERNEL int conv_forward(sc_ctx *cx, const conv_shape *s, int dtype, int64_t g
                         const sc_tensor *bias, sc_tensor *out) {
     bool same = s->stride[0] * s->stride[1] == 1 && !(s->padding[0] | s->padding[1]);
     if (same && s->kernel[0] * s->kernel[1] == 1) return conv_pointwise(cx, s, dtype, groups, x, w, bias, out);
-    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups);
+    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups, 1, s->out[1]);
     conv_planes *p = &plan.planes;
     int64_t period[2], area = s->kernel[0] * s->kernel[1], terms = s->channels * area;
     for (int d = 0; d < 2; d++) {
@@ -318,7 +327,7 @@ SC_KERNEL sc_tensor *conv_arrange(sc_ctx *cx, const conv_shape *s, int64_t group
 
 SC_KERNEL int conv_transposed(sc_ctx *cx, const conv_shape *s, int dtype, int64_t groups, const sc_tensor *x, const void *arranged,
                            const sc_tensor *bias, sc_tensor *out) {
-    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups);
+    conv_plan plan = conv_new_plan(s, dtype, x->size[0], groups, s->stride[1], s->out[1]);
     conv_planes *p = &plan.planes;
     int64_t low[2], high[2], most[2], shift[2], terms = s->channels * s->kernel[0] * s->kernel[1];
     for (int d = 0; d < 2; d++) {
