@@ -158,3 +158,28 @@ def test_conv1d_of_permuted_input(size) -> None:
     agree(
         scriptc.compile(conv, optimize=0), conv, whole(*size).transpose(-1, -2), whole(3, channels, 1), whole(channels, 3, 2)
     )
+
+
+def test_groups_are_known_at_run_time() -> None:
+    """One filter for all channels, however many the input has, as blurs and resampling use it."""
+
+    def filtered(x, kernel, more: int):
+        groups = x.size(1)
+        each = kernel.expand(groups, 1, 3, 3)
+        signal = F.conv1d(x.select(2, 0), each.select(2, 0), stride=2, groups=groups + more)
+        wide = F.conv_transpose1d(x.select(2, 1), each.select(2, 1), stride=2, groups=groups + more)
+        large = F.conv_transpose2d(x, each, whole_bias, (2, 3), 1, (1, 2), groups=groups + more, dilation=(2, 1))
+        return F.conv2d(x, each, padding=1, groups=groups + more), signal, wide, large
+
+    whole_bias = whole(1).expand(6)
+    made = scriptc.compile(filtered, optimize=OPTIMIZE)
+    x, kernel = whole(2, 6, 8, 9), whole(1, 1, 3, 3)
+    agree(made, filtered, x, kernel, 0)
+    whole_bias = whole(1).expand(3)
+    agree(made, filtered, x[:, ::2], kernel, 0)
+    for more in (-3, -4):
+        with pytest.raises(RuntimeError) as expected:
+            filtered(x[:, ::2], kernel, more)
+        with pytest.raises(RuntimeError) as raised:
+            made(x[:, ::2], kernel, more)
+        assert str(raised.value).startswith(str(expected.value))

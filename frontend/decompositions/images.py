@@ -116,6 +116,20 @@ def conv_transpose3d(
     return result.select(0, 0) if input.dim() == count + 1 else result
 
 
+def conv_transpose_of_groups(
+    input: Tensor, weight: Tensor, bias: Tensor | None, stride: Size, padding: Size, output_padding: Size, groups: int,
+    dilation: Size,
+) -> Tensor:  # fmt: skip
+    """conv_transpose2d where how many groups there are is known at run time only: weights are not arranged for it."""
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    s, p, o, d = each(stride, 2), each(padding, 2), each(output_padding, 2), each(dilation, 2)
+    deep = torch.conv_transpose3d(
+        input.unsqueeze(-3), weight.unsqueeze(2), bias, (1, *s), (0, *p), (0, *o), groups, (1, *d)
+    )
+    return deep.squeeze(-3)
+
+
 # ---- pools ----
 def windows(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],

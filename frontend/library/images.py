@@ -6,7 +6,7 @@ from scriptc.frontend.decompositions import (
     complexes,
     resizing,  # noqa: F401  (its op is named below)
 )
-from scriptc.frontend.decompositions.images import same_padding
+from scriptc.frontend.decompositions.images import conv_transpose_of_groups, same_padding
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.complexes import is_complex_tensor
 from scriptc.frontend.library.memory import axis
@@ -40,9 +40,8 @@ def conv2d(
         input = r.call(Known(same_padding), [input, weight, padding, Known(steps), Known(spread), Known(2)], {})
         padding = _ZERO
     return r.op(
-        "conv2d", input, weight, bias, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread,
-        groups=r.known(groups, "groups"),
-    )  # fmt: skip
+        "conv2d", input, weight, bias, groups, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread
+    )
 
 
 @serves("torch.conv_transpose2d", "torch.nn.functional.conv_transpose2d")
@@ -51,6 +50,9 @@ def conv_transpose2d(
     groups: AV = _ONE, dilation: AV = _ONE,
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
+    if not isinstance(groups, Known):
+        args = [input, weight, bias, stride, padding, output_padding, groups, dilation]
+        return r.call(Known(conv_transpose_of_groups), args, {})
     return r.op(
         "conv_transpose2d", input, weight, bias, _NONE, stride=pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),

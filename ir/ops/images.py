@@ -69,7 +69,7 @@ def _resample(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 _IMAGES = (((2, 3, 9, 8),), ((3, 7, 7),))
 ROWS = [
     OpDef("conv2d", "(Tensor input, Tensor weight, Tensor? bias, int[2] stride, int[2] padding, "
-          "int[2] dilation, int groups) -> Tensor", _conv2d, _PURE, ref="torch.conv2d",
+          "int[2] dilation, SymInt groups) -> Tensor", _conv2d, _PURE, ref="torch.conv2d",
           reads=_TENSOR, raises=True, emit="conv2d", tolerance_ulp=128,
           samples=Samples((((2, 4, 9, 8), (6, 4, 3, 3), (6,)), ((4, 5, 5), (2, 4, 1, 2), (2,))),
                           dtypes=("f32", "f64"), extra=(((1, 1), (0, 0), (1, 1), 1), ((2, 1), (1, 2), (2, 1), 1)))),
