@@ -77,7 +77,7 @@ def _around(code: CodeType) -> ast.Module:
 
 
 def _find(tree: ast.Module, code: CodeType, name: str) -> FunctionNode:
-    """The node of a code object: by name and line; lambdas on one line by their argument names and bytecode."""
+    """The node of a code object: by name and line; lambdas on one line by their argument names and what they compute."""
     if code.co_name != "<lambda>":
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
@@ -90,10 +90,28 @@ def _find(tree: ast.Module, code: CodeType, name: str) -> FunctionNode:
         if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno
         and [a.arg for a in n.args.args] == list(code.co_varnames[: code.co_argcount])
     ]  # fmt: skip
-    same = [n for n in found if _compiles_to(n, code)] if len(found) > 1 else found
+    same = found
+    if len(found) > 1:
+        around = [n for n in found if _is_around(n.body, code)]
+        same = around[-1:] if around else [n for n in found if _compiles_to(n, code)]  # the innermost comes last
     if len(same) != 1 and len({ast.dump(n) for n in same}) != 1:
         raise SourceError(f"{len(found)} lambdas stand on line {code.co_firstlineno}; put each on a line of its own")
     return same[0]
+
+
+def _is_around(body: ast.expr, code: CodeType) -> bool:
+    """Whether all that the code computes stands in this expression. Python tells that from 3.11 on."""
+    if sys.version_info < (3, 11):
+        return False
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    told = False
+    for line, last, col, stop in code.co_positions():
+        if line is None or last is None or col is None or not stop:
+            continue  # of no expression
+        if (line, col) < begin or (last, stop) > end:
+            return False
+        told = True
+    return told
 
 
 def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:

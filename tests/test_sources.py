@@ -1,0 +1,24 @@
+"""Which text is a function's: several lambdas may stand on a line."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+import scriptc
+
+# fmt: off
+ALIKE = [lambda x: F.relu(x), lambda x: F.silu(x), lambda x: x + 1, lambda x: x + 2, lambda x: (lambda x: x * 2)(x)]
+BRANCHING = [lambda x: 1 if x.size(0) > 1 else 2, lambda x: 1 if x.size(0) > 2 else 3, lambda x: None, lambda x: f"ä{x.dim()}ö"]
+MADE = (lambda x: lambda y: (y * 2, x))(1), (lambda x: lambda y: (y * 3, x))(1)
+# fmt: on
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code does not tell its columns before Python 3.11")
+def test_lambdas_of_a_line_are_told_apart() -> None:
+    x = torch.tensor([-1.0, 2.0])
+    for function in (*ALIKE, *BRANCHING, *MADE):
+        assert repr(scriptc.compile(function)(x)) == repr(function(x))
