@@ -61,6 +61,8 @@ class Elementwise(Complexes):
                 self.raises_at_run_time(
                     "TypeError", f"{name}(): argument must be Tensor or number, not {self.type_name(av)}"
                 )
+        if not any(map(is_tensor, operands)):  # numbers alone, which torch.add and its kin take for tensors
+            operands = (self.new_filled((), operands[0], self.result_dtype(operands[0])), *operands[1:])
         if name == "sub" and any(is_tensor(av) and tensor_type(av).dtype == "bool" for av in operands):
             self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
         common = dtype or self.result_dtype(*operands)

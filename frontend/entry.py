@@ -18,7 +18,7 @@ from scriptc.frontend.arguments import Arguments, same_containers
 from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.context import Restart, UserError
+from scriptc.frontend.context import Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, ItemConflict, unify
@@ -29,7 +29,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
 from scriptc.frontend.settling import Settling
 from scriptc.frontend.signature import Signature
-from scriptc.frontend.source import SourceError, source_of, statements_of
+from scriptc.frontend.source import SourceError, signature_of, source_of, statements_of
 from scriptc.frontend.specs import (
     ArgSpec,
     Contract,
@@ -158,19 +158,20 @@ def _read_once(
     reader.frames.append(frame)
     body = reader.body = reader.builder.block
     reader.node = source.node
-    wrapper = inspect.unwrap(func) is not func
-    if receiver is not None and not wrapper:
-        first = source.node.args.posonlyargs + source.node.args.args
+    first = source.node.args.posonlyargs + source.node.args.args
+    binds, refused = inspect.unwrap(func) is not func or (receiver is not None and not first), False
+    if receiver is not None and not binds:
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
         specs[i] = arg = ArgSpec(arg.name, reader.filled(arg.spec, arg.name))
         frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
-    if wrapper:
+    if binds:
         given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
-        positional, named = _as_given(reader, inspect.signature(func), receiver, given)
-        reader.bind(
-            frame, source.node.args, positional, named, [], [None] * len(source.node.args.kwonlyargs), func.__name__
-        )
+        positional, named = _as_given(reader, signature_of(func), receiver, given)
+        try:
+            reader.bind_arguments(frame, func, positional, named)
+        except Terminated:
+            refused = True
     elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
     frame.signature = reader.signature([*frame.locals.values()])
@@ -179,7 +180,8 @@ def _read_once(
         reader.open_slots(signature)
         if isinstance(receiver, torch.nn.Module):
             reader.guard_hooks(receiver)
-        _run(reader, frame)
+        if not refused:
+            _run(reader, frame)
         if not reader.errors and not reader.stale:
             found, types = _finish(reader, frame.returns)
     except UserError as e:
@@ -210,7 +212,7 @@ def _read_once(
 def _as_given(
     reader: EntryReader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
 ) -> tuple[list[AV], dict[str, AV]]:
-    """Arguments of what a decorator wraps, as its wrapper gets them: by position, and by name."""
+    """Arguments by the names that callers know, as a decorator's function gets them: by position, and by name."""
     kinds = inspect.Parameter
     positional: list[AV] = [] if receiver is None else [Known(receiver)]
     named: dict[str, AV] = {}

@@ -8,9 +8,10 @@ import linecache
 import sys
 import textwrap
 import tokenize
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 
 from scriptc.frontend.met import meet
 from scriptc.frontend.reshaping import mark
@@ -125,6 +126,41 @@ def source_of(func: FunctionType) -> Source:
     meet(func)
     code = _on_disk(func.__code__)
     return _of_code(code, func.__qualname__, code.co_filename)
+
+
+def signature_of(func: FunctionType) -> inspect.Signature:
+    """As callers see it: that of what a decorator wraps, where its function only passes on what it is given."""
+    return inspect.signature(inspect.unwrap(func, stop=lambda f: not _passes_on(f)), follow_wrapped=False)
+
+
+def _passes_on(func: Callable[..., object]) -> bool:
+    """Whether it gives *args and **kwargs, and what stands before them, to what it wraps, and looks at neither itself: then it
+    is the same whether an argument is given by its name, or not given and has a default."""
+    inner = getattr(func, "__wrapped__", None)
+    if not isinstance(inner, FunctionType) or not isinstance(func, FunctionType):
+        return False
+    try:
+        node = source_of(func).node
+    except SourceError:
+        return False
+    if node.args.vararg is None or node.args.kwarg is None or node.args.kwonlyargs or node.args.defaults:
+        return False
+    rest, named = node.args.vararg.arg, node.args.kwarg.arg
+    first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    if tuple(first) != inner.__code__.co_varnames[: len(first)]:
+        return False
+    names = {n for n, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True) if _holds(cell, inner)}
+    whole = ", ".join([*first, f"*{rest}", f"**{named}"])
+    calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names]
+    uses = sum(isinstance(n, ast.Name) and n.id in (rest, named) for n in ast.walk(node))
+    return uses == 2 * len(calls) > 0 and all(ast.unparse(c) == f"{ast.unparse(c.func)}({whole})" for c in calls)
+
+
+def _holds(cell: CellType, value: object) -> bool:
+    try:
+        return cell.cell_contents is value
+    except ValueError:  # nothing yet
+        return False
 
 
 def _on_disk(code: CodeType) -> CodeType:

@@ -33,6 +33,8 @@ class _Int(int):
     """What stands for an int that is known only at run time."""
 
 
+_Int.__name__ = "int"  # in the messages of what refuses it
+
 _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 
 # What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any
 
+from scriptc.frontend.source import signature_of
+
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
@@ -25,10 +27,12 @@ class Target:
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:
-        """As callers see it: without the receiver, and that of the innermost function where decorators wrap it."""
-        signature = inspect.signature(self.func)
+        """As callers see it: without the receiver, and that of the innermost function where decorators pass arguments on."""
+        signature = signature_of(self.func)
         parameters = list(signature.parameters.values())
-        return signature.replace(parameters=parameters[1:] if self.receiver is not None else parameters)
+        if self.receiver is not None and parameters[0].kind is not inspect.Parameter.VAR_POSITIONAL:
+            del parameters[0]
+        return signature.replace(parameters=parameters)
 
     @property
     def variadic(self) -> bool:

@@ -28,7 +28,8 @@ FORMS = {
     "binary": (
         BINARY,
         "torch.@(T, U) | T.@(2.5) | T.@_(U) | T.@_(2) | T.@_(2.5) | T.@(True) | torch.@(T, U, out=O) | T.@(other=U)"
-        "| torch.@(2, T) | torch.@(T, U[0]) | torch.@(T.t(), U.t())",
+        "| torch.@(2, T) | torch.@(T, U[0]) | torch.@(T.t(), U.t()) | torch.@(n, 2) | torch.@(n, 2.5) | torch.@(0.3, n)"
+        "| torch.@(True, n) | torch.@(other=n, input=n)",
     ),
     "reductions": (
         REDUCTIONS,
@@ -69,7 +70,7 @@ _PARAMETERS = {
     "x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "k": torch.arange(9).reshape(3, 3),
     "y": torch.tensor([[1.0, 2.0, 0.5], [3.0, 2.0, 1.0], [2.0, 2.0, -1.5]]), "l": torch.arange(1, 10).flip(0).reshape(3, 3),
     "o": torch.zeros(3, 3), "p": torch.zeros(3, 3, dtype=torch.int64), "i": torch.tensor([2, 0, 1]),
-    "m": torch.arange(9).reshape(3, 3) % 2 == 0,
+    "m": torch.arange(9).reshape(3, 3) % 2 == 0, "n": 7,
 }  # fmt: skip
 
 
