@@ -99,6 +99,15 @@ def _follows(user: Op, value: Value) -> bool:
     return f"{{{user.operands.index(value)}}}->" in str(user.attrs.get("text") or user.attrs.get("args"))
 
 
+def _is_taken_from_zero(user: Op, value: Value) -> bool:
+    """Whether the C of `user` is 0 - value. GCC makes -value of that where it reads that value is an int converted, or an
+    absolute value; for 0 the sign is then wrong. It does not look through a variable."""
+    if user.attrs.get("text") != "({0} - {1})" or user.operands[1] is not value:
+        return False
+    zero = user.operands[0].op
+    return zero is not None and is_literal(zero) and str(zero.attrs.get("value", zero.attrs.get("text"))).strip("-f") == "0.0"
+
+
 def inlined(block: Block) -> set[Op]:
     """The ops of a block whose text stands in their uses."""
     chosen = {op for op in block.ops if is_literal(op)}
@@ -112,6 +121,7 @@ def inlined(block: Block) -> set[Op]:
         lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
+        fits = fits and not _is_taken_from_zero(users[0], op.result)
         room = MAX_LENGTH * (2 if fits and users[0].name == "if" else 1)
         if fits and lengths[op] <= room and _may_move(op, users[0]):
             candidates[op] = users[0]
