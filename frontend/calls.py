@@ -20,6 +20,7 @@ from scriptc.frontend.iteration import zipped_rows
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
+from scriptc.frontend.options import without_options
 from scriptc.frontend.outside import holds_tensor, is_called_in_python
 from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape
@@ -362,7 +363,8 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
                 ),
                 splits=_is_of_ranks,
             )
-        args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, own_names(function, kwargs)))
+        kwargs = without_options(self, function, own_names(function, kwargs))
+        args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, kwargs))
         given = [*args, *kwargs.values()]
         halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
         asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)

@@ -26,7 +26,13 @@ from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType,
 
 _HOMES = (None, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft)  # None: of torch itself
 _OURS = os.path.dirname(decompositions.__file__ or "")
-_NUMPY_NAMES = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other"}
+# What torch takes by the names of NumPy and of overloads.
+_OTHER_NAMES = {
+    "axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input", "x2": "other",
+    "sections": "indices_or_sections", "indices": "indices_or_sections", "element": "elements",
+    "test_element": "test_elements", "mat2": "other", "tensor": "other", "vec": "other", "values": "other", "n": "other",
+    "axis0": "dim0", "axis1": "dim1", "split_sizes": "split_size", "obj": "x",
+}  # fmt: skip
 
 
 class _Int(int):
@@ -112,11 +118,11 @@ class TorchParser(Context):
 
 
 def own_names(function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:
-    """The keywords of a call, where torch takes NumPy's names as well, as a function of the library has them."""
-    if _NUMPY_NAMES.keys().isdisjoint(kwargs):
+    """The keywords of a call, where torch takes other names as well, as a function of the library has them."""
+    if _OTHER_NAMES.keys().isdisjoint(kwargs):
         return kwargs
     own = inspect.signature(function).parameters
-    renamed = {n: _NUMPY_NAMES.get(n, n) for n in kwargs}
+    renamed = {n: _OTHER_NAMES.get(n, n) for n in kwargs}
     return {renamed[n] if n not in own and renamed[n] in own else n: av for n, av in kwargs.items()}
 
 
@@ -242,7 +248,7 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     """What a call raises for the dtypes and ranks of its tensors: where torch says so, or takes the call without `out`, or
-    with some tensors of other dtypes."""
+    with some tensors of other dtypes. A TypeError counts that comes of one element as well, which may stand for a number."""
     leaves = [*_leaves([*args, *kwargs.values()])]
     dtypes = [leaf.dtype for leaf in leaves if isinstance(leaf, _Tensor)]
     dims_are_known = not any(map(_may_be_dim, leaves))
@@ -252,7 +258,7 @@ def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> 
         if error is None or type(error) not in _ERRORS:
             return None
         if (
-            isinstance(error, TypeError)
+            (isinstance(error, TypeError) and isinstance(_raised(function, args, kwargs, 1, dtypes), TypeError))
             or any(word in str(error) for word in _OF_DTYPES)
             or (dims_are_known and _OF_DIMS in str(error) and _is_raised_of_empty(function, args, kwargs, dtypes))
             or not _raised(function, args, without_out, size, dtypes)

@@ -117,6 +117,8 @@ class Writes(Scalars):
         return self.op("fill", self.op("full", shape, Known(0), dtype=dtype), number)
 
     def shape_tuple(self, items: tuple[AV, ...]) -> AV:
+        if any(is_tensor(i) and tensor_type(i).dtype == "bool" for i in items):
+            self.raises_at_run_time("RuntimeError", "Expected scalar.isIntegral(false) to be true, but got false.")
         return Dyn(self.sizes(items))
 
 

@@ -52,6 +52,31 @@ def conv1d(
     return image.select(-2, 0)
 
 
+@decomposes("torch.conv_tbc", "torch.nn.functional.conv_tbc")
+def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
+    """A convolution over time of [T, N, C] by a weight [K, C, F]."""
+    if input.dim() != 3:
+        raise RuntimeError("Input must have 3 dims: time, batch, in_channel")
+    if weight.dim() != 3:
+        raise RuntimeError("Weight tensor must have 3 dims: kernel_width, in_channels, out_channels.")
+    if bias.dim() != 1:
+        raise RuntimeError("Bias must be 1-D")
+    if input.size(2) != weight.size(1):
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if weight.size(2) != bias.size(0):
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    added = bias.to(input.dtype)
+    if input.is_floating_point():
+        result = torch.conv1d(input.permute(1, 2, 0), weight.permute(2, 1, 0), added, padding=pad)
+        return result.permute(2, 0, 1).contiguous()
+    wide = torch.constant_pad_nd(input, (0, 0, 0, 0, pad, pad))
+    steps = wide.size(0) - weight.size(0) + 1
+    out = added.expand(steps, input.size(1), weight.size(2)).contiguous()
+    for k in range(weight.size(0)):
+        out = out + torch.matmul(wide[k : k + steps], weight[k])
+    return out
+
+
 @decomposes("torch.conv3d", "torch.nn.functional.conv3d", widens=True)
 def conv3d(
     input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: int = 1, padding: int | str = 0, dilation: int = 1,

@@ -171,16 +171,14 @@ def _spaced(name: str, start: Tensor | float, end: Tensor | float, steps: int, d
 
 @decomposes("torch.linspace")
 def linspace(
-    start: Tensor | float, end: Tensor | float, steps: int, *, dtype: torch.dtype | None = None,
-    device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
+    start: Tensor | float, end: Tensor | float, steps: int, *, dtype: torch.dtype | None = None
 ) -> Tensor:  # fmt: skip
     return _spaced("linspace", start, end, steps, dtype).to(_kind("linspace", start, end, dtype))
 
 
 @decomposes("torch.logspace")
 def logspace(
-    start: Tensor | float, end: Tensor | float, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None,
-    device: object = None, layout: object = None, pin_memory: bool = False, requires_grad: bool = False,
+    start: Tensor | float, end: Tensor | float, steps: int, base: float = 10.0, *, dtype: torch.dtype | None = None
 ) -> Tensor:  # fmt: skip
     return torch.pow(base, _spaced("logspace", start, end, steps, dtype)).to(_kind("logspace", start, end, dtype))
 

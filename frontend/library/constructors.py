@@ -8,7 +8,8 @@ from typing import Any
 import torch
 
 from scriptc.frontend.library import FUNCTIONS, resolve, serves
-from scriptc.frontend.library.creation import full, options, size_items, tensor
+from scriptc.frontend.library.creation import full, size_items, tensor
+from scriptc.frontend.options import options
 from scriptc.frontend.outside import dtype_name, type_name
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.sequences import as_list
+from scriptc.frontend.options import options
 from scriptc.frontend.outside import dtype_name, torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
@@ -22,7 +22,6 @@ _OF_TEXT = "new(): invalid data type 'str'"
 _OF_NONE = "Could not infer dtype of NoneType"
 _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _SURELY_HELD = 65504.0  # by all floating dtypes
-_IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
 
 
 def as_dtype(r: Reader, dtype: AV, default: str) -> str:
@@ -34,26 +33,6 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
     if name is None:
         r.fail("dtype_of_other", dtype=obj)
     return name
-
-
-def _is_cpu(r: Reader, device: Any) -> bool:
-    try:
-        return device is None or torch.device(device).type == "cpu"
-    except (RuntimeError, TypeError) as e:
-        r.raises_at_run_time(type(e).__name__, str(e))
-
-
-def options(r: Reader, kwargs: dict[str, AV]) -> None:
-    """Arguments that do not matter on the CPU, where they ask for nothing else."""
-    for key, av in kwargs.items():
-        obj = r.known(av, f"the argument {key}")
-        cpu = key == "device" and _is_cpu(r, obj)
-        if not (
-            cpu
-            or obj in (None, False, torch.strided, torch.contiguous_format, torch.preserve_format)
-            and key in _IGNORED
-        ):
-            r.fail("argument_of_creation", name=key, value=obj)
 
 
 def size_items(r: Reader, size: tuple[AV, ...]) -> list[AV]:
@@ -131,12 +110,16 @@ def new_full(r: Reader, self: AV, size: AV, fill_value: AV, dtype: AV = _NONE, *
 
 
 @serves("torch.arange")
-def arange(r: Reader, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def arange(
+    r: Reader, *bounds: AV, start: AV = Known(0), end: AV | None = None, step: AV = Known(1), dtype: AV = _NONE,  # noqa: B008
+    **kwargs: AV,
+) -> AV:  # fmt: skip
     options(r, kwargs)
-    given = [_number(r, b) for b in bounds]
-    start, end, step = (Known(0), given[0], Known(1)) if len(given) == 1 else (*given, Known(1))[:3]
-    floating = any(r.type_of(b) == FLOAT for b in (start, end, step))
-    return r.op("arange", start, end, step, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
+    ends = [start, end, step]
+    ends[slice(1, 2) if len(bounds) == 1 and end is None else slice(len(bounds))] = bounds
+    first, last, stride = (_number(r, b) for b in ends if b is not None)
+    floating = any(r.type_of(b) == FLOAT for b in (first, last, stride))
+    return r.op("arange", first, last, stride, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
 
 
 @serves("torch.tensor")
@@ -152,6 +135,15 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
 def as_tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
     return r.cast(data, as_dtype(r, dtype, tensor_type(data).dtype)) if is_tensor(data) else _of_numbers(r, data, dtype)
+
+
+@serves("torch.asarray")
+def asarray(r: Reader, obj: AV, *, dtype: AV = _NONE, copy: AV = _NONE, **kwargs: AV) -> AV:
+    made = as_tensor(r, obj, dtype, **kwargs)
+    copies = r.known(copy, "the argument copy")
+    if copies is False:
+        r.fail("form_of_call", name="torch.asarray", why="copy=False is not supported")
+    return new_tensor(r, made, made) if copies and is_tensor(obj) else made
 
 
 @serves("Tensor.new_tensor")

@@ -6,7 +6,8 @@ import torch
 
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.complexes import item as complex_item
-from scriptc.frontend.library.creation import as_dtype, options
+from scriptc.frontend.library.creation import as_dtype
+from scriptc.frontend.options import options
 from scriptc.frontend.outside import torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scriptc.frontend.decompositions import random
 from scriptc.frontend.library import serves
-from scriptc.frontend.library.creation import as_dtype, full_like, options, size_items
+from scriptc.frontend.library.creation import as_dtype, full_like, size_items
+from scriptc.frontend.options import options
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING
