@@ -30,10 +30,12 @@ class Indexing(Context):
 
     def put(self, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
         """A copy of a tensor with a value where tensors index it."""
-        from scriptc.frontend.decompositions.indexing import put_tensors
+        from scriptc.frontend.decompositions.indexing import put_mask, put_tensors
 
         if not is_tensor(value):
             value = self.new_filled((), value, tensor_type(view).dtype)
+        if (only := _mask_in(picked)) is not None:
+            return self.call(Known(put_mask), [view, *only, value, Known(accumulate)], {})
         places = Tup(list(picked.values()))
         return self.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
 
@@ -58,12 +60,15 @@ class Indexing(Context):
         view, picked = self.indexed(tensor, index)
         if not picked:
             return view
-        from scriptc.frontend.decompositions.indexing import index_tensors
+        from scriptc.frontend.decompositions.indexing import index_mask, index_tensors
 
+        if (only := _mask_in(picked)) is not None:
+            return self.call(Known(index_mask), [view, *only], {})
         return self.call(Known(index_tensors), [view, Known(tuple(picked)), Tup(list(picked.values()))], {})
 
     def indexed(self, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
-        """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index."""
+        """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index: one mask
+        alone, by the first of its dims, or tensors of places."""
         parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
         if isinstance(index, Known) and isinstance(index.obj, tuple):
             parts = [Known(o) for o in index.obj]
@@ -84,6 +89,7 @@ class Indexing(Context):
         """The view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
         dim, result = 0, tensor
         picked: dict[int, AV] = {}
+        alone = sum(map(self.picks, parts)) == 1
         for part in parts:
             obj = part.obj if isinstance(part, Known) else ...
             if isinstance(part, Known) and obj is None:
@@ -100,11 +106,29 @@ class Indexing(Context):
                 result, dim = self.slice_dim(result, dim, part), dim + 1
             elif self.is_integer(part):
                 result = Dyn(self.build("select", [self.value(result), self.integer(part)], dim=dim))
+            elif alone and self.is_mask(part):
+                self.check_mask(part, result, dim)
+                picked[dim] = self.cast(part, "bool")
+                dim += tensor_type(part).rank
             else:
                 for index in self.index_tensors_of(part, result, dim):
                     picked[dim] = index
                     dim += 1
         return (result if result is not tensor or picked else self.view_of(tensor)), picked
+
+    def picks(self, part: AV) -> bool:
+        """Whether a part of an index picks elements, rather than making a view."""
+        basic = isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis)
+        return not (basic or self.is_slice(part) or self.is_integer(part))
+
+    def is_mask(self, part: AV) -> bool:
+        return is_tensor(part) and tensor_type(part).dtype in ("bool", "u8") and tensor_type(part).rank > 0
+
+    def check_mask(self, mask: AV, tensor: AV, dim: int) -> None:
+        """That a mask has the sizes of the dims from `dim` on."""
+        for i in range(tensor_type(mask).rank):
+            same = self.compare("Eq", self.size_av(mask, i), self.size_av(tensor, dim + i))
+            self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
 
     def is_bool(self, part: AV) -> bool:
         """Whether an index is a bool, or a tensor of one: a mask without dims."""
@@ -149,9 +173,7 @@ class Indexing(Context):
             return [part]
         if t.dtype not in ("bool", "u8"):
             self.raises_at_run_time("IndexError", "tensors used as indices must be long, int, byte or bool tensors")
-        for i in range(t.rank):
-            same = self.compare("Eq", self.size_av(part, i), self.size_av(tensor, dim + i))
-            self.check_that(same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
+        self.check_mask(part, tensor, dim)
         places = self.op("nonzero", part)
         return [Dyn(self.build("select", [self.value(places), self.const(i)], dim=1)) for i in range(t.rank)]
 
@@ -177,3 +199,9 @@ class Indexing(Context):
             self.integer(step) if step is not None else self.const(1),
         ]
         return Dyn(self.build("slice", operands, dim=dim))
+
+
+def _mask_in(picked: dict[int, AV]) -> list[AV] | None:
+    """The dim and the mask, where a mask alone picks."""
+    dim, index = next(iter(picked.items()))
+    return [Known(dim), index] if tensor_type(index).dtype == "bool" else None

@@ -1,4 +1,5 @@
-"""Indices that are bools or tensors without dims, and values that are assigned through indices, in tables of statements."""
+"""Indices that are bools, masks or tensors without dims, and values that are assigned through indices, in tables of
+statements."""
 
 from __future__ import annotations
 
@@ -27,17 +28,41 @@ WRITTEN = """
     x[t, m]
     x[m] | e[t] | x[i, t] | x[i]
 """
+BY_MASKS = """
+    z[a] | z[b] | z[c] | z[:, g] | z[:, h] | z[b, 1] | z[c, 1] | z[c, ..., None] | z[None, b] | z[b, :2] | z[c, 0:1, 1]
+    z[c.byte()] | z[:0][a[:0]] | z[a & ~a] | z[b & ~b] | z[a[:1]] | z[h] | z.transpose(0, 2)[a.transpose(0, 2)]
+    z.permute(2, 0, 1)[:, b] | torch.index_put(z, (a,), s) | z.index_put((b,), s.expand(5), accumulate=True)
+    z.index_put((c,), s, accumulate=True) | z[b, i] | z.to(torch.complex64)[b] | (z > 2)[c] | z.long()[a] | z[c, h]
+    z[..., h, :]
+"""
+BY_MASKS_WRITTEN = """
+    z[a] | z[b] | z[c] | z[:, g] | z[:, h] | z[b, 1] | z[c, 1:3] | z.transpose(0, 2)[a.transpose(0, 2)] | z[a & ~a]
+"""
+BY_MASKS_VALUES = """
+    1.5 | s | True | 3 | torch.ones(5) | torch.ones(1, 5) | torch.ones(4, 1) | torch.arange(1.0 * a.sum())
+    torch.ones(1) | torch.ones(7) | torch.arange(5.0 * b.sum()).view(-1, 5) | torch.arange(20.0).view(4, 5)
+    torch.ones(1, 1, 5) | torch.ones(0) | z[z > 30] | s.long()
+"""
 VALUES = "9.0 | s + 9 | torch.ones(1) | torch.ones(1, 1) | torch.ones(3, 4) | torch.ones(1, 3, 4) | torch.ones(2) | x | s"
 _PARAMETERS = {
     "x": torch.arange(12.0).view(3, 4), "y": torch.arange(24.0).view(2, 3, 4), "s": torch.tensor(2.5), "t": torch.tensor(True),
     "f": torch.tensor(False), "m": torch.arange(12).view(3, 4) > 4, "u": torch.tensor(1, dtype=torch.uint8),
     "i": torch.tensor(1), "e": torch.empty(0, 4), "p": torch.tensor([0, 1]), "q": torch.tensor([0, 1, 2]), "k": True,
+    "z": torch.arange(60.0).view(3, 4, 5).sin() * 40, "a": torch.arange(60).view(3, 4, 5) % 3 == 1,
+    "b": torch.arange(12).view(3, 4) % 5 < 2, "c": torch.tensor([True, False, True]),
+    "g": torch.arange(20).view(4, 5) % 3 == 0, "h": torch.tensor([True, False, False, True]),
 }  # fmt: skip
 
 
 def _bodies() -> list[str]:
-    stores = [f"{place} = {value}\n    return {place[0]}" for place in statements(WRITTEN) for value in statements(VALUES)]
-    return [*(f"return {e}" for e in statements(READ)), *stores]
+    tables = ((WRITTEN, VALUES), (BY_MASKS_WRITTEN, BY_MASKS_VALUES))
+    stores = [(place, value) for places, values in tables for place in statements(places) for value in statements(values)]
+    changed = ["z[a] += 1", "z[b] *= z[b]", "z[c] -= z[c].mean()", "z[:, h] /= 2"]
+    return [
+        *(f"return {e}" for e in statements(READ + BY_MASKS)),
+        *(f"{place} = {value}\n    return {place[0]}" for place, value in stores),
+        *(f"{change}\n    return z" for change in changed),
+    ]
 
 
 def test_bools_and_tensors_without_dims_index(tmp_path: Path) -> None:

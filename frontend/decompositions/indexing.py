@@ -8,8 +8,11 @@ from torch import Tensor
 from scriptc.frontend.library import decomposes
 
 
-def row_numbers(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, tuple[int, ...]]:
-    """Which of the rows that `dims` number are named by `indices`, in one line, and the shape of the indices."""
+def row_numbers(
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], inside: bool = False
+) -> tuple[Tensor, tuple[int, ...]]:
+    """Which of the rows that `dims` number are named by `indices`, in one line, and the shape of the indices. inside: they
+    need no check."""
     _check_fit(indices)
     wide = torch.broadcast_tensors(*indices)
     inner = 1
@@ -21,15 +24,17 @@ def row_numbers(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -
         place = index.to(torch.int64)
         if inner == 0 and n > 0:  # rows of nothing: eager does not look at their numbers
             place = torch.zeros_like(place)
-        if bool(torch.any((place < -n) | (place >= n))):
+        if not inside and bool(torch.any((place < -n) | (place >= n))):
             raise IndexError("index out of bounds for the dimension that it indexes")
         rows = rows * n + torch.where(place < 0, place + n, place)
     return rows.reshape(-1), tuple(wide[0].shape)
 
 
-def rows_of(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+def rows_of(
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], inside: bool = False
+) -> tuple[Tensor, Tensor, tuple[int, ...]]:
     """x as rows numbered by `dims`, the numbers of the rows that `indices` name, and the shape of the indices."""
-    rows, shape = row_numbers(x, dims, indices)
+    rows, shape = row_numbers(x, dims, indices, inside)
     rest = tuple(d for d in range(x.dim()) if d not in dims)
     count, inner = 1, 1
     for d in dims:
@@ -71,10 +76,10 @@ def index_tensors(x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...])
 
 
 def put_tensors(
-    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool
+    x: Tensor, dims: tuple[int, ...], indices: tuple[Tensor, ...], values: Tensor, accumulate: bool, inside: bool = False
 ) -> Tensor:
     """A copy of x with x[..., index, ...] set to values, or increased by them."""
-    matrix, rows, shape = rows_of(x, dims, indices)
+    matrix, rows, shape = rows_of(x, dims, indices, inside)
     for _ in tuple(range(values.dim() - len(shape) - x.dim() + len(dims))):
         if values.size(0) != 1:
             raise RuntimeError("shape mismatch: the values do not fit where they are assigned to")
@@ -92,6 +97,28 @@ def put_tensors(
         placed = torch.scatter(matrix, 0, places, source)
     sizes = tuple(x.size(d) for d in (*dims, *rest_dims))
     return placed.reshape(sizes).permute(*inverse((*dims, *rest_dims)))
+
+
+def masked_line(x: Tensor, dim: int, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """x with the dims of a mask, which begin at `dim`, as one, and the places in it that are set."""
+    sizes = [x.size(d) for d in range(x.dim())]
+    line = x if mask.dim() == 1 else x.reshape(*sizes[:dim], mask.numel(), *sizes[dim + mask.dim() :])
+    return line, mask.reshape(-1).nonzero().select(1, 0)
+
+
+def index_mask(x: Tensor, dim: int, mask: Tensor) -> Tensor:
+    """x[..., mask, ...], where nothing else picks elements."""
+    line, places = masked_line(x, dim, mask)
+    return torch.index_select(line, dim, places)
+
+
+def put_mask(x: Tensor, dim: int, mask: Tensor, values: Tensor, accumulate: bool) -> Tensor:
+    """A copy of x with x[..., mask, ...] set to values, or increased by them."""
+    if values.dim() == 0 and not accumulate:
+        rest = x.dim() - dim - mask.dim()
+        return torch.where(mask.reshape(*mask.shape, *(1,) * rest), values.to(x.dtype), x)
+    line, places = masked_line(x, dim, mask)
+    return put_tensors(line, (dim,), (places,), values, accumulate, True).reshape(x.shape)
 
 
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
@@ -268,3 +295,23 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     length = torch.linalg.vector_norm(weight, norm_type, 1, keepdim=True)
     used = torch.any(torch.arange(weight.size(0)).unsqueeze(1) == indices.reshape(-1), 1).unsqueeze(1)
     return weight.copy_(torch.where(used & (length > max_norm), weight * (max_norm / (length + 1e-7)), weight))
+
+
+def _indices_where(kept: Tensor, name: str, dtype: torch.dtype) -> Tensor:
+    if dtype not in (torch.int32, torch.int64):
+        raise NotImplementedError(f"\"{name}\" not implemented for this dtype")
+    return torch.stack(kept.nonzero(as_tuple=True)).to(dtype)
+
+
+@decomposes("torch.tril_indices")
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = torch.int64) -> Tensor:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
+    return _indices_where(torch.ones(row, col, dtype=torch.bool).tril(offset), "tril_indices", dtype)
+
+
+@decomposes("torch.triu_indices")
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = torch.int64) -> Tensor:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
+    return _indices_where(torch.ones(row, col, dtype=torch.bool).triu(offset), "triu_indices", dtype)

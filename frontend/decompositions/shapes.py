@@ -413,10 +413,7 @@ def constant_pad_nd(input: Tensor, pad: list[int], value: float = 0) -> Tensor:
         return kept.clone()
     sizes = tuple(n + a + b for n, a, b in zip(input.shape, before, after))  # noqa: B905
     result = torch.full(sizes, value, dtype=input.dtype)
-    to = result
-    for d in range(rank):
-        to = to.narrow(d, max(before[d], 0), kept.size(d))
-    to.copy_(kept)
+    result[tuple(slice(max(before[d], 0), max(before[d], 0) + kept.size(d)) for d in range(rank))] = kept
     return result
 
 
@@ -491,25 +488,20 @@ def squeeze_dim(input: Tensor, dim: int) -> Tensor:
 
 @decomposes("torch.empty_strided")
 def empty_strided(
-    size: tuple[int, ...], stride: tuple[int, ...], *, dtype: torch.dtype | None = None,
-    layout: torch.layout | None = None, device: torch.device | None = None, requires_grad: bool = False,
-    pin_memory: bool | None = None,
+    size: tuple[int, ...], stride: tuple[int, ...], *, dtype: torch.dtype | None = None
 ) -> Tensor:  # fmt: skip
     extent = 1
     for n, step in zip(size, stride):  # noqa: B905
         extent = extent + (n - 1) * step if n > 0 else 0
         if n == 0:
             break
-    return torch.empty(extent, dtype=dtype, device=device, layout=layout).as_strided(size, stride)
+    return torch.empty(extent, dtype=dtype).as_strided(size, stride)
 
 
 @decomposes("torch.eye")
-def eye(
-    n: int, m: int | None = None, *, dtype: torch.dtype | None = None, layout: torch.layout | None = None,
-    device: torch.device | None = None, requires_grad: bool = False, pin_memory: bool | None = None,
-) -> Tensor:  # fmt: skip
+def eye(n: int, m: int | None = None, *, dtype: torch.dtype | None = None) -> Tensor:
     diagonal = torch.arange(n).unsqueeze(1) == torch.arange(n if m is None else m)
-    return diagonal.to(dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
+    return diagonal.to(torch.get_default_dtype() if dtype is None else dtype)
 
 
 @decomposes("Tensor.fill_diagonal_")

@@ -4,6 +4,9 @@
 %b = transpose(%a) {dim0 = 0, dim1 = 1}     =>
 %c = tanh(%b)
 
+%m = int.add(%n, %zero)                    =>    %k = neg(%n)
+%k = neg(%m)
+
 %n = list.len(%xs)                                %n = list.len(%xs)
 loop L %i = 0 to %n step 1 {                =>    loop L %i = 0 to %n step 1 {
   %x = list.get(%xs, %i)                            %x = list.at(%xs, %i)
@@ -17,6 +20,7 @@ from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_fo
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
 from scriptc.ir.ops import OPS
+from scriptc.ir.ops.rules import as_dim
 from scriptc.ir.ranges import in_dim, is_below, known_int
 from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, slots
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
@@ -31,11 +35,89 @@ _HOLDS = {
 }  # fmt: skip
 
 
-def whole_slice(op: Op, rw: Rewriter) -> bool:
-    """`x[:]` is another object for the same view."""
-    if op.name != "slice" or [known_int(v) for v in op.operands[1:]] != [0, 2**63 - 1, 1]:
+# What leaves an int as it is: the second operand by the op, and by the ops that commute the first as well.
+_NEUTRAL = {"int.add": 0, "int.sub": 0, "int.mul": 1, "int.floordiv": 1}
+_COMMUTE = ("int.add", "int.mul")
+_SIZES = frozenset({"size", "numel", "list.len", "str.len", "dict.len"})
+# What a comparison of an int with itself gives; and of a size with 0, by the side that the size is on.
+_OF_SAME = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
+_OF_SIZE = {("ge", 0): True, ("lt", 0): False, ("le", 1): True, ("gt", 1): False}
+
+
+def int_identity(op: Op, rw: Rewriter) -> bool:
+    """Sums with 0 and products with 1, which cannot overflow; products with 0."""
+    if op.name not in _NEUTRAL:
         return False
-    return _replace_with_existing(op, op.operands[0], rw)
+    known = [known_int(v) for v in op.operands]
+    if op.name == "int.mul" and 0 in known:
+        rw.replace(op, [rw.const_before(op, 0)])
+        return True
+    for kept, other in ((0, 1), (1, 0)) if op.name in _COMMUTE else ((0, 1),):
+        if known[other] == _NEUTRAL[op.name]:
+            rw.replace(op, [op.operands[kept]])
+            return True
+    return False
+
+
+def int_comparison(op: Op, rw: Rewriter) -> bool:
+    """Comparisons that need no numbers: of an int with itself, and of a size with 0."""
+    kind, _, name = op.name.partition(".")
+    if kind != "int" or name not in _OF_SAME:
+        return False
+    found = _OF_SAME[name] if op.operands[0] is op.operands[1] else None
+    for side, other in ((0, 1), (1, 0)):
+        made = op.operands[side].op
+        if found is None and made is not None and made.name in _SIZES and known_int(op.operands[other]) == 0:
+            found = _OF_SIZE.get((name, side))
+    if found is None:
+        return False
+    rw.replace(op, [rw.const_before(op, found)])
+    return True
+
+
+def whole_slice(op: Op, rw: Rewriter) -> bool:
+    """`x[:]` and `x[0 : len(x)]` are other objects for the same view."""
+    if op.name != "slice" or known_int(op.operands[1]) != 0 or known_int(op.operands[3]) != 1:
+        return False
+    x, stop, dim = op.operands[0], op.operands[2], op.attrs["dim"]
+    assert isinstance(x.type, TensorType)
+    size, limit = _made_by(stop, "size"), as_dim(stop)
+    is_whole = size is not None and size.operands[0] is x and size.attrs["dim"] == dim
+    is_whole |= limit == 2**63 - 1 or x.type.dims is not None and limit is not None and limit == x.type.dims[dim]
+    return is_whole and _replace_with_existing(op, x, rw)
+
+
+def _source_dim(view: Op, d: int) -> int | None:
+    """Which dim of what a view shows has the size of its dim d; None where that is not said."""
+    if view.name == "permute":
+        dims = view.attrs["dims"]
+        assert isinstance(dims, tuple)
+        return dims[d]
+    dim = view.attrs.get("dim0" if view.name == "transpose" else "dim")
+    match view.name, dim:
+        case "alias", _:
+            return d
+        case "slice", int():
+            return d if d != dim else None
+        case "select", int():
+            return d + (d >= dim)
+        case "unsqueeze", int():
+            return d - (d > dim) if d != dim else None
+        case "transpose", int():
+            other = view.attrs["dim1"]
+            assert isinstance(other, int)
+            return other if d == dim else dim if d == other else d
+    return None
+
+
+def size_of_view(op: Op, rw: Rewriter) -> bool:
+    """A size of a view is one of what it shows, which lives as long."""
+    view, d = op.operands[0].op if op.name == "size" else None, op.attrs.get("dim")
+    dim = _source_dim(view, d) if view is not None and isinstance(d, int) else None
+    if view is None or dim is None:
+        return False
+    rw.replace(op, [rw.insert_before(op, "size", [view.operands[0]], dim=dim)])
+    return True
 
 
 def drop_link(op: Op, rw: Rewriter) -> bool:
@@ -299,10 +381,9 @@ def get_of_new(op: Op, rw: Rewriter) -> bool:
 
 
 RULES = [
-    whole_slice, drop_link, transpose_of_transpose, cast_of_cast, check_sizes_earlier, linear_checked_before,
-    contiguous_of_contiguous,
-    inline_scope, try_what_cannot_raise, drop_unread_cell,
-    same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
+    int_identity, int_comparison, whole_slice, size_of_view, drop_link, transpose_of_transpose, cast_of_cast,
+    check_sizes_earlier, linear_checked_before, contiguous_of_contiguous, inline_scope, try_what_cannot_raise,
+    drop_unread_cell, same_on_all_exits, carried_unchanged, get_at_counter, read_unbind, read_part, drop_parts, get_of_new,
 ]  # fmt: skip
 
 
