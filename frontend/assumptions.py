@@ -12,6 +12,13 @@ from scriptc.ir.core import Param
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import DictType, Record, Type
 
+_SHORT = 16  # iterations of a loop that is unrolled because the same text was elsewhere
+
+
+def _text_of(site: Any) -> tuple[Any, ...]:
+    loc, kind = site
+    return loc.file, loc.line, loc.col, kind
+
 
 @dataclass(frozen=True, eq=False)
 class Place:
@@ -48,6 +55,7 @@ class Assumptions:
     run_time_lists: set[Any] = field(default_factory=set)  # sites of lists that containers hold, or objects
     unions: bool = False  # containers may hold values of several kinds
     unrolled: set[Any] = field(default_factory=set)  # loops whose counter is needed at compile time
+    unrolled_text: set[Any] = field(default_factory=set)  # where these stand, whatever calls led there
     known_args: set[int] = field(default_factory=set)  # places in the signature that are needed at compile time
     parted: bool = False  # short lists of the caller are taken by their items
     tabled: bool = False  # dicts of the caller with strings as keys have run-time keys, where they can
@@ -58,6 +66,16 @@ class Assumptions:
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
     kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
+
+    def unroll(self, site: Any) -> None:
+        """The counter of a loop is needed at compile time."""
+        self.unrolled.add(site)
+        self.unrolled_text.add(_text_of(site))
+
+    def unrolls(self, site: Any, count: int) -> bool:
+        """Whether a loop of so many iterations is unrolled: a short one also where another call of its function asked for
+        that, which saves a reading for each call."""
+        return site in self.unrolled or (count <= _SHORT and site is not None and _text_of(site) in self.unrolled_text)
 
     def take_tables(self) -> bool:
         """Takes dicts of the caller with strings as keys as tables; returns whether that is something new."""

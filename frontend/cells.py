@@ -20,6 +20,7 @@ from scriptc.ir.types import (
     JoinError,
     ListType,
     OptionalType,
+    ScalarType,
     SetType,
     TensorType,
     TupleType,
@@ -272,3 +273,8 @@ def fresh(t: Type) -> Type:
 def _copy(cell: Elem) -> Elem:
     cell = cell.find()
     return Elem(fresh(cell.type), python=cell.python)
+
+
+def is_of_numbers(t: Type) -> bool:
+    """Whether a type is that of numbers and strings, or of lists of them."""
+    return isinstance(t, ScalarType) or (isinstance(t, ListType) and isinstance(t.elem, ScalarType))

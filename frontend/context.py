@@ -348,8 +348,7 @@ class Context(Parts):
                 self.promote(av)
             case ListV(value):
                 if value is None:
-                    self.promote_objects(av.items or [])
-                    self.fail("functions_in_list" if any(map(holds_function, av.items or ())) else "list_without_type_used")
+                    self.refuse_value(av)
                 return value
             case Poison():
                 raise Poisoned

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from scriptc.frontend.cells import is_union
-from scriptc.frontend.context import Context, Poisoned, UserError, Walk
+from scriptc.frontend.cells import is_of_numbers, is_union
+from scriptc.frontend.context import Context, NeedsKnown, Poisoned, UserError, Walk
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator
 from scriptc.frontend.decompositions.itertools import ENDLESS
@@ -82,6 +82,8 @@ class Iteration(Context):
         while isinstance(walked, (GeneratorV, ReversedV, IteratorV)):
             walked = walked.sequence if isinstance(walked, GeneratorV) else walked.part
         if isinstance(walked, ListV) and not walked.is_tuple:
+            if walked.value is not None and is_of_numbers(walked.value.type):
+                raise NeedsKnown(walked.value, error)
             self.keep_length(walked, error)
         raise error
 
@@ -218,8 +220,8 @@ class Iteration(Context):
             case ListV(value=value) if value is not None:
                 return self.walk_list(av)
             case RangeV(start, stop, step):
-                known = all(isinstance(b, Known) for b in (start, stop, step))  # they may not be by now
-                if site is not None and site in self.assume.unrolled and known:
+                bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]  # they may not be by now
+                if len(bounds) == 3 and bounds[2] and self.assume.unrolls(site, len(range(*bounds))):
                     return Walk(items=self.known_range(av))
                 # The length is asked for, since a range may end in front of its start.
                 return Walk(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from scriptc.frontend.cells import is_of_numbers
 from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, UserError
 from scriptc.frontend.outside import holds_tensor
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
-from scriptc.ir.core import Value
+from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import slot_of
 from scriptc.ir.types import STR, ListType, ScalarType, Type
 
@@ -35,6 +36,8 @@ class Knowledge(Context):
                 raise NeedsKnown(
                     value, UserError(self.loc, *rejection("computed_at_run_time", what=what))
                 )
+            case ListV(value=Value() as value) if is_of_numbers(value.type):
+                raise NeedsKnown(value, UserError(self.loc, *rejection("not_known", what=what, found=describe(av))))
         self.fail("not_known", what=what, found=describe(av))
 
     def call_memoised(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
@@ -52,11 +55,16 @@ class Knowledge(Context):
             self.fail("memoised_recursion", name=function.__name__)
         return self.call(Known(inner), args, kwargs)
 
-    def make_known(self, value: Value) -> bool:
-        """Whether another reading can know this number: by unrolling a loop, or by specialising on an argument."""
+    def make_known(self, value: Value, why: str) -> bool:
+        """Whether another reading can know this number, or list of numbers: by unrolling a loop, by specialising on an
+        argument, or by keeping the items of lists that it comes from one by one. why: what is said of these where it fails."""
         v = self.knowable(value)
+        if v is None and (sites := self.sites_behind(value)):
+            self.assume.known_length |= sites
+            self.assume.why_known_length |= dict.fromkeys(sites, why)
+            return True
         if v in self.counters:
-            self.assume.unrolled.add(self.counters[v])
+            self.assume.unroll(self.counters[v])
         elif v in self.number_args:
             self.assume.changing.remove(self.number_args[v])
         elif v is not None:
@@ -82,6 +90,23 @@ class Knowledge(Context):
                 todo += v.op.operands
         return None
 
+    def sites_behind(self, value: Value) -> set[Any]:
+        """Where the lists of numbers are made that a value is computed from, if their lengths may be known."""
+        todo, seen, found = [value], set(), set()
+        while todo:
+            v = todo.pop()
+            if v in seen:
+                continue
+            seen.add(v)
+            if isinstance(v.type, ListType):
+                cell = v.type.cell.find()
+                found |= {site for site, made in self.cells if made.find() is cell and not cell.fixed}
+            makers = [v.op] if v.op is not None else []
+            if isinstance(v.type, ListType):  # what changes it, and the loops around that
+                makers += [outer for op in v.users() if op.name.startswith("list.") for outer in _with_outer(op)]
+            todo += [o for op in makers for o in op.operands if is_of_numbers(o.type)]
+        return found - {None, *self.assume.known_length, *self.assume.run_time_lists}
+
     def prefer_known(self, av: AV, other: AV) -> None:
         """A string argument that is compared as a whole with a known string is a choice among few, so that the code is
         better made for its value; unless it was seen to have many."""
@@ -95,3 +120,11 @@ class Knowledge(Context):
 
 def _may_be_known(t: Type) -> bool:
     return isinstance(t, ScalarType) or (isinstance(t, ListType) and t.elem == STR)
+
+
+def _with_outer(op: Op) -> Iterator[Op]:
+    """An op and those around it."""
+    inner: Op | None = op
+    while inner is not None:
+        yield inner
+        inner = inner.parent.parent if inner.parent is not None else None

@@ -283,7 +283,7 @@ class Loops(Flow):
         numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
         few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
         if site is not None and site not in self.assume.unrolled and (few or site in self.decided):
-            self.assume.unrolled.add(site)
+            self.assume.unroll(site)
             raise Restart
 
     def counter_name(self, node: ast.For | ast.While) -> str:

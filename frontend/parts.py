@@ -367,7 +367,7 @@ class Parts:
     def knowable(self, value: Value) -> Value | None:
         raise NotImplementedError
 
-    def make_known(self, value: Value) -> bool:
+    def make_known(self, value: Value, why: str) -> bool:
         raise NotImplementedError
 
     def prefer_known(self, av: AV, other: AV) -> None:
@@ -433,6 +433,9 @@ class Parts:
         raise NotImplementedError
 
     def promote_objects(self, avs: Iterable[AV]) -> None:
+        raise NotImplementedError
+
+    def refuse_value(self, av: ListV) -> NoReturn:
         raise NotImplementedError
 
     def promote_nested(self, avs: Iterable[AV]) -> None:

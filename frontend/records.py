@@ -15,7 +15,7 @@ from scriptc.frontend.cells import fresh, is_laid_out_anew, spelt, unite
 from scriptc.frontend.context import Context, Restart, UserError
 from scriptc.frontend.flow import identities, without
 from scriptc.frontend.objects import is_plain
-from scriptc.frontend.shapes import shape_of
+from scriptc.frontend.shapes import holds_function, shape_of
 from scriptc.frontend.values import (
     AV,
     RECORDS,
@@ -24,6 +24,7 @@ from scriptc.frontend.values import (
     Dyn,
     Known,
     KnownLengthListV,
+    ListV,
     Maybe,
     ObjectV,
     OneOf,
@@ -55,6 +56,15 @@ class Records(Context):
     """Mixin: objects at run time."""
 
     # ---- which classes ----
+    def refuse_value(self, av: ListV) -> NoReturn:
+        """A list whose items are only known one by one is needed as a value of run time."""
+        self.promote_objects(av.items or [])
+        if any(map(holds_function, av.items or ())):
+            self.fail("functions_in_list")
+        if all(self.type_of(item) is not None for item in av.items or ()):
+            self.fail("list_of_known_items_used", why=self.assume.why_known_length.get(av.site, "its items differ in kind"))
+        self.fail("list_without_type_used")
+
     def promote_objects(self, avs: Iterable[AV]) -> None:
         """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
         found = [o for av in avs for o in self.objects_made(av, 0) if may_be_record(o)]

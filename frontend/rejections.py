@@ -192,6 +192,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "a list of the caller whose items differ in kind keeps its length",
         "pass one type of items",
     ),
+    "list_of_known_items_used": (
+        "a list whose items must be known one by one is indexed or passed on as a whole: {why}",
+        "compute what is needed at compile time from constants, sizes that are constants and numbers of dims",
+    ),
     "list_of_other_length": (
         "a list has another length on some path, and must have one: {why}",
         "give it one length on all paths, or keep numbers, strings or tensors of one kind in it and walk it",
@@ -230,6 +234,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "use a constant or an argument of the compiled function",
     ),
     "object_kept_twice": ("one object is kept in '{other}' and in '{name}'", "keep it in one place"),
+    "module_converted": ("a module is converted to {dtype} in compiled code", "convert it outside"),
     "module_made_here": (
         "'{name}' of a {class_name} that is made in compiled code is not supported",
         "make the module outside, and keep it in another",

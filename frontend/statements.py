@@ -52,7 +52,7 @@ class Statements(Managers, Matching):
         except Poisoned:
             return self.poison(stmt)
         except NeedsKnown as e:
-            if self.make_known(e.value):
+            if self.make_known(e.value, e.error.message):
                 raise Restart from e
             self.report(e.error)
             return self.poison(stmt)

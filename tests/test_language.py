@@ -13,6 +13,7 @@ from language import (  # noqa: F401  (they list their programs)
     copies,
     custom_functions,
     dicts,
+    dims,
     exceptions,
     expressions,
     iterators,

@@ -44,8 +44,33 @@ def found(x: Tensor) -> Tensor:
     return x.transpose(0, (2, 1, 0).index(x.dim() - 2))
 
 
-@pytest.mark.parametrize("program", [masked, picked, placed, compared, added, contracted, found])
-def test_read_once(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+class Layers(torch.nn.Module):
+    def __init__(self, depth: int) -> None:
+        super().__init__()
+        self.depth = depth
+        self.layers = torch.nn.ModuleList(torch.nn.Linear(5, 5) for _ in range(depth))
+
+    def forward(self, x: Tensor) -> Tensor:
+        for i in range(self.depth):
+            x = self.layers[i](x)
+        return x
+
+
+STACKS = [Layers(n) for n in (3, 2, 4, 3)]
+
+
+def stacked(x: Tensor) -> Tensor:
+    """The second reading, which unrolls the first loop, unrolls those that other calls of its text run."""
+    for stack in STACKS:
+        x = stack(x)
+    return x
+
+
+def filtered(x: Tensor) -> Tensor:
+    return x.sum([i for i in range(x.dim()) if i != 1])
+
+
+def readings_of(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch) -> int:
     readings, read_once = [0], entry._read_once
 
     def counted(*args: Any) -> entry.Entry:
@@ -54,4 +79,14 @@ def test_read_once(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(entry, "_read_once", counted)
     entry.read(program, None, {"x": X})
-    assert readings == [1]
+    return readings[0]
+
+
+@pytest.mark.parametrize("program", [masked, picked, placed, compared, added, contracted, found])
+def test_read_once(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert readings_of(program, monkeypatch) == 1
+
+
+@pytest.mark.parametrize("program", [stacked, filtered])
+def test_read_twice(program: Callable[[Tensor], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert readings_of(program, monkeypatch) == 2

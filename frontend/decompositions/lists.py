@@ -198,7 +198,7 @@ def sorted_list(xs: list[Any], *, key: Any = None, reverse: bool = False) -> lis
 
 @decomposes("list.sort")
 def sort(xs: list[Any], *, key: Any = None, reverse: bool = False) -> None:
-    xs[:] = sorted_list(xs, key=key, reverse=reverse)
+    xs[:] = sorted(xs, key=key, reverse=reverse)
 
 
 def set_slice(xs: list[Any], start: int | None, stop: int | None, step: int, ys: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
+from scriptc.frontend.context import Terminated
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.library import serves
 from scriptc.frontend.reader_api import Reader
@@ -13,14 +14,17 @@ from scriptc.frontend.values import (
     Dyn,
     GeneratorV,
     Known,
+    KnownLengthListV,
     ListV,
     Native,
     ReversedV,
     Tup,
+    Unbound,
     ZipV,
     is_set,
     is_tensor,
 )
+from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
 
@@ -124,17 +128,39 @@ def any_(r: Reader, sequence: AV) -> AV:
 
 @serves("builtins.sorted")
 def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Known(False)) -> AV:  # noqa: B008
-    if isinstance(sequence, Known) and isinstance(key, Known) and key.obj is None:
-        return r.new_list(
-            [Known(o) for o in sorted(sequence.obj, reverse=r.known(reverse, "reverse"))], (r.loc, "sorted")
-        )
-    with r.in_any_order() if isinstance(key, Known) and key.obj is None else nullcontext():
-        items = list_(r, sequence)
+    plain = isinstance(key, Known) and key.obj is None
+    with r.in_any_order() if plain else nullcontext():
+        items = list_(r, sequence) if r.is_run_time(sequence) else r.iterate(sequence)
+    if isinstance(items, list):
+        if (ordered := _in_known_order(r, items, None if plain else key, reverse)) is not None:
+            return r.new_list(ordered, (r.loc, "sorted"))
+        items = r.new_list(items, (r.loc, "list()"))
     return r.call(Known(lists.sorted_list), [items], {"key": key, "reverse": reverse})
+
+
+def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> list[AV] | None:
+    """Items whose keys are all known, sorted; None where the order shows at run time alone."""
+    take_back = r.attempt()
+    with r.builder.at(Block()) as block:
+        try:
+            keys = items if key is None else [r.call(key, [item], {}) for item in items]
+        except Terminated:
+            keys = [Unbound()]
+    known = [k.obj for k in keys if isinstance(k, Known)]
+    if block.ops or len(known) != len(items) or not isinstance(reverse, Known):
+        take_back(block)
+        return None
+    try:
+        order = sorted(range(len(items)), key=known.__getitem__, reverse=bool(reverse.obj))
+    except TypeError as e:
+        r.raises_at_run_time("TypeError", str(e))
+    return [items[i] for i in order]
 
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
+    if isinstance(xs, KnownLengthListV):
+        xs = r.new_list(r.iterate(xs), (r.loc, "argsort"))
     value = r.value(xs)
     if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
         return r.call(Known(lists.argsort_compared), [xs, reverse], {})

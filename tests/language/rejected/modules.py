@@ -45,6 +45,12 @@ class ReplacesAModule(Plain):
         return x
 
 
+@listed("module_converted", lambda x: torch.ones(3).double() * x, (X,))
+class ConvertsAModule(Plain):
+    def forward(self, x):
+        return self.double().weight * x  # refused
+
+
 @listed("text_of_parameter", lambda x: str(torch.ones(3)), (X,))
 class PrintsAParameter(Plain):
     def forward(self, x):

@@ -424,3 +424,10 @@ def a_list_of_lists_like_itself(n):
     xs = [n - i for i in range(n)]  # refused
     xs[-1] = sorted(xs)
     return xs
+
+
+@write("list_of_known_items_used", lambda x: x.permute(1, 0) if x.size(0) > x.size(1) else x, (torch.ones(3, 2),))
+def permuted_by_sizes(x):
+    sizes = x.shape
+    order = sorted(range(len(sizes)), key=lambda d: sizes[d])  # refused
+    return x.permute(order)

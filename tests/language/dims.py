@@ -1,0 +1,75 @@
+"""Lists of dims that the program makes: what a function of torch takes of them is known at compile time."""
+
+from __future__ import annotations
+
+import torch
+
+from language.cases import cases
+
+X = torch.arange(120.0).view(2, 3, 4, 5)
+
+
+@cases(X, X.transpose(0, 3))
+def left_out_by_a_test(x):
+    kept = [i for i in range(x.dim()) if i != 2]
+    others = [i for i in range(x.dim()) if i not in (0, 2)]
+    return x.sum(kept, keepdim=True), x.mean(others), [x.shape[i] for i in others]
+
+
+@cases(X, X[0])
+def sliced(x):
+    axes = [i for i in range(len(x.shape))]  # noqa: C416
+    for axis in axes[2:]:
+        x = x.mean(axis, keepdim=True)
+    return x.mean(dim=axes[:-2]), x.amax([i for i in range(1, x.dim())][::-1])
+
+
+@cases(X, X[0])
+def deleted_and_sorted(x):
+    axes = list(range(x.dim()))
+    del axes[2]
+    del axes[0]
+    mean = x
+    for axis in reversed(sorted(axes)):  # noqa: C413
+        mean = mean.mean(axis, True)
+    axes.append(0)
+    axes.sort(reverse=True)
+    for axis in axes:
+        x = x.sum(axis)
+    return mean, x
+
+
+@cases((X, 1), (X, 3))
+def removed(x, n):
+    dims = list(range(x.dim()))
+    dims.remove(1)
+    dims.pop()
+    collected = []
+    for i in range(x.dim()):
+        if i != 1:
+            collected.append(i)
+    return x.amax(dims) * n, x.mean(collected)
+
+
+@cases(X)
+def sorted_by_a_key(x):
+    order = sorted(range(x.dim()), key=lambda i: -i)
+    back = [d for d in range(-1, -x.dim(), -1)]  # noqa: C416
+    back.sort()
+    by_parity = sorted([i for i in range(x.dim()) if i % 2 == 0] + [1, 3], key=lambda i: i % 2)
+    return x.permute(order), x.flip(back), x.permute(by_parity), by_parity
+
+
+@cases((X, 5), (X, 0))
+def sorted_as_far_as_known(x, n):
+    asked = []
+
+    def key(i):
+        asked.append(i)
+        return -i
+
+    found = sorted([3, 1, 2], key=key), asked
+    try:
+        sorted([1, "a"])
+    except TypeError as e:
+        return found, sorted([n, 2, 1]), sorted({3, 1, 2}), sorted("hello"), sorted([2, 1], key=lambda i: i * n), str(e)
