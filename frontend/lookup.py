@@ -217,6 +217,10 @@ class Lookup(KeptState, NumpyNumbers):
                 return self.op("alias", tensor)
             case "requires_grad" if self.is_from_nothing(tensor):
                 return Known(False)
+            case "requires_grad" if (live := self.live_place(tensor)) is not None:
+                requires = bool(live.container[live.key].requires_grad)
+                self.guard("REQUIRES_GRAD_IS", live.container, live.key, requires)
+                return Known(requires)
             case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
                 self.fail("attribute_of_autograd", name=name)
         if not hasattr(torch.Tensor, name):
@@ -224,6 +228,13 @@ class Lookup(KeptState, NumpyNumbers):
         if not callable(getattr(torch.Tensor, name)):
             self.fail("attribute_of_autograd", name=name)
         return Bound(tensor, name)
+
+    def live_place(self, tensor: AV) -> Live | None:
+        """Where a tensor that lives outside the call does so, if in a dict."""
+        assert isinstance(tensor, Dyn)
+        op = tensor.value.op
+        name = op.attrs["name"] if op is not None and op.name == "param" else None
+        return next((v for v in self.outside.live if v.name == name and isinstance(v.container, dict)), None)
 
     def is_from_nothing(self, tensor: AV) -> bool:
         """Whether neither an argument nor a weight has a part in a tensor."""

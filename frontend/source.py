@@ -80,10 +80,11 @@ def _around(code: CodeType) -> ast.Module:
 def _find(tree: ast.Module, code: CodeType, name: str) -> FunctionNode:
     """The node of a code object: by name and line; lambdas on one line by their argument names and what they compute."""
     if code.co_name != "<lambda>":
+        own = code.co_name.rpartition(".")[2]  # copies of code may be called by their class too
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            if isinstance(node, ast.FunctionDef) and node.name == own:
                 return node
-            if isinstance(node, ast.AsyncFunctionDef) and node.name == code.co_name:
+            if isinstance(node, ast.AsyncFunctionDef) and node.name == own:
                 raise SourceError(f"{name} is an async function, which is not supported")
         raise SourceError(f"the source of {name} was not found where its code says it is")
     found = [

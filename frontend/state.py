@@ -279,6 +279,9 @@ class State(Context):
             )
         if isinstance(obj, torch.nn.Module) and id(obj) in self.outside.made:  # once, and not in each call
             self.fail("object_of_other_class", name=type(obj).__name__)
+        if isinstance(value, Known) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
+            self.guard("DICT_IS", obj._modules, name, value.obj)  # a module that is the attribute already
+            return
         if (slot := self.own_slot(obj, name, raw)) is None:
             return
         if isinstance(obj, torch.nn.Module):

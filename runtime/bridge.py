@@ -171,6 +171,7 @@ class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
     GRAD_MODE_IS = 9
     DICT_KEYS_ARE = 10  # a dict has just the keys of the tuple `expected`, in that order
     LIST_LENGTH_IS = 11
+    REQUIRES_GRAD_IS = 12  # of the tensor container[key]
 
 
 class GuardSpec(NamedTuple):

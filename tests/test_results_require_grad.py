@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from three_ways import compile_at
 
+import scriptc
+
 
 class Node:
     def __init__(self, h, previous):
@@ -63,3 +65,28 @@ def test_functions_with_a_backward_of_their_own() -> None:
         found, wanted = compile_at(spikes, optimize)(X, W), spikes(X, W)
         for ys, expected in zip(found, wanted, strict=True):
             assert [y.requires_grad for y in ys] == [y.requires_grad for y in expected]
+
+
+class Chosen(torch.nn.Module):
+    """As layers do that compute otherwise where they are trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 3)
+        self.register_buffer("fixed", torch.ones(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layer(x) if self.layer.bias.requires_grad else x
+        return x + 1 if self.fixed.requires_grad else x
+
+
+@torch.no_grad()
+def test_whether_a_weight_requires_grad_is_asked_at_each_call() -> None:
+    model, x = Chosen(), torch.randn(2, 3)
+    made = scriptc.compile(model)
+    for requires in (True, False, True):
+        model.layer.bias.requires_grad_(requires)
+        torch.testing.assert_close(made(x), model(x))
+    model.layer.bias = torch.nn.Parameter(torch.zeros(3), requires_grad=False)
+    model.fixed.requires_grad_(True)
+    assert torch.equal(made(x), x + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import FunctionType
 
 import pytest
 import torch
@@ -22,3 +23,14 @@ def test_lambdas_of_a_line_are_told_apart() -> None:
     x = torch.tensor([-1.0, 2.0])
     for function in (*ALIKE, *BRANCHING, *MADE):
         assert repr(scriptc.compile(function)(x)) == repr(function(x))
+
+
+def test_copies_of_code_that_are_called_by_their_class() -> None:
+    """As libraries make them that want a code object for each class."""
+
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    code = forward.__code__.replace(co_name="Layer.forward")
+    copied = FunctionType(code, forward.__globals__, "forward")
+    assert scriptc.compile(copied)(torch.ones(2)).tolist() == [2, 2]

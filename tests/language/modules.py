@@ -329,3 +329,15 @@ class MaskedLinear(nn.Linear):
 
 
 listed(MaskedLinear, call(X, X + 1), call(X[:0], X[:0]), call(X[:1], X))
+
+
+class MovedToWhereItIs(ModuleDicts):
+    """As models write it that also run on other devices: on the CPU nothing is converted."""
+
+    def forward(self, x):
+        layer = self.layers["a"]
+        self.layers = self.layers.to(x).cpu()
+        return self.layers["a"].to(x.device, torch.float32, non_blocking=True)(x), layer.float() is self.layers["a"]
+
+
+listed(MovedToWhereItIs, call(X))

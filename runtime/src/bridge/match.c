@@ -58,6 +58,13 @@ static bool same_keys(PyObject *dict, PyObject *expected)
     return true;
 }
 
+static bool requires_grad(PyObject *tensor, PyObject *expected)
+{
+    PyObject *have = tensor ? PyObject_GetAttrString(tensor, "requires_grad") : NULL;
+    Py_XDECREF(have); /* bools outlive this */
+    return have == expected;
+}
+
 static bool guard_holds(const host *h, const guard *g)
 {
     switch ((enum guard_kind)g->kind) {
@@ -73,6 +80,7 @@ static bool guard_holds(const host *h, const guard *g)
     case G_GRAD_MODE_IS: return answers(h->grad_enabled, g->expected);
     case G_DICT_KEYS_ARE: return same_keys(g->container, g->expected);
     case G_LIST_LENGTH_IS: return PyList_GET_SIZE(g->container) == PyLong_AsSsize_t(g->expected);
+    case G_REQUIRES_GRAD_IS: return requires_grad(PyDict_GetItemWithError(g->container, g->key), g->expected);
     }
     return false;
 }
