@@ -69,6 +69,8 @@ class Indexing(Context):
     def indexed(self, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
         """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index: one mask
         alone, by the first of its dims, or tensors of places."""
+        if isinstance(index, ListV) and index.is_tuple:
+            self.fail("index_of_unknown_length")
         parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
         if isinstance(index, Known) and isinstance(index.obj, tuple):
             parts = [Known(o) for o in index.obj]
@@ -157,8 +159,11 @@ class Indexing(Context):
 
     def index_tensors_of(self, part: AV, tensor: AV, dim: int) -> list[AV]:
         """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
-        if isinstance(part, ListV) and part.is_tuple:
-            self.fail("index_of_unknown_length")
+        if isinstance(part, RangeV):
+            steps = self.call(Known(torch.arange), [self.call(Known(len), [part], {})], {})
+            part = self.binary("Add", self.binary("Mult", steps, part.step), part.start)
+        if isinstance(part, Known) and isinstance(part.obj, range):
+            part = Known([*part.obj])
         if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
             part = self.listed_places(part)
         if is_text(part):
@@ -203,5 +208,4 @@ class Indexing(Context):
 
 def _mask_in(picked: dict[int, AV]) -> list[AV] | None:
     """The dim and the mask, where a mask alone picks."""
-    dim, index = next(iter(picked.items()))
-    return [Known(dim), index] if tensor_type(index).dtype == "bool" else None
+    return next(([Known(dim), index] for dim, index in picked.items() if tensor_type(index).dtype == "bool"), None)

@@ -201,6 +201,11 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "give it one length on all paths, or keep numbers, strings or tensors of one kind in it and walk it",
     ),
     "list_without_type_used": ("a list whose items have no common type cannot be used here", "use a tuple"),
+    "logger_without_name": (
+        "the logger {name} is not what logging.getLogger() gives for its name",
+        "use a logger of logging.getLogger()",
+    ),
+    "logging_set_up": ("logging is not set up in compiled code", "call logging.basicConfig() outside, before the first call"),
     "loop_does_not_end": (
         "this loop needs its numbers at compile time, but {count} iterations do not end it",
         "use what the counter gives at run time: a list or a tensor",

@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import logging
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -82,6 +83,12 @@ _registries: dict[str, dict] = {}  # what has been warned about, by file, as in 
 
 
 def warn(category: str, message: str, file: str | None, line: int) -> None:
+    """category: the name of a class of Python's, or logging.LEVEL.NAME for what a logger of that name is told."""
+    if category.startswith("logging."):
+        _, level, of = category.split(".", 2)
+        logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)
+        logger.handle(logger.makeRecord(of, number, file or "<unknown>", line, message, (), None))
+        return
     kind = getattr(builtins, category, UserWarning)
     name = file or "<unknown>"
     warnings.warn_explicit(message, kind, name, line, registry=_registries.setdefault(name, {}))

@@ -18,7 +18,8 @@ READ = """
     s[False] | s[t] | s[f] | s[...] | s[None, True] | s[s < 1] | s[k] | s[()] | s[0] | x[m, True] | x[m, None]
     y[True, 0, True]
     y[:, True, i] | y[i, True, i] | y[:, t, :, i] | e[True] | e[f] | x[[True, False, True]] | x[(True,)] | x[[True]]
-    x[:, m[0]]
+    x[:, m[0]] | x[range(3)] | x[range(x.size(0)), q] | x[:, range(1, 4, 2)] | x[range(2, -1, -1)] | x[range(0)] | x[range(9)]
+    x[range(2), (1, 0)] | x[range(i), [3]] | x[range(x.size(0)), tuple(n % 3 for n in range(x.size(0)))] | x[q, range(3), None]
     x[1.0] | x[0, 1.0] | x[2j] | x["a"] | x[[0.5]] | x[s] | x.index_put((s > 1,), s) | torch.index_put(x, (s < 1,), s)
     x.clone().index_put_((s > 1,), s) | x.index_put((i,), s) | x.index_put((i, p), s, accumulate=True) | x.index_put((i, i), s)
     x[i, i, i] | x[True, 1, 1, 1] | x[p, q] | x[:, p[:1]] | x[:, p[:0]] | x.expand(3) | x.expand()
@@ -26,7 +27,7 @@ READ = """
 WRITTEN = """
     x[True] | x[False] | x[None, True] | x[t] | x[f] | s[True] | s[False] | s[t] | x[k] | x[True, 1] | x[t, 1] | x[..., t]
     x[t, m]
-    x[m] | e[t] | x[i, t] | x[i]
+    x[m] | e[t] | x[i, t] | x[i] | x[range(3)] | x[range(3), q]
 """
 BY_MASKS = """
     z[a] | z[b] | z[c] | z[:, g] | z[:, h] | z[b, 1] | z[c, 1] | z[c, ..., None] | z[None, b] | z[b, :2] | z[c, 0:1, 1]

@@ -13,6 +13,7 @@ import ctypes as c
 import functools
 import inspect
 import json
+import logging
 import os
 import platform
 import shlex
@@ -117,6 +118,12 @@ def _print(user, text):
 
 @Warn
 def _warn(user, category, message, file, line):
+    if category.startswith(b"logging."):
+        _, level, of = category.decode().split(".", 2)
+        logger, number = logging.getLogger(of), int(level) if level.isdigit() else logging.getLevelName(level)
+        file, text = file.decode(errors="replace"), message.decode(errors="replace")
+        logger.handle(logger.makeRecord(of, number, file, line, text, (), None))
+        return
     kind = getattr(builtins, category.decode(), UserWarning)
     warnings.warn_explicit(message.decode(errors="replace"), kind, file.decode(errors="replace"), line)
 

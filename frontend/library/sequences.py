@@ -139,14 +139,14 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
 
 
 def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> list[AV] | None:
-    """Items whose keys are all known, sorted; None where the order shows at run time alone."""
+    """Items whose keys are all known numbers or strings, sorted; None where the order shows at run time alone."""
     take_back = r.attempt()
     with r.builder.at(Block()) as block:
         try:
             keys = items if key is None else [r.call(key, [item], {}) for item in items]
         except Terminated:
             keys = [Unbound()]
-    known = [k.obj for k in keys if isinstance(k, Known)]
+    known = [k.obj for k in keys if isinstance(k, Known) and isinstance(k.obj, (int, float, str))]
     if block.ops or len(known) != len(items) or not isinstance(reverse, Known):
         take_back(block)
         return None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
+import logging
 from typing import Any
 
 import numpy as np
@@ -431,3 +433,27 @@ def permuted_by_sizes(x):
     sizes = x.shape
     order = sorted(range(len(sizes)), key=lambda d: sizes[d])  # refused
     return x.permute(order)
+
+
+UNNAMED = logging.Logger("unnamed", logging.DEBUG)
+
+
+@write("logger_without_name", lambda x: x, (torch.ones(1),))
+def told_to_a_logger_without_name(x):
+    UNNAMED.info("%s", x.shape)  # refused
+    return x
+
+
+@contextlib.contextmanager
+def without_handlers():
+    kept, logging.root.handlers = logging.root.handlers, []
+    try:
+        yield
+    finally:
+        logging.root.handlers = kept
+
+
+@write("logging_set_up", lambda x: x, (torch.ones(1),), around=without_handlers)
+def told_before_logging_is_set_up(x):
+    logging.info("%s", x.shape)  # refused
+    return x

@@ -1,0 +1,60 @@
+"""Python's logging: whether a logger takes a message is guarded, and what it takes is logged by Python when code runs."""
+
+from __future__ import annotations
+
+import logging
+
+from scriptc.frontend.library import serves
+from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.values import AV, DictV, Known, Tup
+
+_LOGGING = logging.Logger._log.__code__.co_filename
+_NONE, _NO, _ONE = Known(None), Known(False), Known(1)
+
+
+@serves("logging.Logger.isEnabledFor")
+def is_enabled_for(r: Reader, self: AV, level: AV) -> AV:
+    logger: logging.Logger = r.known(self, "the logger")
+    number = r.known(level, "the level of a message")
+    r.guard("DICT_EQ", vars(logger), "disabled", logger.disabled)
+    r.guard("DICT_EQ", vars(logger.manager), "_disable", vars(logger.manager)["_disable"])
+    at: logging.Logger | None = logger
+    while at is not None:
+        r.guard("DICT_EQ", vars(at), "level", at.level)
+        if at.level:
+            break
+        r.guard("DICT_IS", vars(at), "parent", at.parent)
+        at = at.parent
+    return Known(logger.isEnabledFor(number))
+
+
+@serves("logging.Logger._log")
+def log(
+    r: Reader, self: AV, level: AV, msg: AV, args: AV, exc_info: AV = _NONE, extra: AV = _NONE, stack_info: AV = _NO,
+    stacklevel: AV = _ONE,
+) -> AV:  # fmt: skip
+    """The record has the text with its arguments filled in, and stands where Python's does, without a function's name."""
+    logger: logging.Logger = r.known(self, "the logger")
+    for name, given in (("exc_info", exc_info), ("extra", extra), ("stack_info", stack_info)):
+        empty = isinstance(given, DictV) and not r.iterate(given)
+        if not empty and r.known(given, f"the argument {name}"):
+            r.fail("form_of_call", name="logging", why=f"{name} is not supported")
+    if logging.getLogger(logger.name) is not logger:
+        r.fail("logger_without_name", name=logger.name)
+    text, values = r.text_of(msg), r.iterate(args)
+    if values:
+        (*_, last) = values
+        text = r.binary("Mod", text, last if len(values) == 1 and isinstance(last, DictV) else Tup(values))
+    number = r.known(level, "the level of a message")
+    standard = logging.getLevelName(number)
+    called = standard if logging.getLevelName(standard) == number else number
+    places = [loc for loc in r.loc.chain() if loc.file != _LOGGING]
+    where = places[: r.known(stacklevel, "stacklevel")][-1]
+    format, shown = r.format_of(text)
+    r.builder.op("warn", shown, where, category=f"logging.{called}.{logger.name}", message=format)
+    return Known(None)
+
+
+@serves("logging.basicConfig")
+def basic_config(r: Reader, **kwargs: AV) -> AV:
+    r.fail("logging_set_up")
