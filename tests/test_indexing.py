@@ -40,9 +40,8 @@ BY_MASKS_WRITTEN = """
     z[a] | z[b] | z[c] | z[:, g] | z[:, h] | z[b, 1] | z[c, 1:3] | z.transpose(0, 2)[a.transpose(0, 2)] | z[a & ~a]
 """
 BY_MASKS_VALUES = """
-    1.5 | s | True | 3 | torch.ones(5) | torch.ones(1, 5) | torch.ones(4, 1) | torch.arange(1.0 * a.sum())
-    torch.ones(1) | torch.ones(7) | torch.arange(5.0 * b.sum()).view(-1, 5) | torch.arange(20.0).view(4, 5)
-    torch.ones(1, 1, 5) | torch.ones(0) | z[z > 30] | s.long()
+    1.5 | s | True | torch.ones(5) | torch.ones(4, 1) | torch.arange(1.0 * a.sum()) | torch.ones(1) | torch.ones(7)
+    torch.arange(5.0 * b.sum()).view(-1, 5) | torch.ones(1, 1, 5) | torch.ones(0) | s.long()
 """
 VALUES = "9.0 | s + 9 | torch.ones(1) | torch.ones(1, 1) | torch.ones(3, 4) | torch.ones(1, 3, 4) | torch.ones(2) | x | s"
 _PARAMETERS = {

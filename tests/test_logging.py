@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from settings import OPTIMIZE
 from torch import Tensor
 
 import scriptc
@@ -62,7 +63,7 @@ def told(kept: Kept, function: Callable[..., Any], *args: Any) -> tuple[list[tup
 
 @pytest.mark.parametrize("program", [messages, asked])
 def test_records_are_eagers(program: Callable[..., Any], kept: Kept) -> None:
-    made = scriptc.compile(program)
+    made = scriptc.compile(program, optimize=OPTIMIZE)
     for level in (logging.DEBUG, logging.WARNING, logging.CRITICAL, logging.DEBUG):
         logger.setLevel(level)
         for n in (0, 2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from settings import OPTIMIZE
 from three_ways import compile_at
 
 import scriptc
@@ -83,7 +84,7 @@ class Chosen(torch.nn.Module):
 @torch.no_grad()
 def test_whether_a_weight_requires_grad_is_asked_at_each_call() -> None:
     model, x = Chosen(), torch.randn(2, 3)
-    made = scriptc.compile(model)
+    made = scriptc.compile(model, optimize=OPTIMIZE)
     for requires in (True, False, True):
         model.layer.bias.requires_grad_(requires)
         torch.testing.assert_close(made(x), model(x))

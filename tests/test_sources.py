@@ -8,6 +8,7 @@ from types import FunctionType
 import pytest
 import torch
 import torch.nn.functional as F
+from settings import OPTIMIZE
 
 import scriptc
 
@@ -22,7 +23,7 @@ MADE = (lambda x: lambda y: (y * 2, x))(1), (lambda x: lambda y: (y * 3, x))(1)
 def test_lambdas_of_a_line_are_told_apart() -> None:
     x = torch.tensor([-1.0, 2.0])
     for function in (*ALIKE, *BRANCHING, *MADE):
-        assert repr(scriptc.compile(function)(x)) == repr(function(x))
+        assert repr(scriptc.compile(function, optimize=OPTIMIZE)(x)) == repr(function(x))
 
 
 def test_copies_of_code_that_are_called_by_their_class() -> None:
@@ -33,4 +34,4 @@ def test_copies_of_code_that_are_called_by_their_class() -> None:
 
     code = forward.__code__.replace(co_name="Layer.forward")
     copied = FunctionType(code, forward.__globals__, "forward")
-    assert scriptc.compile(copied)(torch.ones(2)).tolist() == [2, 2]
+    assert scriptc.compile(copied, optimize=OPTIMIZE)(torch.ones(2)).tolist() == [2, 2]
