@@ -104,8 +104,17 @@ def _is_taken_from_zero(user: Op, value: Value) -> bool:
     absolute value; for 0 the sign is then wrong. It does not look through a variable."""
     if user.attrs.get("text") != "({0} - {1})" or user.operands[1] is not value:
         return False
-    zero = user.operands[0].op
-    return zero is not None and is_literal(zero) and str(zero.attrs.get("value", zero.attrs.get("text"))).strip("-f") == "0.0"
+    return _is_zero(user.operands[0])
+
+
+def _is_zero(value: Value) -> bool:
+    """Whether the compiler sees the constant 0 here, or a conversion of it."""
+    op = value.op
+    if op is None or op.name not in ("const", "c.expr"):
+        return False
+    if not op.operands:
+        return op.attrs["value"] == 0 if op.name == "const" else op.attrs["text"].strip("-f") == "0.0"
+    return len(op.operands) == 1 and _is_zero(op.operands[0])
 
 
 def inlined(block: Block) -> set[Op]:

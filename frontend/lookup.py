@@ -217,7 +217,7 @@ class Lookup(KeptState, NumpyNumbers):
                 return self.op("alias", tensor)
             case "requires_grad" if self.is_from_nothing(tensor):
                 return Known(False)
-            case "requires_grad" if (live := self.live_place(tensor)) is not None:
+            case "requires_grad" if (live := self.live_place(tensor)) is not None and isinstance(live.container, dict):
                 requires = bool(live.container[live.key].requires_grad)
                 self.guard("REQUIRES_GRAD_IS", live.container, live.key, requires)
                 return Known(requires)
@@ -230,11 +230,10 @@ class Lookup(KeptState, NumpyNumbers):
         return Bound(tensor, name)
 
     def live_place(self, tensor: AV) -> Live | None:
-        """Where a tensor that lives outside the call does so, if in a dict."""
-        assert isinstance(tensor, Dyn)
-        op = tensor.value.op
+        """Where a tensor that lives outside the call does so; None for others."""
+        op = tensor.value.op if isinstance(tensor, Dyn) else None
         name = op.attrs["name"] if op is not None and op.name == "param" else None
-        return next((v for v in self.outside.live if v.name == name and isinstance(v.container, dict)), None)
+        return next((v for v in self.outside.live if v.name == name), None)
 
     def is_from_nothing(self, tensor: AV) -> bool:
         """Whether neither an argument nor a weight has a part in a tensor."""

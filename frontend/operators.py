@@ -359,13 +359,11 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
             param = self.outside.param_of.get(id(av.obj))
             return "" if param is None else param.name
-        made = av.value.op if isinstance(av, Dyn) else None
-        if made is None or made.name != "param":
+        live = self.live_place(av)
+        if live is None:
             return None
-        name: str = made.attrs["name"]
-        live = next(v for v in self.outside.live if v.name == name)
         self.guard("DICT_IS", live.container, live.key, live.container[live.key])
-        return name
+        return live.name
 
     def contains(self, item: AV, container: AV, negate: bool) -> AV:
         if (found := self.special(container, "__contains__", [item])) is not None:

@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.specs import ScalarSpec
+from scriptc.frontend.specs import Live, ScalarSpec
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -90,6 +90,9 @@ class Parts:
         raise NotImplementedError
 
     def live_tensor(self, tensor: Any, container: Any, key: Any, name: str) -> Dyn:
+        raise NotImplementedError
+
+    def live_place(self, tensor: AV) -> Live | None:
         raise NotImplementedError
 
     def shape(self, tensor: AV) -> AV:

@@ -12,7 +12,8 @@ import scriptc
 
 
 def numbers_from_zero(n: int, a: float) -> Any:
-    return 0.0 - n, 0.0 - float(n), 0.0 - abs(a), -0.0 - abs(a), 0.0 - (n > 0), 0.0 - n * n, abs(-0.0) - n, n - 0.0, -0.0 + n
+    of_floats = 0.0 - n, 0.0 - float(n), 0.0 - abs(a), -0.0 - abs(a), 0.0 - (n > 0), 0.0 - n * n, abs(-0.0) - n
+    return *of_floats, 0 - float(n), 0 - abs(a), False - float(n), n - 0.0, -0.0 + n
 
 
 def tensors_from_zero(x: torch.Tensor, n: torch.Tensor) -> Any:

@@ -297,21 +297,19 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     return weight.copy_(torch.where(used & (length > max_norm), weight * (max_norm / (length + 1e-7)), weight))
 
 
-def _indices_where(kept: Tensor, name: str, dtype: torch.dtype) -> Tensor:
+def _ones(name: str, row: int, col: int, dtype: torch.dtype) -> Tensor:
+    if row < 0 or col < 0:
+        raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
     if dtype not in (torch.int32, torch.int64):
         raise NotImplementedError(f"\"{name}\" not implemented for this dtype")
-    return torch.stack(kept.nonzero(as_tuple=True)).to(dtype)
+    return torch.ones(row, col, dtype=torch.bool)
 
 
 @decomposes("torch.tril_indices")
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = torch.int64) -> Tensor:
-    if row < 0 or col < 0:
-        raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
-    return _indices_where(torch.ones(row, col, dtype=torch.bool).tril(offset), "tril_indices", dtype)
+    return torch.stack(_ones("tril_indices", row, col, dtype).tril(offset).nonzero(as_tuple=True)).to(dtype)
 
 
 @decomposes("torch.triu_indices")
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: torch.dtype = torch.int64) -> Tensor:
-    if row < 0 or col < 0:
-        raise RuntimeError(f"row and col must be non-negative, got {row} and {col}")
-    return _indices_where(torch.ones(row, col, dtype=torch.bool).triu(offset), "triu_indices", dtype)
+    return torch.stack(_ones("triu_indices", row, col, dtype).triu(offset).nonzero(as_tuple=True)).to(dtype)

@@ -115,9 +115,10 @@ def arange(
     **kwargs: AV,
 ) -> AV:  # fmt: skip
     options(r, kwargs)
-    ends = [start, end, step]
-    ends[slice(1, 2) if len(bounds) == 1 and end is None else slice(len(bounds))] = bounds
-    first, last, stride = (_number(r, b) for b in ends if b is not None)
+    given: tuple[AV | None, ...] = (*bounds, *(start, end, step)[len(bounds) :])
+    if len(bounds) == 1 and end is None:
+        given = (start, bounds[0], step)
+    first, last, stride = (_number(r, b) for b in given if b is not None)
     floating = any(r.type_of(b) == FLOAT for b in (first, last, stride))
     return r.op("arange", first, last, stride, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
 

@@ -43,8 +43,8 @@ def log(
         r.fail("logger_without_name", name=logger.name)
     text, values = r.text_of(msg), r.iterate(args)
     if values:
-        (*_, last) = values
-        text = r.binary("Mod", text, last if len(values) == 1 and isinstance(last, DictV) else Tup(values))
+        named = len(values) == 1 and isinstance(values[0], DictV)
+        text = r.binary("Mod", text, values[0] if named else Tup(values))
     number = r.known(level, "the level of a message")
     standard = logging.getLevelName(number)
     called = standard if logging.getLevelName(standard) == number else number

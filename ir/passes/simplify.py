@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from scriptc.ir.analysis import escapes, function_body, is_written, may_stand_for, may_write, writers
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.dtypes import category
+from scriptc.ir.facts import LENGTHS
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.rules import as_dim
 from scriptc.ir.ranges import in_dim, is_below, known_int
@@ -38,7 +39,7 @@ _HOLDS = {
 # What leaves an int as it is: the second operand by the op, and by the ops that commute the first as well.
 _NEUTRAL = {"int.add": 0, "int.sub": 0, "int.mul": 1, "int.floordiv": 1}
 _COMMUTE = ("int.add", "int.mul")
-_SIZES = frozenset({"size", "numel", "list.len", "str.len", "dict.len"})
+_SIZES = LENGTHS | {"size", "numel"}
 # What a comparison of an int with itself gives; and of a size with 0, by the side that the size is on.
 _OF_SAME = {"eq": True, "le": True, "ge": True, "ne": False, "lt": False, "gt": False}
 _OF_SIZE = {("ge", 0): True, ("lt", 0): False, ("le", 1): True, ("gt", 1): False}

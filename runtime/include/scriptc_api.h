@@ -65,8 +65,9 @@ typedef struct scriptc_error { /* of a context's last call; strings live until i
     const char *traceback; /* all places, outermost first, one line each; "" where unknown */
 } scriptc_error;
 
-typedef struct scriptc_output { /* where print() and warnings of compiled code go; NULL: to stdout and stderr */
+typedef struct scriptc_output { /* where print(), warnings and logs of compiled code go; NULL: to stdout and stderr */
     void (*print)(void *user, const char *text);
+    /* category: a class of Python's, or logging.LEVEL.NAME for what the logger of that name is told */
     void (*warn)(void *user, const char *category, const char *message, const char *file, int line);
     void *user;
 } scriptc_output;
