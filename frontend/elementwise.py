@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scriptc.frontend.complexes import Complexes
 from scriptc.frontend.decompositions import complexes
-from scriptc.frontend.values import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Dyn, Known, NoTensor, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
 from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, result_dtype
 from scriptc.ir.opdef import TypeRuleError
@@ -40,8 +40,10 @@ class Elementwise(Complexes):
             if is_tensor(av):
                 t = tensor_type(av)
                 (zero_dim if t.dims == () else dimensioned).append(t.dtype)
+            elif (number := self.type_of(av)) is not None:
+                numbers.append(str(number))
             else:
-                numbers.append(str(self.type_of(av)))
+                raise NoTensor(av)
         common = result_dtype(dimensioned, zero_dim, numbers, self.default_dtype)
         if common == "c32":
             self.fail("complex32")

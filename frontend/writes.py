@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from typing import NoReturn
 
 import torch
 
 from scriptc.frontend.scalars import FILLING, Scalars
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
-from scriptc.ir.core import Op, Value
-from scriptc.ir.dtypes import SCALAR_TYPES, category
+from scriptc.ir.analysis import is_fresh, shares_memory
+from scriptc.ir.core import Attr, Op, Value
+from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL, SCALAR_TYPES, category
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import ScalarType, TensorType
+from scriptc.ir.types import FLOAT, INT, ScalarType, TensorType
 
+# Ops that write their first operand, and the checks in front of them.
+_WRITES = {name for name, row in OPS.items() if "tensor" in row.writes and row.args and row.args[0].name == "dst"}
+_WRITES |= {"check.store", "check.overlap"}
 # These write where indices say, and refuse to read what they write.
 _PLACING = frozenset(
     ("cat", "gather", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "put", "scatter",
@@ -27,6 +33,37 @@ _UNTAGGED = frozenset(
 
 class Writes(Scalars):
     """Mixin: what writes tensors."""
+
+    protects_leaves = True  # from in-place writes in grad mode
+
+    def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
+        """Build an op without results; writes to tensors first ask whether autograd forbids them."""
+        if name in _WRITES and self.graded is None and self.protects_leaves:
+            self.check_leaf(operands[0])
+        return super().effect(name, operands, **attrs)
+
+    def check_leaf(self, dst: Value) -> None:
+        """Raise where a leaf that requires grad, or a view of one, is written. The check is of what views were taken of."""
+        root = dst
+        while (op := root.op) is not None and shares_memory(root):
+            if op.name == "alias":  # detached
+                return
+            root = op.operands[0]
+        if not isinstance(root.type, TensorType) or root.type.dtype not in INEXACT or is_fresh(root):
+            return
+        view = root is not dst
+        before = self.builder.block.ops[-3:]  # the checks of one write stand side by side
+        if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
+            super().effect("check.leaf", [root], view=view)
+
+    @contextmanager
+    def leaves_unprotected(self) -> Iterator[None]:
+        """Build code that eager runs without grad mode, but whose results may require grad."""
+        saved, self.protects_leaves = self.protects_leaves, False
+        try:
+            yield
+        finally:
+            self.protects_leaves = saved
 
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
@@ -62,6 +99,15 @@ class Writes(Scalars):
             source = self.op("expand", source, self.shape_tuple(sizes))
         self.copy_into(view, source)
 
+    def check_number(self, value: AV, dtype: str) -> None:
+        """Raise where a number that is assigned to a subscript does not fit: eager converts it before it looks at the index."""
+        if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
+            return
+        kind = self.type_of(value)
+        known = isinstance(value, Known) and kind in (INT, FLOAT)
+        if known or kind == FLOAT and dtype in INTEGRAL or kind == INT and dtype in INTEGRAL and dtype != "i64":
+            self.converted(value, dtype)
+
     def check_operands(self, name: str, dst: AV, operands: Sequence[AV]) -> None:
         """What eager tests before an op writes its result into dst: pointwise ops refuse to read it in other places than they
         write, those that place by indices to read it at all."""
@@ -78,15 +124,33 @@ class Writes(Scalars):
         view."""
         parts = [p for p in (index.items if isinstance(index, Tup) else (index,)) if is_tensor(p)]
         masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
+        to = tensor_type(view).dtype
+        found = tensor_type(value).dtype if is_tensor(value) else to
+
+        def raise_dtypes() -> NoReturn:
+            self.raises_at_run_time(
+                "RuntimeError",
+                "Index put requires the source and destination dtypes match, got "
+                f"{SCALAR_TYPES[to]} for the destination and {SCALAR_TYPES[found]} for the source.",
+            )
+
+        def check_item() -> bool:
+            if found != to:
+                self.converted(self.item(value), to)
+            return True
 
         def check() -> bool:
+            if found != to and (parts or tensor_type(value).rank):  # a list may be a mask
+                raise_dtypes()
             self.check_overlap(view, value, *parts, apart=True)
             return True
 
         if not masked:
             check()
+        elif is_tensor(value) and not tensor_type(value).rank:
+            check_item()
         elif is_tensor(value) and tensor_type(value).rank:
-            self.branch(self.compare("Eq", self.op("numel", value), Known(1)), lambda: True, check, frozenset())
+            self.branch(self.compare("Eq", self.op("numel", value), Known(1)), check_item, check, frozenset())
 
     def check_overlap(self, dst: AV, *operands: AV, apart: bool = False) -> None:
         for value in (self.value(av) for av in operands if is_tensor(av)):

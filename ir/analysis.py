@@ -160,6 +160,11 @@ def origin(value: Value) -> Origin:
     return found
 
 
+def may_be_leaf(value: Value) -> bool:
+    """Return whether a tensor may be a leaf of autograd, or a view of one: whether it may come from outside."""
+    return origin(value).unknown
+
+
 def references(value: Value, *, through_regions: bool) -> Iterator[Operand]:
     """Uses of a value and of what may be the same object, share its memory or hold it."""
     seen, todo = set[Value](), [value]

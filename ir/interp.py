@@ -288,6 +288,9 @@ class Interpreter:
             raise RuntimeError(f"output with shape {shapes[0]} doesn't match the broadcast shape {shapes[1]}")
         return ()
 
+    def do_check_leaf(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
+        return ()  # nothing that is interpreted is seen by autograd
+
     def do_check_overlap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         if (found := _overlap(*operands)) == "partial" or (found == "full" and op.attrs["apart"]):
             raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "

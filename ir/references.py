@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from scriptc.ir.dtypes import TORCH_NAMES
+from scriptc.ir.ops.views import OWN_OFFSET
 
 
 @cache
@@ -100,7 +101,7 @@ def _own_refs() -> Mapping[str, Callable[..., Any]]:
         return index
 
     def as_strided(x: Any, size: Any, stride: Any, offset: int) -> Any:
-        return torch.as_strided(x, size, stride, None if offset < 0 else offset)
+        return torch.as_strided(x, size, stride, None if offset == OWN_OFFSET else offset)
 
     def power(a: Any, b: Any) -> Any:
         """Small exponents of complex tensors, which eager takes apart, are other ops by now."""

@@ -178,8 +178,10 @@ def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
             return places[number]
         case TupleSpec(items, cls):
             made = [_rebuilt(i, leaves, places) for i in items]
+            if cls in (complex, torch.Size) and None in made:  # an alternative that was not taken
+                return None
             if cls is complex:
-                return None if None in made else complex(*made)  # None: of an alternative that was not taken
+                return complex(*made)
             return cls(*made) if hasattr(cls, "_fields") else cls(made)
         case DictSpec(keys, items):
             return {k: _rebuilt(i, leaves, places) for k, i in zip(keys, items, strict=True)}

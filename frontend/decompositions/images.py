@@ -156,6 +156,13 @@ def conv_transpose_of_groups(
 
 
 # ---- pools ----
+def check_filled(input: Tensor, count: int) -> None:
+    """Raise what eager raises for pools where another dim than the batch is empty."""
+    for dim in range(input.dim() - count - 1, input.dim()):
+        if input.size(dim) == 0:
+            raise RuntimeError(f"Expected input's non-batch dimensions to have positive length, but dimension {dim} is empty")
+
+
 def windows(
     input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: tuple[int, ...],
     ceil_mode: bool, fill: float, count: int,
@@ -211,6 +218,7 @@ def _average(count: int) -> None:
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Tensor:  # fmt: skip
         kernel = each(kernel_size, count)
+        check_filled(input, count)
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
         return _avg_pool(
             input, kernel, steps, each(padding, count), ceil_mode, count_include_pad, divisor_override, count
@@ -261,6 +269,7 @@ def _max(count: int) -> None:
         input: Tensor, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
         ceil_mode: bool = False,
     ) -> Tensor:  # fmt: skip
+        check_filled(input, count)
         kernel = each(kernel_size, count)
         steps = kernel if stride is None or (not isinstance(stride, int) and len(stride) == 0) else each(stride, count)
         lowest = -math.inf if input.is_floating_point() else torch.iinfo(input.dtype).min
@@ -302,6 +311,7 @@ def _adaptive(count: int) -> None:
 
     @decomposes(f"torch.adaptive_max_pool{count}d", f"torch._C._nn.adaptive_max_pool{count}d")
     def adaptive_max_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> tuple[Tensor, Tensor]:
+        check_filled(input, count)
         return _adaptive_max(input, each(output_size, count))
 
 

@@ -162,16 +162,22 @@ def masked_fill(input: Tensor, mask: Tensor, value: Tensor | float) -> Tensor:
         raise RuntimeError(
             f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s)."
         )
+    if mask.dtype == torch.uint8:
+        raise RuntimeError("masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
     return torch.where(mask, value, input).to(input.dtype)
 
 
 @decomposes("torch.masked_select", "Tensor.masked_select")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    if mask.dtype != torch.bool:
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
     x, m = torch.broadcast_tensors(input, mask)
     return torch.index_select(x.reshape(-1), 0, torch.nonzero(m.reshape(-1)).reshape(-1))
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    if mask.dtype != torch.bool:
+        raise RuntimeError("masked_scatter_ only supports boolean masks")
     x, m = torch.broadcast_tensors(input, mask)
     places = torch.nonzero(m.reshape(-1)).reshape(-1)
     return torch.scatter(x.reshape(-1), 0, places, source.reshape(-1)[: places.size(0)]).reshape(x.shape)

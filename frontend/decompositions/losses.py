@@ -171,8 +171,15 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, i
     """Classes at dim 1, or 0 of an input without a batch."""
     dim = 1 if input.dim() > 1 else 0
     kept = target != ignore_index
+    outside = kept & ((target < 0) | (target >= input.size(dim)))
+    if bool(torch.any(outside)):
+        first = torch.argmax(outside.reshape(-1).to(torch.uint8))
+        raise IndexError(f"Target {int(target.reshape(-1)[first])} is out of bounds.")
     safe = torch.where(kept, target, 0)
-    picked = -torch.gather(input, dim, safe.unsqueeze(dim)).squeeze(dim)
+    if input.size(dim) == 0:  # all are ignored
+        picked = torch.zeros(target.shape, dtype=input.dtype)
+    else:
+        picked = -torch.gather(input, dim, safe.unsqueeze(dim)).squeeze(dim)
     if weight is None:
         weights = kept.to(input.dtype)
     else:

@@ -105,11 +105,23 @@ def prod(xs: Any, *, start: Any = 1) -> Any:
     return result
 
 
+def inverse_modulo(base: int, modulus: int) -> int:
+    """Return a number whose product with `base` is one modulo a positive number, by Euclid's algorithm."""
+    divisor, rest, found, following = modulus, base % modulus, 0, 1
+    while rest:
+        times = divisor // rest
+        divisor, rest = rest, divisor - times * rest
+        found, following = following, found - times * following
+    if divisor != 1:
+        raise ValueError("base is not invertible for the given modulus")
+    return found
+
+
 def power_modulo(base: int, exponent: int, modulus: int) -> int:
     if modulus == 0:
         raise ValueError("pow() 3rd argument cannot be 0")
     if exponent < 0:
-        raise ValueError("base is not invertible for the given modulus")
+        base, exponent = inverse_modulo(base, abs(modulus)), -exponent
     result = 1 % modulus
     base = base % modulus
     while exponent > 0:

@@ -167,6 +167,9 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, ignore_nan: bool) -> 
     x, d = _line(input, dim)
     if dim is not None and x.size(d) == 0:
         raise IndexError("median(): Expected reduction dim to have non-zero size.")
+    if dim is None and x.size(0) == 0:
+        lowest = math.nan if x.is_floating_point() else torch.iinfo(x.dtype).min
+        return torch.full((), lowest, dtype=x.dtype), torch.full((), 0)
     order = torch.argsort(x, d, stable=True)
     missing = torch.isnan(x)
     valid = x.size(d) - torch.sum(missing, d, keepdim=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import torch
@@ -128,12 +129,34 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return torch.stack([torch.index_select(input, 0, torch.index_select(g, 0, places)) for g in grids], 1)
 
 
+_SURELY_HELD = 6e4  # by all floating dtypes
+
+
+def _end(x: Tensor | float, count: int, dtype: torch.dtype) -> Tensor | float:
+    """A number as it stands in a tensor of so many; RuntimeError where it does not fit."""
+    if isinstance(x, (int, float)) and not -_SURELY_HELD <= x <= _SURELY_HELD:
+        made = torch.full((count,), x, dtype=dtype)[0].item()
+        return made if abs(made) == math.inf else x
+    return x
+
+
+def _span(start: Tensor | float, end: Tensor | float, dtype: torch.dtype) -> Tensor | float:
+    """The difference of the ends, infinite where their dtype does not hold it."""
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)) and dtype.is_floating_point:
+        if not -_SURELY_HELD / 2 <= start <= _SURELY_HELD / 2 or not -_SURELY_HELD / 2 <= end <= _SURELY_HELD / 2:
+            span = torch.tensor(float(end) - float(start), dtype=torch.float64).to(dtype).item()
+            return span if abs(span) == math.inf else end - start
+    return end - start
+
+
 def _linspace(start: Tensor | float, end: Tensor | float, steps: int, dtype: torch.dtype) -> Tensor:
     """From both ends towards the middle, so that both are met exactly."""
     index = torch.arange(steps).to(dtype)
     if steps == 1:
-        return index + start
-    step = (end - start) / (steps - 1)
+        return index + _end(start, 1, dtype)
+    if steps > 1:
+        start, end = _end(start, 2, dtype), _end(end, 2, dtype)
+    step = _span(start, end, dtype) / (steps - 1)
     return torch.where(torch.arange(steps) < steps // 2, start + step * index, end - step * (steps - 1 - index))
 
 

@@ -433,8 +433,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
 @decomposes("torch.repeat_interleave", "Tensor.repeat_interleave")
 def repeat_interleave(
-    input: Tensor, repeats: int | Tensor, dim: int | None = None, *, output_size: int | None = None
+    input: Tensor, repeats: int | Tensor | None = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
+    if repeats is None:  # the input says how often each of its places comes
+        return torch.repeat_interleave(torch.arange(input.size(0)), input, 0, output_size=output_size)
     if dim is None:
         return torch.repeat_interleave(input.reshape(-1), repeats, 0)
     if input.dim() == 0:
@@ -442,10 +444,21 @@ def repeat_interleave(
     d = dim % input.dim()
     n = input.size(d)
     if isinstance(repeats, int):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
         places = torch.arange(n).unsqueeze(1).expand(n, repeats).reshape(-1)
     else:  # the place of each result among the ends of the runs
+        if repeats.numel() != 1 and repeats.numel() != n:
+            raise RuntimeError(
+                "repeats must have the same size as input along dim, but got "
+                f"repeats.size(0) = {repeats.numel()} and input.size({d}) = {n}"
+            )
+        if bool(torch.any(repeats < 0)):
+            raise RuntimeError("repeats can not be negative")
         ends = torch.cumsum(repeats.reshape(-1).expand(n), 0)
         total = int(ends[-1]) if n > 0 else 0
+        if output_size is not None and output_size != total:
+            raise RuntimeError("allocated size does not match required size")
         places = torch.sum(ends <= torch.arange(total).unsqueeze(1), 1)
     return torch.index_select(input, d, places)
 

@@ -13,7 +13,7 @@ from scriptc.frontend.options import options
 from scriptc.frontend.outside import dtype_name, torch_dtype
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
-from scriptc.ir.dtypes import COMPLEX, FLOATING
+from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
 
@@ -186,9 +186,9 @@ def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
 def _element(r: Reader, number: AV, dtype: str) -> AV:
     """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
     exact = r.type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
-    if dtype not in FLOATING or exact:
+    if dtype not in INEXACT or exact:
         return full(r, [], number, dtype)
-    return r.cast(full(r, [], number, "f64"), dtype)
+    return r.cast(full(r, [], number, "c128" if dtype in COMPLEX else "f64"), dtype)
 
 
 @serves("scriptc.frontend.decompositions.lists.numbers_of")

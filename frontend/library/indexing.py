@@ -16,6 +16,7 @@ from scriptc.frontend.library.reductions import axes
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
+from scriptc.ir.ops.views import OWN_OFFSET
 
 _NONE, _FALSE, _TRUE, _ZERO, _LAST = Known(None), Known(False), Known(True), Known(0), Known(-1)
 
@@ -168,7 +169,7 @@ def unfold(r: Reader, self: AV, dimension: AV, size: AV, step: AV) -> AV:
 @serves("torch.as_strided", "Tensor.as_strided")
 def as_strided(r: Reader, input: AV, size: AV, stride: AV, storage_offset: AV = _NONE) -> AV:
     absent = isinstance(storage_offset, Known) and storage_offset.obj is None
-    offset = r.const(-1) if absent else r.integer(storage_offset)
+    offset = r.const(OWN_OFFSET) if absent else r.integer(storage_offset)
     sizes, strides = (r.value(r.shape_tuple(tuple(r.iterate(s)))) for s in (size, stride))
     return Dyn(r.build("as_strided", [r.value(input), sizes, strides, offset]))
 

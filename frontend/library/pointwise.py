@@ -9,7 +9,7 @@ import torch
 from scriptc.frontend.library import serves
 from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.values import AV, Known, Tup, is_tensor, tensor_type
+from scriptc.frontend.values import AV, Known, Tup, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import FLOAT
@@ -111,7 +111,14 @@ def where(r: Reader, condition: AV, *args: AV, input: AV | None = None, other: A
     if is_tensor(condition) and tensor_type(condition).dtype == "u8":  # which torch still takes, with a warning
         condition = r.cast(condition, "bool")
     common = r.result_dtype(*values)
-    return r.op("where", condition, *(r.cast(v, common) for v in values), dtype=common)
+    return r.op("where", condition, *(_branch(r, v, common) for v in values), dtype=common)
+
+
+def _branch(r: Reader, value: AV, dtype: str) -> AV:
+    """A value of where() in a dtype: numbers are converted as a tensor of one number is, where half types become infinite."""
+    if is_tensor(value) or is_complex_number(value) or dtype in ("f16", "bf16", "bool"):
+        return r.cast(value, dtype)
+    return r.converted(value, dtype)
 
 
 @serves("torch.clamp", "Tensor.clamp", "torch.clip", "Tensor.clip")

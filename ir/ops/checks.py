@@ -5,6 +5,7 @@ A row names its kind of check; `is_proved` says from types alone that the check 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from scriptc.ir.opdef import OpDef
@@ -61,7 +62,8 @@ def _expand(operands: Operands, attrs: Attrs) -> bool:
         return False
     sizes = [as_dim(v) for v in tuple_items(operands[1])]
     pairs = zip(reversed(x.dims), reversed(sizes), strict=False)
-    return len(sizes) >= len(x.dims) and None not in sizes and all(d in (1, s) for d, s in pairs)
+    fits = len(sizes) >= len(x.dims) and None not in sizes and all(d in (1, s) for d, s in pairs)
+    return fits and math.prod(s for s in sizes if isinstance(s, int)) < 2**63
 
 
 def _never(operands: Operands, attrs: Attrs) -> bool:
@@ -95,6 +97,8 @@ ROWS = [
     OpDef("check.step", "(SymInt step) -> ()", fixed(), raises=True, emit="check_step"),
     # In-place writes: src broadcasts to dst; RuntimeError.
     OpDef("check.store", "(Tensor dst, Tensor src) -> ()", fixed(), raises=True, emit="check_store"),
+    # In-place writes to dst, or to a view of it: no leaf that requires grad; RuntimeError where autograd sees the call.
+    OpDef("check.leaf", "(Tensor dst, *, bool view) -> ()", fixed(), raises=True, kernel="sc_check_leaf"),
     # In-place writes: where both are dense, src shares no memory with dst or, unless they must be apart, is dst element by
     # element; RuntimeError.
     OpDef("check.overlap", "(Tensor dst, Tensor src, *, bool apart) -> ()", fixed(), raises=True, kernel="sc_check_overlap"),

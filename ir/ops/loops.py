@@ -42,6 +42,8 @@ ROWS = [
     OpDef("c.cell", "(Value initial) -> Value", given, frozenset({"ALLOCATES"})),
     OpDef("c.get", "(Value cell) -> Value", given, _PURE, reads=frozenset({"cell"})),
     OpDef("c.set", "(Value cell, Value value) -> ()", fixed(), writes=frozenset({"cell"})),
+    # Raises where the call is to end. sparse: may be looked at once in many iterations of the loop that begins with it.
+    OpDef("c.stop", "(*, bool sparse) -> ()", fixed(), raises=True),
     # Where the op behind it fails: releases the objects, then goes to the handler of the innermost `try` around it, or
     # leaves the function.
     OpDef("c.unwind", "(Value[] objects) -> ()", fixed(), writes=_MEMORY),

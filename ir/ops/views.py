@@ -47,6 +47,7 @@ def _select(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
     return _like(operands, (*dims[:dim], *dims[dim + 1 :]))
 
 
+OWN_OFFSET = -(2**63)  # of as_strided: the tensor's own storage offset
 _TO_THE_END = 2**63 - 1  # what the front end writes for a bound left out
 
 
@@ -250,10 +251,10 @@ ROWS = [
           ref="torch.diagonal", emit="view", samples=Samples(_X, extra=((0, 0, 1), (1, 0, 1), (-2, 1, 0), (9, 0, 1)))),
     OpDef("unfold", "(Tensor self, int dimension, SymInt size, SymInt step) -> Tensor", _unfold, _VIEW,
           ref="Tensor.unfold", raises=True, emit="view", samples=Samples(_X, extra=((0, 2, 1), (1, 3, 2)))),
-    # offset: from the start of the storage, or -1 for the tensor's own
+    # offset: from the start of the storage, or OWN_OFFSET
     OpDef("as_strided", "(Tensor self, SymInt[] size, SymInt[] stride, SymInt offset) -> Tensor", _as_strided, _VIEW,
           ref="as_strided", raises=True, emit="view",
-          samples=Samples(_X, extra=(((2, 2), (4, 1), -1), ((3,), (2,), 1)))),
+          samples=Samples(_X, extra=(((2, 2), (4, 1), OWN_OFFSET), ((3,), (2,), 1)))),
     OpDef("flip", "(Tensor self, int[] dims) -> Tensor", lambda o, a: (o[0].type,), _JOINS, ref="torch.flip", reads=_TENSOR,
           emit="view", samples=Samples(_X, extra=(((0,),), ((0, 1),), ((),)))),
     # Pairs of real and imaginary parts along a new last dim, and back.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from scriptc.ir.analysis import may_stand_for
+from scriptc.ir.analysis import may_be_leaf, may_stand_for
 from scriptc.ir.core import Module, Op
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
@@ -77,6 +77,8 @@ def fold_size(op: Op, rw: Rewriter) -> bool:
         if not isinstance(d, int):
             return False
         product *= d
+    if product >= 2**63:  # the view in front raises
+        return False
     rw.replace(op, [rw.const_before(op, product)])
     return True
 
@@ -105,6 +107,8 @@ def _cannot_fail(op: Op) -> bool:
             return known_int(op.operands[0]) == op.attrs["count"]
         case "check.step":
             return known_int(op.operands[0]) not in (None, 0)
+        case "check.leaf":
+            return not may_be_leaf(op.operands[0])
         case "check.store":
             dst, src = op.operands
             return Shapes().fits_into(src, dst)

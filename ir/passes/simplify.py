@@ -23,7 +23,7 @@ from scriptc.ir.facts import LENGTHS
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.rules import as_dim
 from scriptc.ir.ranges import in_dim, is_below, known_int
-from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, slots
+from scriptc.ir.regions import ancestor_in, dominates, exits, is_loop, may_raise, slots
 from scriptc.ir.rewrite import Rewriter, fits, inlines, rewrite
 from scriptc.ir.types import TensorType, broadcasts_into
 
@@ -243,7 +243,7 @@ def inline_scope(op: Op, rw: Rewriter) -> bool:
 
 def try_what_cannot_raise(op: Op, rw: Rewriter) -> bool:
     """A body that raises nothing needs no handler."""
-    if op.name != "try" or any(inner.defn.raises for inner in op.regions[0].walk()) or not inlines(op, op.regions[0]):
+    if op.name != "try" or any(map(may_raise, op.regions[0].walk())) or not inlines(op, op.regions[0]):
         return False
     rw.inline_region(op, op.regions[0])
     return True

@@ -11,7 +11,11 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #include "sc_complex.h"
 
 /* In front of a loop: its iterations do not depend on each other. */
+#if defined(__clang__)
+#define SC_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
+#else
 #define SC_VECTORIZE _Pragma("GCC ivdep")
+#endif
 /* Of a function that holds such a loop: optimised by itself. */
 #define SC_NOINLINE __attribute__((noinline))
 

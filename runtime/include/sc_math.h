@@ -234,8 +234,8 @@ SC_MATH float sc_trunc_f32(float x) { return __builtin_truncf(x); }
 SC_MATH float sc_round_f32(float x) { return __builtin_rintf(x); } /* half to even */
 SC_MATH float sc_abs_f32(float x) { return __builtin_fabsf(x); }
 SC_MATH float sc_relu_f32(float x) { return x < 0.0f ? 0.0f : x; }
-SC_MATH float sc_max_f32(float a, float b) { return (a < b) | (b != b) ? b : a; } /* NaN wins; of equals the first */
-SC_MATH float sc_min_f32(float a, float b) { return (a > b) | (b != b) ? b : a; }
+SC_MATH float sc_max_f32(float a, float b) { return ((a < b) | (b != b)) ? b : a; } /* NaN wins; of equals the first */
+SC_MATH float sc_min_f32(float a, float b) { return ((a > b) | (b != b)) ? b : a; }
 SC_MATH float sc_sign_f32(float x) { return (float)((x > 0.0f) - (x < 0.0f)); } /* 0 for NaN, as in eager */
 SC_MATH double sc_sqrt_f64(double x) { return __builtin_sqrt(x); }
 SC_MATH double sc_rsqrt_f64(double x) { return 1.0 / __builtin_sqrt(x); }
@@ -245,8 +245,8 @@ SC_MATH double sc_trunc_f64(double x) { return __builtin_trunc(x); }
 SC_MATH double sc_round_f64(double x) { return __builtin_rint(x); }
 SC_MATH double sc_abs_f64(double x) { return __builtin_fabs(x); }
 SC_MATH double sc_relu_f64(double x) { return x < 0.0 ? 0.0 : x; }
-SC_MATH double sc_max_f64(double a, double b) { return (a < b) | (b != b) ? b : a; }
-SC_MATH double sc_min_f64(double a, double b) { return (a > b) | (b != b) ? b : a; }
+SC_MATH double sc_max_f64(double a, double b) { return ((a < b) | (b != b)) ? b : a; }
+SC_MATH double sc_min_f64(double a, double b) { return ((a > b) | (b != b)) ? b : a; }
 SC_MATH double sc_sign_f64(double x) { return (double)((x > 0.0) - (x < 0.0)); }
 
 /* ---- libm ---- */
@@ -267,11 +267,11 @@ SC_MATH float sc_atanh_f32(float x) { return atanhf(x); }
 SC_MATH float sc_fmod_f32(float a, float b) { return fmodf(a, b); }
 SC_MATH float sc_remainder_f32(float a, float b) { /* Python's %: the sign of b */
     float r = fmodf(a, b);
-    return (r != 0.0f) & ((r < 0.0f) != (b < 0.0f)) ? r + b : r;
+    return ((r != 0.0f) & ((r < 0.0f) != (b < 0.0f))) ? r + b : r;
 }
 SC_MATH float sc_floordiv_f32(float a, float b) { /* Python's //; a / b by zero, as in eager */
     float r = fmodf(a, b), q = (a - r) / b;
-    q -= (r != 0.0f) & ((r < 0.0f) != (b < 0.0f)) ? 1.0f : 0.0f;
+    q -= ((r != 0.0f) & ((r < 0.0f) != (b < 0.0f))) ? 1.0f : 0.0f;
     float whole = __builtin_floorf(q);
     whole += q - whole > 0.5f ? 1.0f : 0.0f;
     return b == 0.0f ? a / b : q != 0.0f ? whole : __builtin_copysignf(0.0f, a / b);
@@ -309,11 +309,11 @@ SC_MATH double sc_atanh_f64(double x) { return atanh(x); }
 SC_MATH double sc_fmod_f64(double a, double b) { return fmod(a, b); }
 SC_MATH double sc_remainder_f64(double a, double b) {
     double r = fmod(a, b);
-    return (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? r + b : r;
+    return ((r != 0.0) & ((r < 0.0) != (b < 0.0))) ? r + b : r;
 }
 SC_MATH double sc_floordiv_f64(double a, double b) {
     double r = fmod(a, b), q = (a - r) / b;
-    q -= (r != 0.0) & ((r < 0.0) != (b < 0.0)) ? 1.0 : 0.0;
+    q -= ((r != 0.0) & ((r < 0.0) != (b < 0.0))) ? 1.0 : 0.0;
     double whole = __builtin_floor(q);
     whole += q - whole > 0.5 ? 1.0 : 0.0;
     return b == 0.0 ? a / b : q != 0.0 ? whole : __builtin_copysign(0.0, a / b);
@@ -321,8 +321,8 @@ SC_MATH double sc_floordiv_f64(double a, double b) {
 
 /* ---- of two numbers ---- */
 
-SC_MATH float sc_fmax_f32(float a, float b) { return (a > b) | (b != b) ? a : b; } /* the number, beside a NaN */
-SC_MATH float sc_fmin_f32(float a, float b) { return (a < b) | (b != b) ? a : b; }
+SC_MATH float sc_fmax_f32(float a, float b) { return ((a > b) | (b != b)) ? a : b; } /* the number, beside a NaN */
+SC_MATH float sc_fmin_f32(float a, float b) { return ((a < b) | (b != b)) ? a : b; }
 SC_MATH float sc_nextafter_f32(float a, float b) { return nextafterf(a, b); }
 SC_MATH float sc_mantissa_f32(float x) {
     int exponent;
@@ -334,14 +334,14 @@ SC_MATH float sc_exponent_f32(float x) {
     return x - x == 0 ? (float)exponent : 0;
 }
 SC_MATH float sc_logaddexp_f32(float a, float b) { /* equal infinities have no difference */
-    return (a == b) & (a - a != 0) ? a : sc_max_f32(a, b) + sc_log1p_f32(sc_exp_f32(-sc_abs_f32(a - b)));
+    return ((a == b) & (a - a != 0)) ? a : sc_max_f32(a, b) + sc_log1p_f32(sc_exp_f32(-sc_abs_f32(a - b)));
 }
 SC_MATH float sc_logaddexp2_f32(float a, float b) {
     float more = sc_log1p_f32(sc_exp2_f32(-sc_abs_f32(a - b))) * (float)1.4426950408889634;
-    return (a == b) & (a - a != 0) ? a : sc_max_f32(a, b) + more;
+    return ((a == b) & (a - a != 0)) ? a : sc_max_f32(a, b) + more;
 }
-SC_MATH double sc_fmax_f64(double a, double b) { return (a > b) | (b != b) ? a : b; } /* the number, beside a NaN */
-SC_MATH double sc_fmin_f64(double a, double b) { return (a < b) | (b != b) ? a : b; }
+SC_MATH double sc_fmax_f64(double a, double b) { return ((a > b) | (b != b)) ? a : b; } /* the number, beside a NaN */
+SC_MATH double sc_fmin_f64(double a, double b) { return ((a < b) | (b != b)) ? a : b; }
 SC_MATH double sc_nextafter_f64(double a, double b) { return nextafter(a, b); }
 SC_MATH double sc_mantissa_f64(double x) {
     int exponent;
@@ -353,11 +353,11 @@ SC_MATH double sc_exponent_f64(double x) {
     return x - x == 0 ? (double)exponent : 0;
 }
 SC_MATH double sc_logaddexp_f64(double a, double b) { /* equal infinities have no difference */
-    return (a == b) & (a - a != 0) ? a : sc_max_f64(a, b) + sc_log1p_f64(sc_exp_f64(-sc_abs_f64(a - b)));
+    return ((a == b) & (a - a != 0)) ? a : sc_max_f64(a, b) + sc_log1p_f64(sc_exp_f64(-sc_abs_f64(a - b)));
 }
 SC_MATH double sc_logaddexp2_f64(double a, double b) {
     double more = sc_log1p_f64(sc_exp2_f64(-sc_abs_f64(a - b))) * (double)1.4426950408889634;
-    return (a == b) & (a - a != 0) ? a : sc_max_f64(a, b) + more;
+    return ((a == b) & (a - a != 0)) ? a : sc_max_f64(a, b) + more;
 }
 
 #endif

@@ -8,6 +8,7 @@
 SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
 SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
 /* Of in-place ops: raises where dst overlaps with src in part, or, if the two must be apart, in whole. Tensors with gaps pass. */
+SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
 SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart);
 /* The same of several sources, and raises where elements of dst share memory. */
 SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);

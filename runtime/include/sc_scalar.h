@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "sc.h"
+#include "sc_special.h"
 
 /* A product that is rounded before it is used: Python has no fused multiply-add, and -ffp-contract=fast makes them. */
 #if defined(__has_builtin)
@@ -290,7 +291,7 @@ SC_SCALAR int sc_math_gamma(sc_ctx *cx, double a, double *out) {
 
 SC_SCALAR int sc_math_lgamma(sc_ctx *cx, double a, double *out) {
     if (isfinite(a) && a <= 0 && a == floor(a)) return SC_RAISE(cx, "ValueError", "math domain error");
-    int sign; /* lgamma_r, because lgamma writes a global */
+    int sign;
     return sc_math_result(cx, a, lgamma_r(a, &sign), out);
 }
 
@@ -363,10 +364,10 @@ SC_SCALAR int sc_check_step(sc_ctx *cx, int64_t step) {
 enum { SC_MAX_DEPTH = 1000 }; /* Python's default limit */
 
 SC_SCALAR int sc_enter(sc_ctx *cx) {
+    if (sc_check_stop(cx) < 0) return -1;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!cx->depth) cx->stack = here, cx->stack_room = sc_stack_room();
-    uintptr_t used = cx->stack > here ? cx->stack - here : here - cx->stack;
-    if (cx->depth >= SC_MAX_DEPTH || used > cx->stack_room) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
+    if (!cx->depth) cx->stack_end = sc_stack_end(here, cx->stack_room);
+    if (cx->depth >= SC_MAX_DEPTH || here < cx->stack_end) return SC_RAISE(cx, "RecursionError", "maximum recursion depth exceeded");
     cx->depth++;
     return 0;
 }
@@ -376,6 +377,16 @@ SC_SCALAR void sc_leave(sc_ctx *cx) {
 }
 
 /* ---- range(start, stop, step): step != 0 ---- */
+
+enum { SC_STRIP = 1 << 16 }; /* iterations of a small body between two looks at whether the call is to end */
+
+SC_SCALAR int64_t sc_strip_up(int64_t i, int64_t stop) { /* where a strip that begins at i ends, counting up to stop ... */
+    return i < stop && (uint64_t)stop - (uint64_t)i > SC_STRIP ? i + SC_STRIP : stop;
+}
+
+SC_SCALAR int64_t sc_strip_down(int64_t i, int64_t stop) { /* ... and down to it */
+    return i > stop && (uint64_t)i - (uint64_t)stop > SC_STRIP ? i - SC_STRIP : stop;
+}
 
 SC_SCALAR uint64_t sc_range_len(int64_t start, int64_t stop, int64_t step) {
     uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;

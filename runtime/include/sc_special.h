@@ -4,6 +4,8 @@
 #define SC_SPECIAL_H
 #include "sc.h"
 
+double lgamma_r(double x, int *sign); /* lgamma writes a global; macOS has this one, but its math.h hides it */
+
 SC_KERNEL double sc_lgamma(double x);
 SC_KERNEL double sc_digamma(double x);
 SC_KERNEL double sc_zeta(double s, double q);      /* Hurwitz */

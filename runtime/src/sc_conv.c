@@ -53,6 +53,28 @@ static int conv_check_numbers(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w
     return 0;
 }
 
+/* Places in a padded image are computed in 64 bits, times the sizes of kernels and elements. */
+#define MOST_PIXELS ((int64_t)1 << 50)
+
+/* Eager computes with sizes that wrap. */
+static int conv_raise_extent(sc_ctx *cx) {
+    return sc_raise(cx, "RuntimeError", "the padded image or the kernel of the convolution is too large");
+}
+
+/* (in - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1; false where it overflows. */
+static bool conv_transposed_size(int64_t in, int64_t kernel, int64_t stride, int64_t padding, int64_t output_padding, int64_t dilation,
+                                 int64_t *size) {
+    int64_t spread, twice, extent;
+    bool overflow = __builtin_mul_overflow(in - 1, stride, &spread);
+    overflow |= __builtin_mul_overflow(padding, 2, &twice);
+    overflow |= __builtin_mul_overflow(kernel - 1, dilation, &extent);
+    overflow |= __builtin_add_overflow(spread, extent, size);
+    overflow |= __builtin_sub_overflow(*size, twice, size);
+    overflow |= __builtin_add_overflow(*size, output_padding, size);
+    overflow |= __builtin_add_overflow(*size, 1, size);
+    return !overflow;
+}
+
 /* x is batched: eager's messages show it so. */
 static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *padding,
                              const int64_t *dilation, int64_t groups) {
@@ -75,9 +97,14 @@ static int conv_check_shapes(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w,
                         "instead", weight.s, (long long)w->size[0], sc_shape_text(bias).s);
     int64_t padded[2], kernel[2];
     for (int i = 0; i < 2; i++) {
-        padded[i] = x->size[2 + i] + 2 * padding[i];
-        kernel[i] = dilation[i] * (w->size[2 + i] - 1) + 1;
+        if (__builtin_mul_overflow(padding[i], 2, &padded[i]) || __builtin_add_overflow(padded[i], x->size[2 + i], &padded[i]))
+            return sc_raise(cx, "RuntimeError", "Given padding=%lld at dimension %d , expected padding to be at most %lld",
+                            (long long)padding[i], i, (long long)(INT64_MAX / 2));
+        if (__builtin_mul_overflow(dilation[i], w->size[2 + i] - 1, &kernel[i]) || __builtin_add_overflow(kernel[i], 1, &kernel[i]))
+            return conv_raise_extent(cx);
     }
+    int64_t area;
+    if (__builtin_mul_overflow(padded[0], padded[1], &area) || area > MOST_PIXELS) return conv_raise_extent(cx);
     if (padded[0] < kernel[0] || padded[1] < kernel[1])
         return sc_raise(cx, "RuntimeError",
                         "Calculated padded input size per channel: (%lld x %lld). Kernel size: (%lld x %lld). Kernel size can't be "
@@ -223,12 +250,13 @@ SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const s
         conv_check_dtypes(cx, batch, w, bias) == 0) {
         conv_shape s = conv_shape_of(batch, w, stride, padding, dilation);
         s.channels = w->size[0] / groups, s.filters = w->size[1];
-        bool fits = true;
+        bool fits = true, held = true;
         for (int i = 0; i < 2; i++) {
-            s.out[i] = (s.in[i] - 1) * stride[i] - 2 * padding[i] + dilation[i] * (s.kernel[i] - 1) + output_padding[i] + 1;
+            held &= conv_transposed_size(s.in[i], s.kernel[i], stride[i], padding[i], output_padding[i], dilation[i], &s.out[i]);
             fits = fits && s.out[i] > 0;
         }
-        if (fits) out = image_unbatched(cx, conv_compute(cx, &s, groups, true, batch, w, arranged, bias), x->rank == 3);
+        if (!held) conv_raise_extent(cx);
+        else if (fits) out = image_unbatched(cx, conv_compute(cx, &s, groups, true, batch, w, arranged, bias), x->rank == 3);
         else
             sc_raise(cx, "RuntimeError",
                      "Given input size per channel: (%lld x %lld). Calculated output size per channel: (%lld x %lld). Output size is too "

@@ -15,7 +15,7 @@
 #define NAME load_bool
 #define TO int64_t
 #define FROM uint8_t
-#define VAL SAME
+#define VAL TRUTH
 #include "sc_convert.inc"
 #define NAME load_u8
 #define TO int64_t

@@ -43,7 +43,8 @@ SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int ran
                                                   "int64_t", "c10::Half", "c10::BFloat16", "float",   "double", "c10::complex<float>", "c10::complex<double>"};
     sc_tensor *t = sc_empty(cx, dtype, rank, size);
     if (!t) return NULL;
-    if (!fits(dtype, f, i)) {
+    bool becomes_infinite = t->numel == 1 && (dtype == SC_F16 || dtype == SC_BF16);
+    if (!becomes_infinite && !fits(dtype, f, i)) {
         sc_raise(cx, "RuntimeError", "value cannot be converted to type %s without overflow", cname[dtype]);
         sc_release(cx, t);
         return NULL;
@@ -188,7 +189,7 @@ SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x) {
 SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x) {
     int64_t expected = 1;
     bool plain = true;
-    for (int d = x->rank; d-- > 0; expected *= x->size[d] ? x->size[d] : 1) plain = plain && x->stride[d] == expected;
+    for (int d = x->rank; d-- > 0; expected = sc_wrapped_product(expected, x->size[d] ? x->size[d] : 1)) plain = plain && x->stride[d] == expected;
     if (!plain) return filled_from(cx, sc_empty(cx, x->dtype, x->rank, x->size), x);
     sc_retain(x);
     return x;
@@ -217,7 +218,10 @@ SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *re
     /* The result seen with each repeated dimension as two, (repeat, element), along the first of which x is spread. */
     for (int d = 0; d < rank && rank <= SC_MAX_RANK; d++) {
         int64_t length = d < extra ? 1 : x->size[d - extra], stride = d < extra ? 0 : x->stride[d - extra];
-        size[d] = length * repeats[d];
+        if (__builtin_mul_overflow(length, repeats[d], &size[d])) {
+            sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
+            return NULL;
+        }
         bool both = repeats[d] != 1 && length != 1;
         if (n + 1 + both > SC_MAX_RANK) {
             sc_raise(cx, "RuntimeError", "repeat() of so many dimensions is not supported");

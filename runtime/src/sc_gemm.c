@@ -73,8 +73,8 @@ static bool gemm_flatten(const sc_tensor *x, int64_t *rows, int64_t *step) {
     for (int d = x->rank - 2; d >= 0; d--) {
         if (x->size[d] == 1) continue;
         if (*rows == 1) *step = x->stride[d];
-        else even = even && x->stride[d] == *step * *rows;
-        *rows *= x->size[d];
+        else even = even && x->stride[d] == sc_wrapped_product(*step, *rows);
+        *rows = sc_wrapped_product(*rows, x->size[d]);
     }
     return even;
 }
@@ -96,7 +96,7 @@ static int gemm_batches(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, int 
         int da = d + a->rank - 2 - rank, db = d + b->rank - 2 - rank;
         step_a[d] = da >= 0 && a->size[da] > 1 ? a->stride[da] * (int64_t)item : 0;
         step_b[d] = db >= 0 && b->size[db] > 1 ? b->stride[db] * (int64_t)item : 0;
-        count *= size[d];
+        count = sc_wrapped_product(count, size[d]);
     }
     char *c = out->data;
     for (int64_t i = 0; i < count; i++, c += (size_t)(m * n) * item) {

@@ -261,7 +261,7 @@ static void prefetch_row(const char *row, size_t bytes) {
 static void select_rows(const sc_tensor *x, int d, const int64_t *index, sc_tensor *out) {
     size_t item = sc_dtype_size(x->dtype);
     int64_t n = size_of(x, d), count = size_of(out, d), inner = 1;
-    for (int k = d + 1; k < x->rank; k++) inner *= x->size[k];
+    for (int k = d + 1; k < x->rank; k++) inner = sc_wrapped_product(inner, x->size[k]);
     size_t bytes = item * (size_t)inner;
     const char *from = x->data;
     char *to = out->data;
@@ -451,19 +451,19 @@ SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, con
 
 /* ---- nonzero ---- */
 
-/* The places, at most `count` of them, that are on in a row of n; returns how many. No branch waits for what is on: each place is
+/* The places, at most `count` of them, that are on (not 0) in a row of n; returns how many. No branch waits for what is on: each place is
  * written, and the next one over it if it was off. */
-static int64_t places_on(const bool *on, int64_t n, int64_t count, int64_t *to) {
+static int64_t places_on(const uint8_t *on, int64_t n, int64_t count, int64_t *to) {
     int64_t found = 0;
     for (int64_t i = 0; i < n && found < count; i++) {
         to[found] = i;
-        found += on[i];
+        found += on[i] != 0;
     }
     return found;
 }
 
 /* A column of `count` coordinates for each dim of x, whose elements are on or off: row by row along the last dim. */
-static void nonzero_columns(const sc_tensor *x, const bool *on, int64_t count, int64_t *to) {
+static void nonzero_columns(const sc_tensor *x, const uint8_t *on, int64_t count, int64_t *to) {
     int last = x->rank - 1;
     int64_t n = x->size[last], position[SC_MAX_RANK] = {0};
     for (int64_t at = 0; at < count; on += n) {
@@ -479,9 +479,9 @@ SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x) {
     sc_tensor *truth = sc_to_dtype(cx, (sc_tensor *)x, SC_BOOL), *flat = truth ? sc_contiguous(cx, truth) : NULL;
     sc_tensor *out = NULL;
     if (flat) {
-        const bool *on = flat->data;
+        const uint8_t *on = flat->data;
         int64_t size[2] = {0, x->rank};
-        for (int64_t i = 0; i < flat->numel; i++) size[0] += on[i];
+        for (int64_t i = 0; i < flat->numel; i++) size[0] += on[i] != 0;
         const int64_t stride[2] = {1, size[0]}; /* a column per dim, as in eager */
         out = sc_empty_strided(cx, SC_I64, 2, size, stride);
         if (out && x->rank) nonzero_columns(x, on, size[0], out->data);

@@ -10,14 +10,14 @@ static inline bool is_plain(const sc_tensor *t) {
     int64_t expected = 1, inner = 0;
     for (int d = t->rank; d-- > 0; inner = t->stride[d]) {
         if (t->stride[d] < inner || (t->stride[d] != expected && (t->size[d] != 1 || t->stride[d] < expected))) return false;
-        expected *= t->size[d];
+        expected = sc_wrapped_product(expected, t->size[d]);
     }
     return t->numel > 0;
 }
 
 static inline bool has_new_strides(const sc_tensor *t) {
     int64_t expected = 1;
-    for (int d = t->rank; d-- > 0; expected *= t->size[d])
+    for (int d = t->rank; d-- > 0; expected = sc_wrapped_product(expected, t->size[d]))
         if (t->stride[d] != expected) return false;
     return true;
 }
@@ -102,7 +102,9 @@ static void scalar_layout(iter_layout *l) {
 static int join_shapes(sc_ctx *cx, iter_layout *l, int n_in, sc_tensor *const *in) {
     for (int i = 0; i < n_in; i++)
         if (in[i] && sc_broadcast(cx, l->size, &l->rank, in[i]->size, in[i]->rank)) return -1;
-    return 0;
+    int64_t numel;
+    if (sc_count_elements(l->size, l->rank, &numel)) return 0;
+    return sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(l->size, l->rank).s);
 }
 
 typedef enum result_format { RESULT_CONTIGUOUS, RESULT_CHANNELS_LAST, RESULT_SAME_STRIDES, RESULT_BY_ORDER } result_format;
@@ -124,7 +126,7 @@ static void strides_in_order(const iter_layout *l, const int *order, int64_t *st
     int64_t next = 1;
     for (int i = 0; i < l->rank; i++) {
         stride[order[i]] = next;
-        next *= l->size[order[i]];
+        next = sc_wrapped_product(next, l->size[order[i]]);
     }
 }
 
@@ -149,9 +151,9 @@ static void fuse_dims(sc_iter *it, const iter_layout *l, int n, const bool *numb
         empty |= length == 0;
         if (length == 1) continue;
         bool fuse = rank > 0;
-        for (int o = 0; fuse && o < n; o++) fuse = s[o] == stride[rank - 1][o] * size[rank - 1];
+        for (int o = 0; fuse && o < n; o++) fuse = s[o] == sc_wrapped_product(stride[rank - 1][o], size[rank - 1]);
         if (fuse) {
-            size[rank - 1] *= length;
+            size[rank - 1] = sc_wrapped_product(size[rank - 1], length);
             continue;
         }
         memcpy(stride[rank], s, (size_t)n * sizeof *s);

@@ -21,7 +21,7 @@ static sc_tensor *new_joined(sc_ctx *cx, int dtype, int rank, const int64_t *siz
     for (int d = rank; d-- > 0;) {
         if (d == 1) continue;
         stride[d] = next;
-        next *= size[d];
+        next = sc_wrapped_product(next, size[d]);
     }
     return sc_empty_strided(cx, dtype, rank, size, stride);
 }
@@ -74,7 +74,7 @@ typedef struct cat_part { /* one row for each place before the dim; in elements 
 static bool as_part(const sc_tensor *t, int d, cat_part *part) {
     int64_t next = 1;
     *part = (cat_part){t->data, 0, 1};
-    for (int k = t->rank; k-- > d; next *= t->size[k])
+    for (int k = t->rank; k-- > d; next = sc_wrapped_product(next, t->size[k]))
         if (t->size[k] != 1 && t->stride[k] != next) return false;
     part->width = next;
     next = 0; /* no dim yet */
@@ -158,7 +158,10 @@ SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int
     for (int64_t i = 0; i < tensors->len; i++) {
         const sc_tensor *t = tensors->items[i].t;
         channels_last = channels_last && suggests_channels_last(t) && t->rank == first->rank;
-        if (!is_skipped(t)) total += t->size[d];
+        if (!is_skipped(t) && __builtin_add_overflow(total, t->size[d], &total)) {
+            sc_raise(cx, "RuntimeError", "cat(): the sizes along dimension %d add up to more than 64 bits hold", d);
+            return NULL;
+        }
     }
     memcpy(size, first->size, sizeof size);
     size[d] = total;

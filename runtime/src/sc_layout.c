@@ -54,7 +54,7 @@ SC_KERNEL bool sc_is_channels_last(const sc_tensor *t) {
         int d = order[i];
         if (t->size[d] == 1) continue;
         if (t->stride[d] != expected) return false;
-        expected *= t->size[d];
+        expected = sc_wrapped_product(expected, t->size[d]);
     }
     return true;
 }
@@ -70,7 +70,7 @@ SC_KERNEL bool sc_is_dense(const sc_tensor *t) {
         for (int d = 0; d < t->rank && found < 0; d++)
             if (left >> d & 1 && t->stride[d] == expected) found = d;
         if (found < 0) return false;
-        expected *= t->size[found];
+        expected = sc_wrapped_product(expected, t->size[found]);
         left &= ~(1u << found);
     }
     return true;
@@ -87,7 +87,7 @@ SC_KERNEL void sc_dense_strides(const sc_tensor *t, int64_t *stride) {
     sc_order_dims(t->rank, t->size, one_operand, 1, order);
     for (int i = 0; i < t->rank; i++) {
         stride[order[i]] = next;
-        if (t->size[order[i]] > 1) next *= t->size[order[i]];
+        if (t->size[order[i]] > 1) next = sc_wrapped_product(next, t->size[order[i]]);
     }
 }
 
@@ -100,7 +100,7 @@ SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank
         int64_t next = 1;
         for (int d = rank; d-- > 0;) {
             stride[d] = next;
-            next *= size[d] > 1 ? size[d] : 1;
+            next = sc_wrapped_product(next, size[d] > 1 ? size[d] : 1);
         }
         return true;
     }
@@ -108,10 +108,11 @@ SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank
     int to = rank - 1;
     for (int from = t->rank - 1; from >= 0;) {
         int64_t spacing = t->stride[from], run = t->size[from], taken = 1;
-        for (from--; from >= 0 && (t->size[from] == 1 || t->stride[from] == run * spacing); from--) run *= t->size[from];
+        for (from--; from >= 0 && (t->size[from] == 1 || t->stride[from] == sc_wrapped_product(run, spacing)); from--)
+            run = sc_wrapped_product(run, t->size[from]);
         for (; to >= 0 && (taken < run || size[to] == 1); to--) {
-            stride[to] = taken * spacing;
-            taken *= size[to];
+            stride[to] = sc_wrapped_product(taken, spacing);
+            taken = sc_wrapped_product(taken, size[to]);
         }
         if (taken != run) return false;
     }
@@ -120,7 +121,7 @@ SC_KERNEL bool sc_view_strides(const sc_tensor *t, const int64_t *size, int rank
 
 SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, int64_t *full) {
     int inferred = -1;
-    int64_t known = 1;
+    uint64_t known = 1, numel = (uint64_t)x->numel;
     bool overflow = false;
     for (int d = 0; d < rank; d++) {
         full[d] = size[d];
@@ -129,11 +130,11 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
             return sc_raise(cx, "RuntimeError", "invalid shape dimension %lld at index %d of shape %s", (long long)size[d], d,
                             sc_sizes_text(size, rank).s);
         if (size[d] == -1) inferred = d;
-        else overflow |= __builtin_mul_overflow(known, size[d], &known);
+        else overflow |= __builtin_mul_overflow(known, (uint64_t)size[d], &known);
     }
     if (overflow && x->numel == 0) return sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
-    if (!overflow && inferred < 0 && known == x->numel) return 0;
-    if (overflow || inferred < 0 || (known ? x->numel % known != 0 : x->numel != 0))
+    if (!overflow && inferred < 0 && known == numel) return 0;
+    if (overflow || inferred < 0 || (known ? numel % known != 0 : numel != 0))
         return sc_raise(cx, "RuntimeError", "shape '%s' is invalid for input of size %lld", sc_sizes_text(size, rank).s,
                         (long long)x->numel);
     if (known == 0)
@@ -141,7 +142,7 @@ SC_KERNEL int sc_infer_size(sc_ctx *cx, const sc_tensor *x, const int64_t *size,
                         "cannot reshape tensor of 0 elements into shape %s because the unspecified dimension size -1 can be "
                         "any value and is ambiguous",
                         sc_sizes_text(size, rank).s);
-    full[inferred] = x->numel / known;
+    full[inferred] = (int64_t)(numel / known);
     return 0;
 }
 

@@ -73,7 +73,7 @@ static sc_tensor *linalg_new(sc_ctx *cx, int dtype, int batch, const int64_t *si
     if (step < 1) step = 1;
     for (int d = batch; d-- > 0;) {
         stride[d] = step;
-        step *= size[d] > 1 ? size[d] : 1;
+        step = sc_wrapped_product(step, size[d] > 1 ? size[d] : 1);
     }
     return sc_empty_strided(cx, dtype, batch + 2, full, stride);
 }
@@ -91,7 +91,7 @@ static sc_tensor *linalg_read(sc_ctx *cx, sc_tensor *x, int batch, const int64_t
     bool fits = x->rank == batch + 2 && sc_same_sizes(x->size, size, batch);
     int64_t rows = x->size[x->rank - 2], step = rows * x->size[x->rank - 1];
     fits = fits && x->stride[batch] == 1 && x->stride[batch + 1] == rows;
-    for (int d = batch; d-- > 0 && fits; step *= size[d]) fits = size[d] == 1 || x->stride[d] == step;
+    for (int d = batch; d-- > 0 && fits; step = sc_wrapped_product(step, size[d])) fits = size[d] == 1 || x->stride[d] == step;
     if (!fits) return linalg_columns(cx, x, batch, size);
     sc_retain(x);
     return x;
@@ -106,7 +106,7 @@ static sc_tensor *linalg_result(sc_ctx *cx, sc_tensor *made, int status) {
 
 static int64_t linalg_count(int batch, const int64_t *size) {
     int64_t count = 1;
-    for (int d = 0; d < batch; d++) count *= size[d];
+    for (int d = 0; d < batch; d++) count = sc_wrapped_product(count, size[d]);
     return count;
 }
 

@@ -169,7 +169,7 @@ static int check_same_shape(sc_ctx *cx, const char *what, const sc_tensor *t, co
 SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
                                    const sc_tensor *bias, double eps) {
     norm_rows r = {.n = 1, .eps = eps};
-    for (int d = 0; d < n; d++) r.n *= size[d];
+    for (int d = 0; d < n; d++) r.n = sc_wrapped_product(r.n, size[d]);
     if (n < 1) {
         sc_raise(cx, "RuntimeError", "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
                  "but got normalized_shape = []");
@@ -200,7 +200,7 @@ SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t group
                                    double eps) {
     if (sc_wrap_dim(cx, 1, x->rank) < 0) return NULL;
     int64_t channels = x->size[1], inner = 1;
-    for (int d = 2; d < x->rank; d++) inner *= x->size[d];
+    for (int d = 2; d < x->rank; d++) inner = sc_wrapped_product(inner, x->size[d]);
     if (groups <= 0) {
         sc_raise(cx, "RuntimeError", "Expected num groups to be greater than 0, got %lld", (long long)groups);
         return NULL;

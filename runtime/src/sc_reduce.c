@@ -214,6 +214,12 @@ static int kernel_dtype(int op, int dtype) {
     return !sc_is_float(dtype) ? SC_I64 : dtype == SC_F64 ? SC_F64 : SC_F32;
 }
 
+/* The extremes of bytes that others may have filled become 0 and 1. */
+static void make_bools(sc_tensor *t) {
+    uint8_t *p = t->data;
+    for (int64_t i = 0; i < t->numel; i++) p[i] = p[i] != 0;
+}
+
 /* ---- folding ---- */
 
 typedef struct reduce_state {
@@ -296,7 +302,7 @@ static void reduce_elements(const reduce_kernel *k, const reduction *r, const ch
             if (!columns && unit) k->across(s.level);
             int results = columns ? lanes : 1, at_once = step == k->bytes ? results : 1;
             for (int i = 0; i < results; i += at_once)
-                memcpy(to + (j + i) * step, s.level[0].b + i * k->bytes, (size_t)(at_once * k->bytes));
+                memcpy(to + (j + i) * step, (const char *)&s.level[0] + i * k->bytes, (size_t)(at_once * k->bytes));
         }
     } while (walk_next(&kept));
 }
@@ -345,8 +351,8 @@ static int insert_dim(int n, int64_t *size, int64_t *x, int64_t *out, int64_t ne
 static int fuse_sorted(int n, int64_t *size, int64_t *x, int64_t *out) {
     int to = 0;
     for (int d = 1; d < n; d++) {
-        if (x[d] == x[to] * size[to] && (!out || out[d] == out[to] * size[to])) {
-            size[to] *= size[d];
+        if (x[d] == sc_wrapped_product(x[to], size[to]) && (!out || out[d] == sc_wrapped_product(out[to], size[to]))) {
+            size[to] = sc_wrapped_product(size[to], size[d]);
             continue;
         }
         to++;
@@ -364,7 +370,7 @@ static void plan_reduction(reduction *r, const sc_tensor *x, uint32_t mask) {
             r->folded = insert_dim(r->folded, r->folded_size, r->folded_x, NULL, x->size[d], x->stride[d], 0);
         } else {
             r->kept = insert_dim(r->kept, r->kept_size, r->kept_x, r->kept_out, x->size[d], x->stride[d], next);
-            next *= x->size[d];
+            next = sc_wrapped_product(next, x->size[d]);
         }
     }
     r->kept = fuse_sorted(r->kept, r->kept_size, r->kept_x, r->kept_out);
@@ -465,6 +471,7 @@ SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int
         reduction r;
         plan_reduction(&r, in, (uint32_t)mask);
         if (wide->numel) reduce_shared(cx, kernel_for(op, then), &r, in, wide);
+        if (then == SC_BOOL) make_bools(wide);
         if (op == SC_MEAN && wide->numel) divide_elements(wide, (double)(x->numel / wide->numel));
         out = sc_to_dtype(cx, wide, dtype);
     }

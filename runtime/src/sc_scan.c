@@ -10,7 +10,7 @@ typedef struct lines { int64_t count, n, inner; } lines;
 
 static lines lines_along(const sc_tensor *t, int d) {
     lines l = {1, t->rank ? t->size[d] : 1, 1};
-    for (int k = d + 1; k < t->rank; k++) l.inner *= t->size[k];
+    for (int k = d + 1; k < t->rank; k++) l.inner = sc_wrapped_product(l.inner, t->size[k]);
     l.count = l.n ? t->numel / l.n : 0;
     return l;
 }

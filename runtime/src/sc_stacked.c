@@ -31,7 +31,7 @@ static bool joins_plainly(const sc_tensor *x, int64_t dim, bool stack) {
 static bool is_alike(const sc_tensor *x, const sc_tensor *out, int64_t total, int64_t dim, bool stack) {
     if (x->rank + stack != out->rank) return false;
     int64_t step = 1;
-    for (int d = x->rank; d-- > 0; step *= x->size[d]) {
+    for (int d = x->rank; d-- > 0; step = sc_wrapped_product(step, x->size[d])) {
         int64_t size = !stack && d == dim ? x->size[d] * total : x->size[d];
         if (out->size[d + (stack && d >= dim)] != size || (x->stride[d] != step && x->size[d] != 1)) return false;
     }
@@ -42,7 +42,7 @@ static void put_part(const sc_tensor *x, const sc_tensor *out, int64_t at, int64
     size_t inner = sc_dtype_size(x->dtype);
     int64_t outer = 1;
     for (int d = 0; d < x->rank; d++)
-        if (d < dim) outer *= x->size[d];
+        if (d < dim) outer = sc_wrapped_product(outer, x->size[d]);
         else inner *= (size_t)x->size[d];
     for (int64_t i = 0; i < outer; i++)
         memcpy((char *)out->data + (size_t)(i * total + at) * inner, (const char *)x->data + (size_t)i * inner, inner);

@@ -4,16 +4,19 @@
 
 /* x with dim d's part [start, start + length * step) */
 static sc_tensor *slice_view(sc_ctx *cx, const sc_tensor *x, int d, int64_t start, int64_t length, int64_t step) {
-    sc_tensor *t = sc_view_of(cx, x, start * x->stride[d], x->rank, x->size, x->stride);
+    sc_tensor *t = sc_view_of(cx, x, sc_wrapped_product(start, x->stride[d]), x->rank, x->size, x->stride);
     if (!t) return NULL;
     t->numel = x->size[d] ? x->numel / x->size[d] * length : 0;
     t->size[d] = length;
-    t->stride[d] = (int64_t)((uint64_t)x->stride[d] * (uint64_t)step); /* wraps where no second element can be reached */
+    t->stride[d] = sc_wrapped_product(x->stride[d], step);
     return t;
 }
 
+/* As Tensor.detach: autograd lets it be written. */
 SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x) {
-    return sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
+    sc_tensor *t = sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
+    if (t) t->leaf = SC_NO_LEAF;
+    return t;
 }
 
 SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index) {
@@ -52,14 +55,15 @@ SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64
 /* All but sizes and strides. */
 static inline void begin_here(sc_tensor *t, const sc_tensor *x, int64_t offset, int rank, int64_t numel) {
     t->obj.prev = t->obj.next = NULL, t->obj.refs = 1, t->obj.kind = SC_TENSOR;
-    t->dtype = x->dtype, t->rank = (uint8_t)rank, t->storage = x->storage, t->owner = NULL, t->numel = numel;
-    t->data = (char *)x->data + offset * (int64_t)sc_dtype_size(x->dtype);
+    t->dtype = x->dtype, t->rank = (uint8_t)rank, t->leaf = sc_leaf_of_view(x->leaf), t->storage = x->storage, t->owner = NULL, t->numel = numel;
+    t->data = sc_address(x, offset);
 }
 
 SC_KERNEL void sc_select_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t dim, int64_t index) {
     int64_t numel = 1;
     for (int i = 0; i + 1 < x->rank; i++) {
-        numel *= t->size[i] = x->size[i + (i >= dim)];
+        t->size[i] = x->size[i + (i >= dim)];
+        numel = sc_wrapped_product(numel, t->size[i]);
         t->stride[i] = x->stride[i + (i >= dim)];
     }
     begin_here(t, x, (index < 0 ? index + x->size[dim] : index) * x->stride[dim], x->rank - 1, numel);
@@ -71,17 +75,18 @@ SC_KERNEL void sc_slice_here(sc_tensor *restrict t, const sc_tensor *restrict x,
     stop = clamp_index(stop, start, x->size[dim]);
     int64_t numel = 1;
     for (int i = 0; i < x->rank; i++) {
-        numel *= t->size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
-        t->stride[i] = i == dim ? (int64_t)((uint64_t)x->stride[i] * (uint64_t)step) : x->stride[i];
+        t->size[i] = i != dim ? x->size[i] : stop > start ? (stop - start - 1) / step + 1 : 0;
+        numel = sc_wrapped_product(numel, t->size[i]);
+        t->stride[i] = i == dim ? sc_wrapped_product(x->stride[i], step) : x->stride[i];
     }
-    begin_here(t, x, start * x->stride[dim], x->rank, numel);
+    begin_here(t, x, sc_wrapped_product(start, x->stride[dim]), x->rank, numel);
 }
 
 SC_KERNEL void sc_unsqueeze_here(sc_tensor *restrict t, const sc_tensor *restrict x, int64_t dim) {
     if (dim < 0) dim += x->rank + 1;
     for (int i = 0; i <= x->rank; i++) {
         t->size[i] = i == dim ? 1 : x->size[i - (i > dim)];
-        t->stride[i] = i != dim ? x->stride[i - (i > dim)] : i < x->rank ? x->size[i] * x->stride[i] : 1;
+        t->stride[i] = i != dim ? x->stride[i - (i > dim)] : i < x->rank ? sc_wrapped_product(x->size[i], x->stride[i]) : 1;
     }
     begin_here(t, x, 0, x->rank + 1, x->numel);
 }
@@ -123,7 +128,7 @@ SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int6
 SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1) {
     int a = sc_wrap_dim(cx, d0, x->rank), b = a < 0 ? -1 : sc_wrap_dim(cx, d1, x->rank);
     if (b < 0) return NULL;
-    sc_tensor *t = sc_alias(cx, x);
+    sc_tensor *t = sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
     if (!t || x->rank == 0) return t;
     t->size[a] = x->size[b], t->size[b] = x->size[a];
     t->stride[a] = x->stride[b], t->stride[b] = x->stride[a];
@@ -163,14 +168,14 @@ SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
         stride[i + (i >= d)] = x->stride[i];
     }
     size[d] = 1;
-    stride[d] = d < x->rank ? x->size[d] * x->stride[d] : 1;
+    stride[d] = d < x->rank ? sc_wrapped_product(x->size[d], x->stride[d]) : 1;
     return sc_view_of(cx, x, 0, x->rank + 1, size, stride);
 }
 
 SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim) {
     int d = sc_wrap_dim(cx, dim, x->rank);
     if (d < 0) return NULL;
-    if (x->rank == 0 || x->size[d] != 1) return sc_alias(cx, x);
+    if (x->rank == 0 || x->size[d] != 1) return sc_view_of(cx, x, 0, x->rank, x->size, x->stride);
     return sc_select(cx, x, d, 0);
 }
 
@@ -198,7 +203,7 @@ SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *si
     if (sc_check_expand(cx, x, size, rank)) return NULL;
     for (int d = rank, extra = rank - x->rank; d-- > 0;) {
         int64_t have = d < extra ? 1 : x->size[d - extra];
-        int64_t own = d >= extra ? x->stride[d - extra] : d + 1 < rank ? full[d + 1] * stride[d + 1] : 1;
+        int64_t own = d >= extra ? x->stride[d - extra] : d + 1 < rank ? sc_wrapped_product(full[d + 1], stride[d + 1]) : 1;
         full[d] = size[d] == -1 ? have : size[d];
         stride[d] = full[d] == have ? own : 0;
     }
@@ -291,10 +296,10 @@ SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset,
     int rank = 0;
     for (int d = 0; d < x->rank; d++)
         if (d != a && d != b) size[rank] = x->size[d], stride[rank++] = x->stride[d];
-    int64_t rows = x->size[a] - (offset < 0 ? -offset : 0), columns = x->size[b] - (offset > 0 ? offset : 0);
+    int64_t rows = offset < 0 ? x->size[a] + offset : x->size[a], columns = offset > 0 ? x->size[b] - offset : x->size[b];
     int64_t length = rows < columns ? rows : columns;
     size[rank] = length > 0 ? length : 0;
-    stride[rank++] = x->stride[a] + x->stride[b];
+    stride[rank++] = (int64_t)((uint64_t)x->stride[a] + (uint64_t)x->stride[b]);
     int64_t start = length <= 0 ? 0 : offset < 0 ? -offset * x->stride[a] : offset * x->stride[b];
     return sc_view_of(cx, x, start, rank, size, stride);
 }
@@ -319,7 +324,7 @@ SC_KERNEL sc_tensor *sc_unfold(sc_ctx *cx, const sc_tensor *x, int64_t dim, int6
     strides[x->rank] = x->rank ? x->stride[d] : 1;
     if (x->rank) {
         sizes[d] = (n - size) / step + 1;
-        strides[d] = x->stride[d] * step;
+        strides[d] = sc_wrapped_product(x->stride[d], step);
     }
     return sc_view_of(cx, x, 0, x->rank + 1, sizes, strides);
 }
@@ -330,24 +335,36 @@ SC_KERNEL sc_tensor *sc_as_strided(sc_ctx *cx, const sc_tensor *x, const int64_t
         sc_raise(cx, "RuntimeError", "mismatch in length of strides and shape");
         return NULL;
     }
-    if (offset >= 0 && x->storage->flags & SC_PARTIAL) {
+    bool from_own = offset == INT64_MIN;
+    if (!from_own && x->storage->flags & SC_PARTIAL) {
         sc_raise(cx, "RuntimeError", "scriptc: as_strided counts storage_offset from the start of a storage, of which only a "
                  "part came in; leave it out, or clone the tensor first");
         return NULL;
     }
-    int64_t bytes = (int64_t)sc_dtype_size(x->dtype), own = ((char *)x->data - (char *)x->storage->data) / bytes;
-    int64_t start = offset < 0 ? own : offset, last = start, numel = 1;
+    if (offset < 0 && !from_own) {
+        sc_raise(cx, "RuntimeError", "Tensor: invalid storage offset %lld", (long long)offset);
+        return NULL;
+    }
+    size_t item = sc_dtype_size(x->dtype);
+    int64_t own = ((char *)x->data - (char *)x->storage->data) / (int64_t)item, start = from_own ? own : offset, needed;
+    bool negative_size = false;
     for (int d = 0; d < rank; d++) {
-        if (size[d] < 0 || stride[d] < 0) {
-            sc_raise(cx, "RuntimeError", "as_strided: Negative sizes or strides are not supported at the moment");
+        negative_size |= size[d] < 0;
+        if (stride[d] < 0) {
+            sc_raise(cx, "RuntimeError", "as_strided: Negative strides are not supported at the moment, got strides: %s",
+                     sc_sizes_text(stride, rank).s);
             return NULL;
         }
-        last += (size[d] - 1) * stride[d];
-        numel *= size[d];
     }
-    if (numel && (last + 1) * bytes > (int64_t)x->storage->nbytes) {
-        sc_raise(cx, "RuntimeError", "setStorage: sizes %s, storage offset %lld, out of bounds for storage of size %lld",
-                 sc_sizes_text(size, rank).s, (long long)start, (long long)x->storage->nbytes);
+    if (negative_size || !sc_extent_bytes(size, stride, rank, start, item, &needed)) {
+        sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s and strides=%s",
+                 sc_sizes_text(size, rank).s, sc_sizes_text(stride, rank).s);
+        return NULL;
+    }
+    if (needed > (int64_t)x->storage->nbytes) {
+        sc_raise(cx, "RuntimeError", "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %zu requiring a storage "
+                 "size of %lld are out of bounds for storage of size %lld", sc_sizes_text(size, rank).s,
+                 sc_sizes_text(stride, rank).s, (long long)start, item, (long long)needed, (long long)x->storage->nbytes);
         return NULL;
     }
     return sc_view_of(cx, x, start - own, rank, size, stride);

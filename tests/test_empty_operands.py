@@ -1,0 +1,47 @@
+"""Operands without elements, classes or repeats: values and errors as in eager."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+from expressions import agree_on
+from statements import statements
+
+REPEATED = """
+    x.repeat_interleave(-1) | torch.repeat_interleave(x, -2, dim=0) | torch.repeat_interleave(x, -n, dim=1)
+    torch.repeat_interleave(x, torch.tensor([1, -1, 2]), dim=0) | torch.repeat_interleave(torch.tensor([1, -1, 2]))
+    torch.repeat_interleave(x, torch.tensor([-1]), dim=0) | torch.repeat_interleave(x, torch.tensor([1, 2]), dim=0)
+    torch.repeat_interleave(x, torch.tensor([1, 2, 3]), dim=0, output_size=5) | torch.repeat_interleave(i)
+    torch.repeat_interleave(x, torch.tensor([1, 2, 3]), dim=0, output_size=6) | torch.repeat_interleave(x, 0, dim=1)
+"""
+MEDIANS = """
+    torch.empty(0).median() | torch.empty(0).nanmedian() | torch.empty(0, 3).median()
+    torch.empty(0, dtype=torch.int64).median()
+    torch.empty(0, dtype=torch.half).median() | torch.empty(0, dtype=torch.uint8).median() | x[:n - 3].median()
+    torch.median(torch.empty(0, 3), 0) | torch.median(torch.empty(0, 3), 1) | x.median()
+"""
+CLASSES = """
+    F.cross_entropy(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64)) | F.cross_entropy(torch.ones(0), torch.tensor(0))
+    F.cross_entropy(torch.ones(2, 0), torch.full((2,), -100)) | F.cross_entropy(torch.ones(0, 3), i[:0]) | F.cross_entropy(x, i)
+    F.nll_loss(torch.ones(2, 0), torch.zeros(2, dtype=torch.int64)) | F.nll_loss(torch.ones(2, 0), torch.full((2,), -100))
+    F.cross_entropy(x, i + 1) | F.cross_entropy(x, i - 1) | F.nll_loss(x, i - 1, ignore_index=-1)
+    F.nll_loss(x, i, weight=x[0])
+    F.nll_loss(torch.ones(2, 3, 2, 2), torch.full((2, 2, 2), 3)) | F.nll_loss(torch.ones(2, 0, 3, 3), torch.full((2, 3, 3), 0))
+"""
+POOLS = """
+    F.avg_pool1d(torch.ones(1, 0, 3), 2) | F.avg_pool1d(torch.ones(0, 1, 3), 2) | F.avg_pool1d(torch.ones(0, 3), 2)
+    F.avg_pool1d(torch.ones(1, 2, 0), 2) | F.avg_pool3d(torch.ones(1, 0, 3, 3, 3), 2)
+    F.avg_pool3d(torch.ones(0, 1, 3, 3, 3), 2)
+    F.max_pool1d(torch.ones(1, 0, 3), 2) | F.max_pool1d(torch.ones(0, 3), 2) | F.max_pool1d(torch.ones(0, 1, 3), 2)
+    F.max_pool3d(torch.ones(1, 0, 3, 3, 3), 2) | F.adaptive_max_pool1d(torch.ones(1, 0, 3), 2)
+    F.lp_pool1d(torch.ones(1, 0, 3), 2, 2)
+    F.adaptive_max_pool2d(torch.ones(1, 0, 3, 3), 2) | F.adaptive_max_pool2d(torch.ones(0, 1, 3, 3), 2)
+"""
+GIVEN = {"x": torch.tensor([[0.5, -1.5, 2.0], [1.0, 0.25, -3.0], [2.5, 0.0, 1.5]]), "i": torch.tensor([2, 0, 1]), "n": 3}
+
+
+@pytest.mark.parametrize("table", [REPEATED, MEDIANS, CLASSES, POOLS], ids=["repeated", "medians", "classes", "pools"])
+def test_empty_operands(table: str, tmp_path: Path) -> None:
+    agree_on(statements(table), GIVEN, tmp_path)
