@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from scriptc.backend_c import instrument, ownership
+from scriptc.backend_c import instrument, interrupts, ownership
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter, ProgramNames, signature
 from scriptc.backend_c.literals import c_str_object, c_string
@@ -47,20 +48,23 @@ class CProgram:
 def lower_to_loops(module: Module) -> Module:
     """Tensor IR to the loop IR that is printed."""
     lowered = lower(module)
+    interrupts.run(lowered)
     ownership.run(lowered)
     verify_phase(lowered, "c_ready")
     return lowered
 
 
 def emit_program(
-    module: Module, *, debug: bool = False, profile: bool = False, flush_denormals: bool = False
-) -> CProgram:
+    module: Module, *, debug: bool = False, profile: bool = False, flush_denormals: bool = False,
+    path: Callable[[str], str] = str,
+) -> CProgram:  # fmt: skip
     """The module as C, which exports `sc_program_get`. debug: #line directives point at the user's source. profile: the
-    code counts time by line and kernel. flush_denormals: its entries run with denormals flushed to zero."""
+    code counts time by line and kernel. flush_denormals: its entries run with denormals flushed to zero.
+    path: see `LocTable`."""
     loops = lower_to_loops(module)
     _keep_reachable(loops)
     sites = tuple(instrument.run(loops)) if profile else ()
-    names, locs = ProgramNames(loops), LocTable()
+    names, locs = ProgramNames(loops), LocTable(path)
     functions = {name: FunctionPrinter(loops, f, names, locs, debug=debug) for name, f in loops.funcs.items()}
     bodies = [printer.text(_heading(module.funcs[name])) for name, printer in functions.items()]
     called = {op.attrs["func"] for op in loops.walk() if op.name == "call"}

@@ -61,13 +61,14 @@ class FunctionPrinter:
             local.fresh(f"result{i}")
         self.local = local
         self.variables = Variables(func, local)
-        self.writer = Writer(debug=debug)
+        self.writer = Writer(debug=debug, path=locs.path)
         self.line = self.writer.line
         self.declared: dict[Value, int] = {}  # variables, with the number of lines up to their declaration
         self.read: dict[Value, None] = {}  # variables whose value some line reads
         self.unwound: Sequence[Value] = ()  # what is released where the next op fails
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
         self.splits = sum(_is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
+        self.strips: set[Op] = set()  # loops that are two in C
         self.loops: list[str] = []  # the functions that loops became
 
     def text(self, heading: str = "") -> str:
@@ -132,14 +133,17 @@ class FunctionPrinter:
 
     # ---- statements ----
 
-    def block(self, block: Block) -> None:
-        for op in block.ops:
-            if op in self.variables.inline or is_droppable(op):
-                continue
-            if op.name != "yield" or op.operands:
-                self.writer.source(op.loc)
-            printer: Callable[[Op], None] = getattr(self, "do_" + op.name.replace(".", "_"))
-            printer(op)
+    def block(self, block: Block, done: int = 0) -> None:
+        """Prints the ops of a block behind the first `done` ones."""
+        for op in block.ops[done:]:
+            if op not in self.variables.inline and not is_droppable(op):
+                self.statement(op)
+
+    def statement(self, op: Op) -> None:
+        if op.name != "yield" or op.operands:
+            self.writer.source(op.loc)
+        printer: Callable[[Op], None] = getattr(self, "do_" + op.name.replace(".", "_"))
+        printer(op)
 
     def fail(self, op: Op, condition: str = "") -> None:
         """Leaves for whoever catches the error of an op, if there is a condition only where that holds."""
@@ -264,6 +268,9 @@ class FunctionPrinter:
             self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.fail(op)
 
+    def do_c_stop(self, op: Op) -> None:
+        self.fail(op, "sc_check_stop(cx) < 0")
+
     def do_reraise(self, op: Op) -> None:
         self.line(f"sc_reraise(cx, {self.value(op.operands[0])});")
         self.fail(op)
@@ -326,7 +333,8 @@ class FunctionPrinter:
             body(self, op)
             return
         inner = copy.copy(self)
-        inner.writer, inner.declared, inner.read = Writer(debug=self.writer.debug), {}, {}
+        inner.writer = Writer(debug=self.writer.debug, path=self.locs.path)
+        inner.declared, inner.read = {}, {}
         inner.line = inner.writer.line
         inner.writer.source(op.loc)
         body(inner, op)
@@ -404,28 +412,60 @@ class FunctionPrinter:
             if self.variables.find(arg) is not self.variables.find(first):
                 self.set(arg, self.value(first))
         self.declare_all(op.results)
-        self.loop_head(op, n)
-        self.block(op.regions[0])
+        leading = _leading_stop(op)
+        if leading:
+            self.strips.add(op)
+        self.loop_head(op, n, leading)
+        self.block(op.regions[0], len(leading))
         if "next" in self.targets.get(op, {}):
             self.writer.label(self.targets[op]["next"])
         self.writer.close()
+        if leading:
+            self.writer.close()
         if n:
             self.move(dict(zip(op.results, carried, strict=False)))
         self.end_label(op)
 
-    def loop_head(self, op: Op, bounds: int) -> None:
+    def loop_head(self, op: Op, bounds: int, leading: Sequence[Op]) -> None:
+        """The head of a loop. Where ops at the start of its body need to run only now and then, it becomes one over strips
+        of iterations, with these ops, around one over the iterations of a strip."""
+
+        def strips(head: str, end: str, inner: str) -> None:
+            self.writer.open(head)
+            for first in leading:
+                self.statement(first)
+            if end:
+                self.line(f"const {end};")
+            self.writer.open(inner)
+
         if not bounds:
-            self.writer.open("for (;;) {")
+            left = self.local.unseen("left") if leading else ""
+            if leading:
+                strips("for (;;) {", "", f"for (int {left} = SC_STRIP; {left} > 0; {left}--) {{")
+            else:
+                self.writer.open("for (;;) {")
             return
         start, stop, step = map(self.value, op.operands[:3])
         start, stop = unwrapped(start), as_operand(stop)
         i = self.variables[op.regions[0].args[0]]
         if step in ("1", "-1"):
             sign, change = ("<", "++") if step == "1" else (">", "--")
-            self.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
+            if not leading:
+                self.writer.open(f"for (int64_t {i} = {start}; {i} {sign} {stop}; {i}{change}) {{")
+                return
+            end, strip = self.local.unseen("end"), f"sc_strip_{'up' if step == '1' else 'down'}({i}, {unwrapped(stop)})"
+            head = f"for (int64_t {i} = {start}; {i} {sign} {stop};) {{"
+            strips(head, f"int64_t {end} = {strip}", f"for (; {i} {sign} {end}; {i}{change}) {{")
             return
         k, n = self.local.unseen("k"), self.local.unseen("n")
-        self.writer.open(f"for (uint64_t {k} = 0, {n} = sc_range_len({start}, {stop}, {step}); {k} < {n}; {k}++) {{")
+        length = f"sc_range_len({start}, {stop}, {step})"
+        if leading:
+            end = self.local.unseen("end")
+            strip = f"{n} - {k} > SC_STRIP ? {k} + SC_STRIP : {n}"
+            head = f"for (uint64_t {k} = 0, {n} = {length}; {k} < {n};) {{"
+            strips(head, f"uint64_t {end} = {strip}", f"for (; {k} < {end}; {k}++) {{")
+        else:
+            self.writer.open(f"for (uint64_t {k} = 0, {n} = {length}; {k} < {n}; {k}++) {{")
         self.declare(op.regions[0].args[0], f" = sc_range_at({start}, {step}, {k})")
 
     def end_label(self, op: Op) -> None:
@@ -475,7 +515,7 @@ class FunctionPrinter:
     def do_break(self, op: Op) -> None:
         target, is_inner = self.target(op)
         self.move(dict(zip(target.results, op.operands, strict=True)))
-        if is_inner and not self.copies_at_end(target):
+        if is_inner and target not in self.strips and not self.copies_at_end(target):
             self.line("break;")
         else:
             self.goto(target, "end")
@@ -497,6 +537,13 @@ class FunctionPrinter:
         for i, value in enumerate(op.operands):
             self.line(f"*result{i} = {unwrapped(self.value(value))};")
         self.line("return 0;")
+
+
+def _leading_stop(loop: Op) -> list[Op]:
+    """The ops at the start of a loop's body that look whether the call is to end, where they may do so now and then."""
+    ops = loop.regions[0].ops
+    at = 1 if ops[0].name == "c.unwind" else 0
+    return list(ops[: at + 1]) if ops[at].name == "c.stop" and ops[at].attrs["sparse"] else []
 
 
 def _is_element_loop(op: Op) -> bool:

@@ -20,7 +20,7 @@ from scriptc.ir.ops import OPS
 from scriptc.ir.types import ElemType, PtrType
 
 # They make nothing happen where they stand.
-_SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell loop if scope try unreachable".split())
+_SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell c.stop loop if scope try unreachable".split())
 _LOOPS = frozenset({"c.rows", "c.for"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,4 +33,11 @@ class Loc:
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.col + 1}"
+        return f"{shown_file(self.file)}:{self.line}:{self.col + 1}"
+
+
+def shown_file(file: str) -> str:
+    """Return how messages name a file: IPython names the cell that a file of its own stands for, such as `Cell In[3]`."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda file: None)
+    return " ".join(name_of(file) or (file,))

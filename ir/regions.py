@@ -76,6 +76,11 @@ def is_loop(op: Op) -> bool:
     return op.name == "loop"
 
 
+def may_raise(op: Op) -> bool:
+    """Return whether an op may raise; any loop may, since Ctrl-C ends it."""
+    return op.defn.raises or is_loop(op)
+
+
 def may_run_forever(op: Op) -> bool:
     return is_loop(op) and not op.attrs["counted"]
 

@@ -24,7 +24,7 @@ def _code_at(file: str, line: int, function: str, statement: str) -> CodeType:
     return compile(tree, file, "exec").replace(co_name=function)
 
 
-def _raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
+def raised_at(exception: BaseException, rows: Sequence[Row]) -> BaseException:
     """Gives the exception the traceback that eager's would have: the user's frames, those of inlined calls included."""
     names: dict[str, object] = {"__scriptc_error": exception}
     statement = "raise __scriptc_error"
@@ -70,13 +70,13 @@ def make_exception(name: str, message: str, rows: Sequence[Row], own: Mapping[st
     kind = own.get(name) or getattr(builtins, name, None)
     if getattr(kind, "held", None) is not None:
         exception = _with_attributes(kind, message, _described(message, rows))
-        return _raised_at(exception, rows) if rows else exception
+        return raised_at(exception, rows) if rows else exception
     if not (isinstance(kind, type) and issubclass(kind, BaseException)):
         kind, message = RuntimeError, f"{name or 'internal scriptc error'}: {message}"
     # str() of a KeyError quotes its argument, so a location there would be unreadable; the traceback has it
     text = _key(message) if issubclass(kind, KeyError) else _described(message, rows)
     exception = kind() if text == "" else kind(text)
-    return _raised_at(exception, rows) if rows else exception
+    return raised_at(exception, rows) if rows else exception
 
 
 _registries: dict[str, dict] = {}  # what has been warned about, by file, as in a module's __warningregistry__

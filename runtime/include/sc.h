@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define SC_ABI_VERSION 11
+#define SC_ABI_VERSION 13
 #define SC_MAX_RANK 12    /* dimensions of a tensor */
 #define SC_MAX_OPERANDS 16 /* operands (results first) of one sc_iter */
 #define SC_ALIGN 64       /* bytes: alignment of every storage that we allocate */
@@ -68,11 +68,19 @@ typedef struct sc_storage {
     void *owner;     /* external: whatever the caller put there */
 } sc_storage;
 
+/* What autograd, where it sees the call, says of in-place writes to a tensor that came in or to a view of such a tensor. */
+typedef enum sc_leaf_kind { SC_NO_LEAF, SC_LEAF, SC_VIEW_OF_LEAF } sc_leaf_kind;
+
+static inline uint8_t sc_leaf_of_view(uint8_t base) {
+    return base == SC_NO_LEAF ? SC_NO_LEAF : SC_VIEW_OF_LEAF;
+}
+
 /* A strided view of a storage. Strides count elements. Two tensor objects may share one storage. */
 typedef struct sc_tensor {
     sc_obj obj;
     uint8_t dtype; /* sc_dtype */
     uint8_t rank;
+    uint8_t leaf;        /* sc_leaf_kind */
     sc_storage *storage; /* counted */
     void *data;          /* storage->data + offset */
     void *owner;         /* caller's object when this very tensor came in as an argument, else NULL */
@@ -221,8 +229,11 @@ typedef struct sc_ctx {
     size_t asked_live, asked_peak; /* bytes that tensors need of the blocks in use, and the most of them */
     int64_t n_system;         /* calls of the system allocator, for tests that count */
     int64_t depth;            /* Python calls on the stack, for RecursionError */
-    uintptr_t stack;          /* where the first of them stands, */
-    size_t stack_room;        /* and the bytes that all may take */
+    uintptr_t stack_end;      /* no frame of them may begin below this address (sc_stack.c) */
+    size_t stack_room;        /* bytes of stack that they may take, as the caller says; 0: as the thread's stack has room */
+    int stop;                 /* not 0: loops and recursion ask sc_stop() whether the call is to end; set by other threads and
+                                 signal handlers, atomically */
+    int (*on_stop)(struct sc_ctx *cx); /* -1 after sc_raise() where the call is to end; NULL: it never is */
     int num_threads;          /* at most this many threads; >= 1 */
     struct sc_team *team;     /* threads that may help, shared with other contexts (sc_team.h); NULL: none */
     double unhelped;          /* nanoseconds of work that sleeping helpers could have shared in */
@@ -262,8 +273,19 @@ int sc_fail_at(sc_ctx *cx, int loc) __attribute__((cold)); /* notes where; the f
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth); /* takes the error out of cx; depth: that of the frame that catches it */
 int sc_reraise(sc_ctx *cx, const sc_exc *e); /* -1; it arose where it arose first */
 bool sc_exc_is(const sc_exc *e, const char *types); /* whether its type is one of these, each followed by a NUL */
-size_t sc_stack_room(void); /* bytes of a thread's stack that compiled code may take */
 void sc_warn(sc_ctx *cx, int loc, const char *category, const char *message);
+
+/* Looked at in loops that may take long, and by calls that recurse: 0, or -1 where the call is to end. `pure` keeps what loops
+ * have in registers: a call that goes on has seen nothing change that its code reads. */
+int sc_stop(sc_ctx *cx) __attribute__((cold, pure));
+static inline int sc_check_stop(sc_ctx *cx) {
+    return __builtin_expect(__atomic_load_n(&cx->stop, __ATOMIC_RELAXED), 0) ? sc_stop(cx) : 0;
+}
+
+/* ---- the stack (sc_stack.c) ----
+ * Returns the address that frames of compiled code may reach down to. here: that of the first of them. room: the bytes that they
+ * may take, or 0 for those that the stack of the running thread has. */
+uintptr_t sc_stack_end(uintptr_t here, size_t room);
 
 /* ---- objects (sc_core.c) ---- */
 const char *sc_dtype_name(int dtype); /* "float" for SC_F32 and so on: the C++ names in eager's messages */

@@ -21,6 +21,13 @@ SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_t
                     sc_sizes_text(size, rank).s);
 }
 
+/* In-place writes to leaves that require grad. view: dst is what is written is a view of. */
+SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view) {
+    if (dst->leaf == SC_NO_LEAF) return 0;
+    return sc_raise(cx, "RuntimeError", "%s leaf Variable that requires grad is being used in an in-place operation.",
+                    view || dst->leaf == SC_VIEW_OF_LEAF ? "a view of a" : "a");
+}
+
 /* ---- products ---- */
 
 static int check_mm(sc_ctx *cx, int64_t rows, int64_t inner, const sc_tensor *b, int64_t b_rows, int64_t b_cols, int dtype) {
@@ -57,7 +64,7 @@ static int check_dot(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b) {
 
 static int64_t check_product(const int64_t *size, int n) {
     int64_t p = 1;
-    for (int i = 0; i < n; i++) p *= size[i];
+    for (int i = 0; i < n; i++) p = sc_wrapped_product(p, size[i]);
     return p;
 }
 
@@ -66,7 +73,7 @@ static bool check_folds(const sc_tensor *t, int64_t row_stride, int64_t rows) {
     if (t->numel == 0) return true;
     for (int d = 0; d < t->rank - 2; d++) {
         int64_t stride = d == t->rank - 3 ? row_stride : t->stride[d + 1], size = d == t->rank - 3 ? rows : t->size[d + 1];
-        if (t->stride[d] != stride * size) return false;
+        if (t->stride[d] != sc_wrapped_product(stride, size)) return false;
     }
     return true;
 }
@@ -193,7 +200,10 @@ SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *siz
                             (sc_ll)size[d], (sc_ll)have, d, sc_sizes_text(size, rank).s, sc_shape_text(x).s);
         if (size[d] < 0) return sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
     }
-    return 0;
+    int64_t full[SC_MAX_RANK], numel;
+    if (rank > SC_MAX_RANK) return 0; /* sc_view_of refuses it */
+    for (int d = 0; d < rank; d++) full[d] = size[d] == -1 ? x->size[d - extra] : size[d];
+    return sc_count_elements(full, rank, &numel) ? 0 : sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
 }
 
 SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x) {

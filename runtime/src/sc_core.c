@@ -2,7 +2,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "../include/sc_str.h"
 #include "sc_internal.h"
@@ -288,11 +287,8 @@ int sc_fail_at(sc_ctx *cx, int loc) {
     return -1;
 }
 
-size_t sc_stack_room(void) {
-    struct rlimit limit;
-    bool known = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-    size_t whole = known ? (size_t)limit.rlim_cur : (size_t)2 << 20; /* of a thread where there is no limit */
-    return whole / 4 * 3; /* callers have taken some */
+int sc_stop(sc_ctx *cx) {
+    return cx->on_stop ? cx->on_stop(cx) : 0;
 }
 
 sc_exc *sc_catch(sc_ctx *cx, int64_t depth) {
@@ -399,6 +395,7 @@ static inline sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int d
     }
     t->dtype = (uint8_t)dtype;
     t->rank = (uint8_t)rank;
+    t->leaf = SC_NO_LEAF;
     t->storage = s;
     t->data = data;
     t->owner = NULL;
@@ -408,12 +405,6 @@ static inline sc_tensor *tensor_new(sc_ctx *cx, sc_storage *s, void *data, int d
         t->stride[d] = stride[d];
     }
     return t;
-}
-
-static int64_t count_elements(const int64_t *size, int rank) {
-    int64_t numel = 1;
-    for (int d = 0; d < rank; d++) numel *= size[d];
-    return numel;
 }
 
 static int check_new(sc_ctx *cx, const int64_t *size, int rank) {
@@ -426,17 +417,22 @@ static int check_new(sc_ctx *cx, const int64_t *size, int rank) {
     return 0;
 }
 
-/* Of sizes that are not all positive, or whose product is too large: the strides and the number of bytes, or eager's error. */
-__attribute__((cold)) static int odd_layout(sc_ctx *cx, int item, int rank, const int64_t *size, int64_t *stride, int64_t *bytes) {
+static int check_numel(sc_ctx *cx, const int64_t *size, int rank, int64_t *numel) {
+    if (sc_count_elements(size, rank, numel)) return 0;
+    return sc_raise(cx, "RuntimeError", "numel: integer multiplication overflow");
+}
+
+/* Compute the strides, the number of elements and that of bytes for sizes that are not all positive, or whose product is too
+ * large; or raise eager's error. */
+__attribute__((cold)) static int odd_layout(sc_ctx *cx, int64_t item, int rank, const int64_t *size, int64_t *stride,
+                                            int64_t *numel, int64_t *bytes) {
     int64_t next = 1;
     if (check_new(cx, size, rank)) return -1;
-    *bytes = item;
-    for (int d = 0; d < rank; d++)
-        if (__builtin_mul_overflow(*bytes, size[d], bytes))
-            return sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(size, rank).s);
+    if (!sc_count_elements(size, rank, numel) || __builtin_mul_overflow(*numel, item, bytes))
+        return sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s", sc_sizes_text(size, rank).s);
     for (int d = rank; d-- > 0;) {
         stride[d] = next;
-        if (__builtin_mul_overflow(next, size[d] ? size[d] : 1, &next))
+        if (d && __builtin_mul_overflow(next, size[d] ? size[d] : 1, &next))
             return sc_raise(cx, "RuntimeError", "Stride calculation overflowed");
     }
     return 0;
@@ -450,41 +446,38 @@ sc_tensor *sc_empty(sc_ctx *cx, int dtype, int rank, const int64_t *size) {
         plain = size[d] > 0 && !__builtin_mul_overflow(next, size[d], &next);
     }
     plain = plain && !__builtin_mul_overflow(next, item, &bytes);
-    if (!plain && odd_layout(cx, (int)item, rank, size, stride, &bytes) < 0) return NULL;
+    if (!plain && odd_layout(cx, item, rank, size, stride, &next, &bytes) < 0) return NULL;
     sc_storage *s = storage_new(cx, (size_t)bytes);
-    return s ? tensor_new(cx, s, s->data, dtype, plain ? next : bytes / item, rank, size, stride) : NULL;
+    return s ? tensor_new(cx, s, s->data, dtype, next, rank, size, stride) : NULL;
 }
 
 sc_tensor *sc_empty_strided(sc_ctx *cx, int dtype, int rank, const int64_t *size, const int64_t *stride) {
     if (check_new(cx, size, rank)) return NULL;
-    int64_t extent = 1, bytes, step, numel = 1;
-    bool overflow = false, empty = false;
-    for (int d = 0; d < rank; d++) {
-        empty |= size[d] == 0;
-        overflow |= stride[d] < 0 || __builtin_mul_overflow(size[d] ? size[d] - 1 : 0, stride[d], &step) ||
-                    __builtin_add_overflow(extent, step, &extent) || __builtin_mul_overflow(numel, size[d], &numel);
-    }
-    overflow |= __builtin_mul_overflow(empty ? 0 : extent, (int64_t)sc_dtype_size(dtype), &bytes);
-    if (overflow) {
+    int64_t bytes, numel;
+    if (!sc_extent_bytes(size, stride, rank, 0, sc_dtype_size(dtype), &bytes)) {
         sc_raise(cx, "RuntimeError", "Storage size calculation overflowed with sizes=%s and strides=%s",
                  sc_sizes_text(size, rank).s, sc_sizes_text(stride, rank).s);
         return NULL;
     }
+    if (check_numel(cx, size, rank, &numel)) return NULL;
     sc_storage *s = storage_new(cx, (size_t)bytes);
     return s ? tensor_new(cx, s, s->data, dtype, numel, rank, size, stride) : NULL;
 }
 
 sc_tensor *sc_view_of(sc_ctx *cx, const sc_tensor *base, int64_t offset, int rank, const int64_t *size,
                       const int64_t *stride) {
-    if (check_new(cx, size, rank)) return NULL;
+    int64_t numel;
+    if (check_new(cx, size, rank) || check_numel(cx, size, rank, &numel)) return NULL;
     sc_retain(base->storage);
-    char *data = (char *)base->data + offset * (int64_t)sc_dtype_size(base->dtype);
-    return tensor_new(cx, base->storage, data, base->dtype, count_elements(size, rank), rank, size, stride);
+    sc_tensor *t = tensor_new(cx, base->storage, sc_address(base, offset), base->dtype, numel, rank, size, stride);
+    if (t) t->leaf = sc_leaf_of_view(base->leaf);
+    return t;
 }
 
 sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, int rank, const int64_t *size,
                             const int64_t *stride, uint32_t flags, int32_t index, void *owner) {
-    if (check_new(cx, size, rank)) return NULL;
+    int64_t numel;
+    if (check_new(cx, size, rank) || check_numel(cx, size, rank, &numel)) return NULL;
     sc_storage *s = sc_object(cx, SC_STORAGE);
     if (!s) return NULL;
     s->data = data;
@@ -493,7 +486,7 @@ sc_tensor *sc_from_external(sc_ctx *cx, void *data, size_t nbytes, int dtype, in
     s->flags = flags | SC_EXTERNAL;
     s->index = index;
     s->owner = owner;
-    return tensor_new(cx, s, data, dtype, count_elements(size, rank), rank, size, stride);
+    return tensor_new(cx, s, data, dtype, numel, rank, size, stride);
 }
 
 bool sc_is_contiguous(const sc_tensor *t) {
@@ -501,7 +494,7 @@ bool sc_is_contiguous(const sc_tensor *t) {
     for (int d = t->rank; d-- > 0;) {
         if (t->size[d] == 1) continue;
         if (t->stride[d] != expected) return t->numel == 0;
-        expected *= t->size[d];
+        expected = sc_wrapped_product(expected, t->size[d]);
     }
     return true;
 }

@@ -56,6 +56,41 @@ static inline bool sc_same_shape(const sc_tensor *a, const sc_tensor *b) {
     return a->rank == b->rank && sc_same_sizes(a->size, b->size, a->rank);
 }
 
+/* a * b of sizes or strides, modulo 2^64: products that no element is reached by may be of any value. */
+static inline int64_t sc_wrapped_product(int64_t a, int64_t b) {
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+/* The address of an element, also of one that is out of bounds: empty views begin there. */
+static inline void *sc_address(const sc_tensor *x, int64_t offset) {
+    return (void *)((uintptr_t)x->data + (uintptr_t)offset * sc_dtype_size(x->dtype));
+}
+
+/* Write the product of sizes >= 0 to *numel, or return false where eager finds that it overflows: a size of 0 behind the
+ * overflow does not mend it. */
+static inline bool sc_count_elements(const int64_t *size, int rank, int64_t *numel) {
+    uint64_t product = 1;
+    bool overflow = false;
+    for (int d = 0; d < rank; d++) overflow |= __builtin_mul_overflow(product, (uint64_t)size[d], &product);
+    *numel = (int64_t)product;
+    return !overflow && product <= INT64_MAX;
+}
+
+/* Write the number of bytes from the first element to behind the last to *bytes, or return false where it overflows. Sizes
+ * are >= 0. */
+static inline bool sc_extent_bytes(const int64_t *size, const int64_t *stride, int rank, int64_t offset, size_t item,
+                                   int64_t *bytes) {
+    int64_t extent, step;
+    bool overflow = __builtin_add_overflow(offset, 1, &extent);
+    *bytes = 0;
+    for (int d = 0; d < rank; d++) {
+        if (size[d] == 0) return true;
+        overflow |= stride[d] < 0 || __builtin_mul_overflow(size[d] - 1, stride[d], &step) ||
+                    __builtin_add_overflow(extent, step, &extent);
+    }
+    return !(overflow | __builtin_mul_overflow(extent, (int64_t)item, bytes));
+}
+
 /* A Python dim to 0..rank-1, or -1 after raising. A tensor without dimensions counts as having one, as in eager. */
 static inline int sc_wrap_dim(sc_ctx *cx, int64_t dim, int rank) {
     int n = rank ? rank : 1;

@@ -48,6 +48,7 @@ struct sc_team {
     _Alignas(64) _Atomic int sleeping;
     _Atomic bool stop, busy;
     _Atomic long owner; /* process that the helpers run in; 0: a child is starting over */
+    void *(*help)(void *); /* what helpers run: of the library that made the team, as those that share it may be unloaded */
     bool failed;        /* no thread could be made: do not try again */
     bool measured;      /* what a region costs with so many helpers */
     int helpers;
@@ -222,6 +223,7 @@ sc_team *sc_team_new(void) {
     sc_team *t = aligned_alloc(64, (sizeof *t + 63) / 64 * 64);
     if (!t) return NULL;
     memset(t, 0, sizeof *t);
+    t->help = help;
     reset(t);
     atomic_store(&t->owner, (long)getpid());
     return t;
@@ -236,7 +238,7 @@ static void grow(sc_team *t, int wanted) {
     while (t->helpers < wanted && !t->failed) {
         helper *h = &t->helper[t->helpers + 1];
         h->team = t;
-        if (pthread_create(&h->thread, NULL, help, h)) t->failed = true;
+        if (pthread_create(&h->thread, NULL, t->help, h)) t->failed = true;
         else t->helpers++;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -12,8 +12,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The exception being raised, as an object that this clears and hands over. */
-static PyObject *raised_now(void)
+PyObject *raised_now(void)
 {
 #if PY_VERSION_HEX >= 0x030c0000
     return PyErr_GetRaisedException();
@@ -36,7 +35,7 @@ static void raise_object(PyObject *exception)
 }
 
 /* Python runs in between, in its own floating point mode and with the GIL. */
-static uint64_t enter_python(frame *f)
+uint64_t enter_python(frame *f)
 {
     uint64_t mode = sc_fp_mode();
     sc_fp_set(f->fp_mode);
@@ -45,7 +44,7 @@ static uint64_t enter_python(frame *f)
     return mode;
 }
 
-static void leave_python(frame *f, uint64_t mode)
+void leave_python(frame *f, uint64_t mode)
 {
     if (f->saved)
         f->saved = PyEval_SaveThread();
@@ -71,10 +70,19 @@ static void tell(frame *f, PyObject *function, const char *format, ...)
     leave_python(f, mode);
 }
 
+/* The name of the file of a location, as Python has names of files; None where there is no location. */
+static PyObject *file_of(void *p)
+{
+    const sc_loc *where = p;
+    if (!where)
+        Py_RETURN_NONE;
+    return PyUnicode_DecodeFSDefault(where->file);
+}
+
 static void on_warn(void *user, const char *category, const char *message, const sc_loc *where)
 {
     frame *f = user;
-    tell(f, f->owner->host.warn, "(sszi)", category, message, where ? where->file : NULL, where ? where->line : 0);
+    tell(f, f->owner->host.warn, "(ssO&i)", category, message, file_of, where, where ? where->line : 0);
 }
 
 typedef struct printed { const char *text; size_t nbytes; } printed;
@@ -123,10 +131,11 @@ static int run_entry(frame *f, variant *v)
     cx->team = f->owner->team, cx->unhelped = 0;
     cx->profile = f->owner->profile;
     f->fp_mode = sc_fp_mode();
+    double start = seconds_now();
+    interrupt_begin(f, start);
     bool release = v->seconds > WORTH_RELEASING && !f->lent;
     if (release)
         f->saved = PyEval_SaveThread();
-    double start = seconds_now();
     int r = v->entry->call(cx, f->args, f->results);
     double seconds = seconds_now() - start;
     if (cx->profile)
@@ -135,6 +144,7 @@ static int run_entry(frame *f, variant *v)
         PyEval_RestoreThread(f->saved);
         f->saved = NULL;
     }
+    interrupt_end(f);
     v->seconds = f->owner->seconds = seconds;
     f->owner->peak = cx->bytes_peak, f->owner->asked = cx->asked_peak;
     return r;
@@ -146,7 +156,7 @@ static PyObject *rows_of(const sc_program *p, int loc)
     PyObject *rows = PyList_New(0);
     for (int left = p->n_locs; rows && left > 0 && loc >= 0 && loc < p->n_locs; left--) {
         const sc_loc *l = &p->locs[loc];
-        PyObject *row = Py_BuildValue("(siss)", l->file, l->line, l->function, l->text);
+        PyObject *row = Py_BuildValue("(O&iss)", file_of, l, l->line, l->function, l->text);
         if (!row || PyList_Append(rows, row) < 0)
             Py_CLEAR(rows);
         Py_XDECREF(row);
@@ -159,6 +169,11 @@ static PyObject *error_object(const frame *f, const variant *v)
 {
     const sc_error *e = &f->cx->error;
     PyObject *rows = rows_of(v->program, e->loc), *exception = NULL;
+    if (rows && f->stopped && !strcmp(e->type, f->stopped_as.type) && !strcmp(e->message, f->stopped_as.message)) {
+        exception = PyObject_CallFunctionObjArgs(f->owner->host.place_exception, f->stopped, rows, NULL);
+        Py_DECREF(rows);
+        return exception ? exception : raised_now();
+    }
     PyObject *message = PyUnicode_DecodeUTF8(e->message, (Py_ssize_t)strlen(e->message), "replace");
     if (rows && message)
         exception = PyObject_CallFunction(f->owner->host.make_exception, "sOOO", e->type, message, rows, v->exceptions);

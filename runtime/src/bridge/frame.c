@@ -1,6 +1,7 @@
 /* frame.c - frames: a context with the marshalled values of one call. A bridge keeps idle ones, so that calls do not
  * allocate; several threads may be in calls at once, each with a frame of its own. */
 #include "bridge.h"
+#include "sc_signal.h"
 
 int grow(void *array, int *capacity, int wanted, size_t item)
 {
@@ -80,6 +81,7 @@ void frame_reset(frame *f, bool keep_taken)
 {
     sc_ctx_unwind(f->cx);
     f->n_args = f->n_held = f->n_places = 0;
+    f->deepest = 0;
     for (int i = 0; i < f->n_lists; i++)
         Py_DECREF(f->lists[i].object);
     if (f->n_lists)
@@ -88,6 +90,7 @@ void frame_reset(frame *f, bool keep_taken)
     while (f->n_made)
         Py_DECREF(f->made[--f->n_made]);
     Py_CLEAR(f->flat);
+    Py_CLEAR(f->stopped);
     while (!keep_taken && f->n_taken)
         tensor_let_go(&f->held[--f->n_taken]);
 }
@@ -101,6 +104,7 @@ void frame_release(frame *f)
 
 void frames_drop(bridge *b)
 {
+    sc_sigint_settle();
     for (frame *f = b->idle, *next; f; f = next) {
         next = f->next;
         sc_ctx_free(f->cx);

@@ -1,0 +1,76 @@
+"""Inserts c.stop: where loops ask whether the call is to end, because of Ctrl-C or a cancellation.
+
+A loop asks at the start of each iteration, unless that would cost something. A loop with a small body asks once in many
+iterations. A loop with a small body never asks if it ends soon by itself: over a constant range, or over the items of a list,
+which stand in memory. Loops over the elements of a tensor and kernels do not ask either: the loop around them does.
+"""
+
+from __future__ import annotations
+
+import re
+
+from scriptc import runtime
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.ir.ranges import known_int
+
+_SMALL = frozenset(
+    "const undef c.expr c.read c.load c.store c.weight c.retain c.release c.cell c.get c.set yield break continue return raise "
+    "reraise unreachable".split()
+)
+_FEW = 1 << 16  # iterations of small bodies that need not ask: below a millisecond
+_LOOPS_IN_SMALL = 16  # iterations of inner loops that a small body may have
+_LENGTH = re.compile(r"\{0\}->len")
+
+
+def run(module: Module) -> None:
+    """Changes the loop IR in place; objects are not yet retained and released."""
+    for func in module.funcs.values():
+        for op in list(func.body.walk()):
+            if op.name == "loop":
+                _insert(op)
+
+
+def _insert(loop: Op) -> None:
+    body = loop.regions[0]
+    work, trips = _iterations(body), _trips(loop)
+    if work is not None and trips is not None and trips * work <= _FEW:
+        return
+    small = work is not None and work <= _LOOPS_IN_SMALL
+    if small and loop.attrs["counted"] and _is_length(loop.operands[1]):
+        return
+    Builder(body, 0).op("c.stop", (), loop.loc, sparse=small)
+
+
+def _iterations(block: Block) -> int | None:
+    """Return how many small bodies a block runs at most, itself included; None where that is unknown or something is large."""
+    total = 1
+    for op in block.ops:
+        if op.name == "loop":
+            trips, work = _trips(op), _iterations(op.regions[0])
+            if trips is None or work is None:
+                return None
+            total += trips * work
+        elif op.name in ("if", "scope"):
+            for region in op.regions:
+                work = _iterations(region)
+                if work is None:
+                    return None
+                total += work - 1
+        elif op.name not in _SMALL and not (op.name == "c.call" and op.attrs["fn"] in runtime.inline_functions()):
+            return None
+    return total
+
+
+def _trips(loop: Op) -> int | None:
+    """Return the trip count of a loop over a constant range."""
+    if not loop.attrs["counted"]:
+        return None
+    start, stop, step = map(known_int, loop.operands[:3])
+    return len(range(start, stop, step)) if start is not None and stop is not None and step else None
+
+
+def _is_length(value: Value) -> bool:
+    """Return whether a value is the length of a list, dict or string, so that as many items stand in memory."""
+    op = value.op
+    return op is not None and op.name in ("c.read", "c.expr") and bool(_LENGTH.fullmatch(str(op.attrs["text"])))

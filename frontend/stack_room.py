@@ -1,0 +1,61 @@
+"""Keeps reading within the stack of the running thread.
+
+Python bounds the number of its frames, not the bytes that they take: on a small stack the process would end before Python
+raises. Two bounds follow from the bytes that are left: one for the frames of a reading, and one for how deeply the text of
+each function nests, since on a very small stack the usual limit of Python is already too high.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from scriptc.ir.errors import CompileError, Diagnostic
+from scriptc.ir.loc import Loc
+
+StackLeft = Callable[[], int]  # returns how many bytes of the running thread's stack may still be taken
+
+_FRAMES = 20_000  # of Python, where the stack has room: calls are followed within calls
+_BYTES_A_FRAME = 400  # Python 3.11 takes up to 220
+_BYTES_A_LEVEL = 768  # of nested text; Python 3.11 takes up to 350
+
+
+@contextmanager
+def recursion_limit(left: StackLeft | None, loc: Loc) -> Iterator[None]:
+    """Let Python recurse as deeply in the body as the stack has room; the limit is never lowered."""
+    before = sys.getrecursionlimit()
+    room = left() // _BYTES_A_FRAME if left is not None else _FRAMES
+    sys.setrecursionlimit(max(before, min(room, _FRAMES)))
+    try:
+        yield
+    except RecursionError as error:
+        if room >= _FRAMES:
+            raise
+        raise _too_deep(loc) from error
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def require_room(left: StackLeft | None, node: ast.AST, loc: Loc) -> None:
+    """Raise CompileError where a function nests too deeply to be read on the stack that is left."""
+    if left is not None and nesting(node) * _BYTES_A_LEVEL > left():
+        raise _too_deep(loc)
+
+
+@lru_cache(maxsize=4096)
+def nesting(node: ast.AST) -> int:
+    """Return how many nodes lie within each other in a tree, at most."""
+    deepest, pending = 0, [(node, 1)]
+    while pending:
+        at, depth = pending.pop()
+        deepest = max(deepest, depth)
+        pending += [(child, depth + 1) for child in ast.iter_child_nodes(at)]
+    return deepest
+
+
+def _too_deep(loc: Loc) -> CompileError:
+    hint = "give the thread a larger one with threading.stack_size(), or make the first call in the main thread"
+    return CompileError(Diagnostic(loc, "this function nests too deeply for the stack of this thread", hint))

@@ -1,0 +1,57 @@
+/* sc_signal.c - SIGINT, noticed by compiled code: a handler in front of the one that the program has. */
+#include "../include/sc_signal.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+
+static int *running;  /* the flag that a signal sets, or NULL */
+static int handling;  /* handlers that may be about to set one */
+
+enum { PATIENCE = 100000 }; /* a child that was forked within a handler of another thread has its count, but not its thread */
+
+static struct sigaction first, next; /* the handlers that were found first, and last */
+static volatile sig_atomic_t is_inside;
+
+static void pass_on(const struct sigaction *to, int number, siginfo_t *info, void *context) {
+    if (to->sa_flags & SA_SIGINFO) to->sa_sigaction(number, info, context);
+    else if (to->sa_handler != SIG_DFL && to->sa_handler != SIG_IGN) to->sa_handler(number);
+}
+
+/* Where several libraries put handlers in front of each other in turn, they form a circle: who is reached again goes to the
+ * handler that was there before all of them. */
+static void on_sigint(int number, siginfo_t *info, void *context) {
+    __atomic_fetch_add(&handling, 1, __ATOMIC_SEQ_CST);
+    int *flag = __atomic_load_n(&running, __ATOMIC_SEQ_CST);
+    if (flag) __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&handling, 1, __ATOMIC_SEQ_CST);
+    if (is_inside) {
+        pass_on(&first, number, info, context);
+        return;
+    }
+    is_inside = 1;
+    pass_on(&next, number, info, context);
+    is_inside = 0;
+}
+
+int *sc_sigint_flag(int *flag) {
+    int *before = running;
+    __atomic_store_n(&running, flag, __ATOMIC_RELAXED);
+    return before;
+}
+
+void sc_sigint_settle(void) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    for (int i = 0; i < PATIENCE && __atomic_load_n(&handling, __ATOMIC_SEQ_CST); i++) sched_yield();
+}
+
+void sc_sigint_watch(void) {
+    struct sigaction now;
+    if (sigaction(SIGINT, NULL, &now)) return;
+    if (now.sa_flags & SA_SIGINFO ? now.sa_sigaction == on_sigint : now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN) return;
+    next = now;
+    if (!first.sa_handler && !first.sa_sigaction) first = now;
+    now.sa_flags |= SA_SIGINFO;
+    now.sa_sigaction = on_sigint;
+    sigaction(SIGINT, &now, NULL);
+}
