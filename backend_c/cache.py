@@ -1,8 +1,9 @@
 """The disk cache of builds: entries are directories, keyed by a hash of everything that matters.
 
 An entry is made in a temporary directory and renamed into place under a lock, so that processes that want the same
-thing build it once, and a build that dies leaves nothing that anybody would take for an entry. Cached files are
-executed, so a directory that others can write is not used.
+thing build it once, and a build that dies leaves nothing that anybody would take for an entry. The sizes and checksums of its
+files are kept with it and are checked whenever it is used. Cached files are executed, so what others can write is not used:
+neither a directory, nor an entry in it. Locks do not outlive a fork: the child holds none of its parent's.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ import json
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import threading
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 META = "meta.json"
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LOOK = "looked-at"  # a file that is as old as the last look at the total size
 PRUNE_EVERY = 64  # new entries of a process between two looks at the total size, ...
 PRUNE_SECONDS = 3600  # ... the first of which waits until nobody has looked for so long: it reads the whole directory
+DEFAULT_MAX_MB = 2048
 GRACE_SECONDS = 600  # an entry used this recently may be about to be loaded, so it is not pruned
 # A cache that meets one of these is replaced by a private directory; other errors are the caller's.
 STORAGE_ERRORS = {
@@ -48,7 +53,7 @@ def cache_key(*parts: object) -> str:
             for item in part:
                 add(item)
         else:
-            data = part if isinstance(part, bytes) else str(part).encode()
+            data = part if isinstance(part, bytes) else str(part).encode(errors="surrogatepass")
             digest.update(b"%s:%d:" % (type(part).__name__.encode(), len(data)))
             digest.update(data)
 
@@ -61,6 +66,7 @@ class Cache:
 
     def __init__(self, root: Path, *, private: bool = False) -> None:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root = root.resolve()  # a link may be set to another directory later; this one was looked at
         _require_safe(root)
         if not os.access(root, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, "not writable", str(root))
@@ -69,7 +75,7 @@ class Cache:
         self._built = 0
 
     def find(self, key: str) -> Path | None:
-        """The directory of `key`, if there is one."""
+        """The directory of `key`, if there is one and it is whole."""
         path = self.root / key
         return path if self._use(path) else None
 
@@ -89,7 +95,7 @@ class Cache:
             try:
                 temporary.mkdir(mode=0o700)
                 produce(temporary)
-                _write_meta(temporary)
+                _write_meta(temporary, key)
                 os.replace(temporary, path)
             except BaseException:
                 _remove(temporary)
@@ -151,10 +157,9 @@ class Cache:
                 continue
 
     def _use(self, path: Path) -> bool:
-        """Is there a whole entry at `path`? Notes that it was used."""
+        """Return whether there is a whole entry at `path`, and note that it was used."""
         try:
-            sizes = json.loads((path / META).read_text())["files"]
-            if any((path / name).stat().st_size != size for name, size in sizes.items()):
+            if not _is_whole(path):
                 return False
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return False
@@ -170,28 +175,49 @@ class Cache:
         path = self.root / f"{key}.lock"
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            _descriptors.add(descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                os.close(descriptor)
+                _close(descriptor)
                 yield False
                 return
             except BaseException:
-                os.close(descriptor)
+                _close(descriptor)
                 raise
             # The last holder unlinks the file: who waited on that one holds nothing, and tries again.
             if _same_file(descriptor, path):
                 break
-            os.close(descriptor)
+            _close(descriptor)
         try:
             yield True
         finally:
-            path.unlink(missing_ok=True)
-            os.close(descriptor)
+            if descriptor in _descriptors:  # else this is a forked child, and its parent holds the lock
+                path.unlink(missing_ok=True)
+                _close(descriptor)
 
 
 _caches: dict[str, Cache] = {}  # by configured directory: what is used for it
 _caches_lock = threading.RLock()
+_descriptors: set[int] = set()  # of the files whose locks this process holds or waits for
+
+
+def _close(descriptor: int) -> None:
+    _descriptors.remove(descriptor)
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # also of copies, as of a child that C forked
+    os.close(descriptor)
+
+
+def _forget_locks() -> None:
+    """Let go, in a forked child, of what other threads of the parent held. A lock of a file belongs to all copies of its
+    descriptor: the child would wait for its own, and keep it when the parent has ended."""
+    global _caches_lock
+    _caches_lock = threading.RLock()
+    while _descriptors:
+        os.close(_descriptors.pop())
+
+
+os.register_at_fork(after_in_child=_forget_locks)
 
 
 def cache_directory() -> Path:
@@ -238,7 +264,10 @@ def _fall_back(root: Path, reason: Exception) -> Cache:
             )
             directory = tempfile.mkdtemp(prefix="scriptc-")
             atexit.register(_remove_if_ours, directory, os.getpid())
-            known = _caches[str(root)] = Cache(Path(directory), private=True)
+            try:
+                known = _caches[str(root)] = Cache(Path(directory), private=True)
+            except CacheRefused as error:
+                raise CacheRefused(f"nor is the temporary directory {directory} safe: {error}; set TMPDIR") from None
         return known
 
 
@@ -248,22 +277,92 @@ def _remove_if_ours(directory: str, owner: int) -> None:
 
 
 def _require_safe(root: Path) -> None:
+    """Raise CacheRefused if somebody else may put files into a directory, or another directory in its place."""
     info = root.stat()
     if not stat.S_ISDIR(info.st_mode):
         raise CacheRefused("it is not a directory")
     if info.st_uid != os.geteuid():
         raise CacheRefused(f"it belongs to user {info.st_uid}")
-    if info.st_mode & 0o022:
+    if info.st_mode & OTHERS_WRITE:
         raise CacheRefused(f"others can write it, its mode is {stat.S_IMODE(info.st_mode):04o}; chmod go-w helps")
+    trusted = {0, info.st_uid, os.stat("/").st_uid}
+    for folder in root.parents:
+        info = folder.stat()
+        mode = f"its mode is {stat.S_IMODE(info.st_mode):04o}; chmod go-w, or +t, helps"
+        if info.st_uid not in trusted:
+            raise CacheRefused(f"it lies below {folder}, which belongs to user {info.st_uid}")
+        if info.st_mode & OTHERS_WRITE and not info.st_mode & stat.S_ISVTX and not _is_private_group(info):
+            raise CacheRefused(f"it lies below {folder}, which others can write, {mode}")
+
+
+def _is_private_group(info: os.stat_result) -> bool:
+    """Return whether a directory may be written by its owner's group alone, in which nobody but the owner is."""
+    if info.st_mode & stat.S_IWOTH:
+        return False
+    import grp
+    import pwd
+
+    try:
+        group, owner = grp.getgrgid(info.st_gid), pwd.getpwuid(info.st_uid)
+    except KeyError:
+        return False
+    return group.gr_name == owner.pw_name and set(group.gr_mem) <= {owner.pw_name}
 
 
 def _max_bytes() -> int:
-    return int(float(os.environ.get("SCRIPTC_CACHE_MAX_MB", "2048")) * 2**20)
+    chosen = os.environ.get("SCRIPTC_CACHE_MAX_MB", "").strip()
+    try:
+        limit = float(chosen or DEFAULT_MAX_MB)
+        if limit >= 0:
+            return int(min(limit * 2**20, sys.maxsize))
+    except ValueError:
+        pass
+    warnings.warn(
+        f"SCRIPTC_CACHE_MAX_MB is {chosen!r}, which is no number of megabytes; {DEFAULT_MAX_MB} is used",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return DEFAULT_MAX_MB * 2**20
 
 
-def _write_meta(directory: Path) -> None:
-    sizes = {str(p.relative_to(directory)): p.stat().st_size for p in directory.rglob("*") if p.is_file()}
-    (directory / META).write_text(json.dumps({"files": sizes}))
+def _write_meta(directory: Path, key: str) -> None:
+    """Note the size and digest of each file of an entry. From then on its owner alone may write them."""
+    files = {}
+    for path in directory.rglob("*"):
+        path.chmod(path.stat().st_mode & ~OTHERS_WRITE)
+        if path.is_file():
+            files[str(path.relative_to(directory))] = [path.stat().st_size, _digest(path)]
+    (directory / META).write_text(json.dumps({"key": key, "files": files}), encoding="utf-8")
+    (directory / META).chmod(0o600)
+
+
+def _is_whole(entry: Path) -> bool:
+    """Return whether the files of an entry are those that were written, and nobody else may write them."""
+    owner = os.geteuid()
+
+    def is_ours(info: os.stat_result, kind: int) -> bool:
+        return stat.S_IFMT(info.st_mode) == kind and info.st_uid == owner and not info.st_mode & OTHERS_WRITE
+
+    folder = os.fspath(entry)
+    if not is_ours(os.lstat(folder), stat.S_IFDIR) or not is_ours(os.lstat(f"{folder}/{META}"), stat.S_IFREG):
+        return False
+    with open(f"{folder}/{META}", "rb") as file:
+        meta = json.loads(file.read())
+    if meta["key"] != entry.name:
+        return False
+    for name, (size, digest) in meta["files"].items():
+        path = f"{folder}/{name}"
+        info = os.lstat(path)
+        if not is_ours(info, stat.S_IFREG) or info.st_size != size or _digest(path) != digest:
+            return False
+    return True
+
+
+def _digest(path: str | Path) -> int:
+    """Return the CRC-32 of a file. It is for damage, not for malice, against which the owner is looked at: every flipped bit
+    changes it, and it takes a fifth of the time of a cryptographic hash, at each start of a process."""
+    with open(path, "rb") as file:
+        return zlib.crc32(file.read())
 
 
 def _same_file(descriptor: int, path: Path) -> bool:

@@ -48,8 +48,8 @@ def measured(threads: int) -> Peaks:
         callable_ = bridge.Callable(lambda args, kwargs: None)
         result = bridge.Tuple((bridge.Float(), bridge.Float()))
         callable_.add_variant(bridge.VariantSpec(library=library, entry=0, params=(), result=result))
-        (directory / "peaks.json").write_text(json.dumps(callable_.call()))
+        (directory / "peaks.json").write_text(json.dumps(callable_.call()), encoding="utf-8")
 
     entry = cached(cache_key("peaks", str(library), threads), measure)
-    flops, moved = json.loads((entry / "peaks.json").read_text())
+    flops, moved = json.loads((entry / "peaks.json").read_text(encoding="utf-8"))
     return Peaks(threads, flops, moved)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import platform
 import shlex
@@ -15,8 +16,10 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from . import processes
 from .cache import cache_key, cached
 
+_logger = logging.getLogger("scriptc")
 CANDIDATES = ("cc", "gcc", "clang")
 JOBS = 2  # compilers that run at a time
 BASE_FLAGS = (
@@ -33,7 +36,10 @@ GATHER_FLAGS = ("-mgather", "-mtune-ctrl=use_gather_2parts,use_gather_4parts,use
 PROGRAM_FLAGS = ("-fno-partial-inlining", "-fira-region=one")
 SANITIZE_FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g")
 # Sections that nothing refers to are dropped: a library keeps only the kernels that it calls.
-LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,-z,defs") if sys.platform == "linux" else ()
+# Code and constants are one segment, data another: a process may have 65,530 maps, and each segment of a library is one.
+LINK_FLAGS = (
+    ("-Wl,--gc-sections", "-Wl,-z,defs", "-Wl,-z,noseparate-code", "-Wl,-z,norelro") if sys.platform == "linux" else ()
+)
 INSTALL_ADVICE = "install one (Debian, Ubuntu: apt install gcc; Fedora: dnf install gcc; macOS: xcode-select --install)"
 
 
@@ -73,7 +79,12 @@ def find_compiler() -> Compiler:
     """The compiler that CC names, else the first of cc, gcc and clang on the path."""
     chosen = os.environ.get("CC", "").strip()
     if chosen:
-        command = shlex.split(chosen)
+        try:
+            command = shlex.split(chosen)
+        except ValueError as error:
+            raise ToolchainError(
+                f"CC is {chosen!r}, which is no command ({error}): unset CC, or mend its quotes"
+            ) from None
         path = shutil.which(command[0])
         if path is None:
             raise ToolchainError(f"CC names a compiler that does not exist, {chosen!r}: unset CC, or {INSTALL_ADVICE}")
@@ -124,7 +135,7 @@ def cpu_identity() -> str:
     wanted = {"vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU implementer", "CPU part"}
     lines = [platform.machine()]
     try:
-        with open("/proc/cpuinfo") as info:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as info:
             for line in info:
                 if not line.strip():
                     break  # the end of the first CPU
@@ -150,10 +161,18 @@ def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Comp
         x86 = target.startswith(("x86_64", "i686", "i386", "amd64"))
         native = tuple(flag for flag in (*NATIVE_FLAGS, *GATHER_FLAGS) if x86 and _accepts(command, flag))
         program = tuple(flag for flag in PROGRAM_FLAGS if _accepts(command, flag))
-        (directory / "probe.json").write_text(json.dumps(asdict(Compiler(command, version, target, native, program))))
+        asked = asdict(Compiler(command, version, target, native, program))
+        (directory / "probe.json").write_text(json.dumps(asked), encoding="utf-8")
 
-    found = cached(cache_key("probe 3", command, size, modified, cpu), ask) / "probe.json"
-    fields = json.loads(found.read_text())
+    key = cache_key("probe 3", command, size, modified, cpu)
+    try:
+        return _read_probe(cached(key, ask))
+    except (ValueError, LookupError, TypeError):  # of another kind than we write
+        return _read_probe(cached(key, ask, again=True))
+
+
+def _read_probe(entry: Path) -> Compiler:
+    fields = json.loads((entry / "probe.json").read_text(encoding="utf-8"))
     return Compiler(
         tuple(fields["command"]), fields["version"], fields["target"], tuple(fields["native"]), tuple(fields["program"])
     )
@@ -161,21 +180,26 @@ def _probe(command: tuple[str, ...], size: int, modified: int, cpu: str) -> Comp
 
 def _ask(command: Sequence[str]) -> str:
     try:
-        return subprocess.run(command, check=True, capture_output=True, text=True, env=_environment()).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
+        done = processes.run(command, _environment())
+        done.check_returncode()
+        return done.stdout
+    except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(f"{shlex.join(command)} does not work ({error}): {INSTALL_ADVICE}") from error
 
 
 def _accepts(command: Sequence[str], flag: str) -> bool:
     # -c to a file: clang diagnoses some -m flags only when it generates code.
     arguments = [*command, "-Werror", flag, "-x", "c", "-c", "-o", os.devnull, "-"]
-    done = subprocess.run(arguments, input="int scriptc_probe;\n", capture_output=True, text=True, env=_environment())
+    done = processes.run(arguments, _environment(), "int scriptc_probe;\n")
     return done.returncode == 0
 
 
 def _run(command: Sequence[str], source: Path) -> None:
+    _logger.debug("running %s", shlex.join(command))
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", env=_environment())
+        done = processes.run(command, _environment())
+    except subprocess.TimeoutExpired as error:
+        raise ToolchainError(f"{command[0]} took longer than {error.timeout:g} seconds ({processes.TIME_LIMIT})") from error
     except FileNotFoundError as error:
         raise ToolchainError(f"{command[0]} has gone: {INSTALL_ADVICE}") from error
     if done.returncode == 0:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any
 
 from scriptc.frontend.source import signature_of
+from scriptc.ir.lazy import cached_property
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
@@ -25,7 +25,7 @@ class Target:
     name: str
     guards: tuple[tuple[str, Any, Any, Any], ...] = ()
 
-    @functools.cached_property
+    @cached_property
     def signature(self) -> inspect.Signature:
         """As callers see it: without the receiver, and that of the innermost function where decorators pass arguments on."""
         signature = signature_of(self.func)
@@ -50,7 +50,9 @@ def original(obj: Any) -> Any:
     import torch
 
     if isinstance(obj, torch.jit.ScriptFunction):
-        return getattr(obj, "_torchdynamo_inline", obj)
+        from scriptc.frontend.outside import scripted
+
+        return scripted(obj) or obj
     return getattr(obj, "__scriptc_original__", obj)
 
 
@@ -62,7 +64,7 @@ def target_of(obj: Any) -> Target:
         return obj
     obj = original(obj)
     if isinstance(obj, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
-        raise TypeError(f"a {type(obj).__name__} keeps no Python: compile what was given to torch.jit.script")
+        raise TypeError(f"a {type(obj).__name__} keeps no Python: compile what was given to torch.jit")
     if isinstance(obj, torch.nn.Module):
         return _call_of(obj)
     if isinstance(obj, MethodType) and isinstance(obj.__func__, FunctionType):
@@ -76,15 +78,20 @@ def target_of(obj: Any) -> Target:
 
 def _call_of(module: Any) -> Target:
     """What calling a module runs: the `__call__` that its class has in the place of torch's, else its forward."""
-    import torch
+    from scriptc.frontend.genuine import is_call_of_modules
 
-    cls = type(module)
-    call = original(cls.__call__)
-    if call is torch.nn.Module.__call__:
-        return _forward_of(module)
-    if not isinstance(call, FunctionType):
-        raise TypeError(f"the __call__ of {cls.__name__} is not written in Python")
-    return Target(call, module, cls.__name__, (("TYPE_ATTR_IS", cls, "__call__", cls.__call__),))
+    cls, guards = type(module), []
+    for name in ("__call__", "_call_impl"):
+        found = getattr(cls, name)
+        call = original(found)
+        guards.append(("TYPE_ATTR_IS", cls, name, found))
+        if is_call_of_modules(call):
+            continue
+        if not isinstance(call, FunctionType):
+            raise TypeError(f"the {name} of {cls.__name__} is not written in Python")
+        return Target(call, module, cls.__name__, tuple(guards))
+    target = _forward_of(module)
+    return replace(target, guards=(*target.guards, *guards))
 
 
 def _forward_of(module: Any) -> Target:

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -47,6 +48,11 @@ def fail(directory: Path) -> None:
     raise AssertionError("built again")
 
 
+def without_meta(entry: Path) -> Path:
+    (entry / cache.META).unlink()
+    return entry
+
+
 def leftovers(root: Path) -> list[str]:
     return [path.name for path in root.iterdir() if path.suffix in (".tmp", ".lock")]
 
@@ -69,6 +75,29 @@ def test_missing_compiler_says_what_to_install(root: Path, monkeypatch: pytest.M
     monkeypatch.setenv("CC", cc)
     with pytest.raises(toolchain.ToolchainError, match="CC names .*'/nonexistent.*install one"):
         build.build_library(PROGRAM % 1, "program", optimize=0, debug=False)
+
+
+def test_a_compiler_whose_quotes_do_not_close(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", '"x')
+    with pytest.raises(toolchain.ToolchainError, match="CC is '\"x', which is no command .No closing quotation"):
+        toolchain.find_compiler()
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"command": 3}', "no JSON"])
+def test_a_damaged_answer_of_the_compiler_is_asked_for_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    toolchain._probe.cache_clear()
+    first = toolchain.find_compiler()
+    (probe,) = root.glob("*/probe.json")
+    good = probe.read_text()
+    for with_digest in (False, True):
+        probe.write_text(text)
+        if with_digest:
+            cache._write_meta(without_meta(probe.parent), probe.parent.name)
+        toolchain._probe.cache_clear()
+        assert toolchain.find_compiler() == first
+        assert probe.read_text() == good
 
 
 def test_no_compiler_on_the_path(root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -119,6 +148,30 @@ def test_what_matters_changes_the_entry(root: Path, small_runtime: Path) -> None
     two = build.build_library(PROGRAM % 2, "p", optimize=0, debug=False)
     three = build.build_library(PROGRAM % 1, "p", optimize=1, debug=False)
     assert len({one, two, three}) == 3
+
+
+@pytest.mark.parametrize("damage", ["flipped bit", "truncated", "cut and filled up"])
+def test_a_damaged_library_is_built_again(root: Path, small_runtime: Path, damage: str) -> None:
+    """It is not loaded: the processor would run what stands there."""
+    library = build.build_library(PROGRAM % 42, "program", optimize=0, debug=False)
+    good = library.read_bytes()
+    data = bytearray(good)
+    if damage == "flipped bit":
+        data[data.index(b"answer") + 2] ^= 4
+    else:
+        data = data[: len(data) // 2] + (b"" if damage == "truncated" else bytes(len(data) - len(data) // 2))
+    library.write_bytes(data)
+    assert cache.current().find(library.parent.name) is None
+    again = build.build_library(PROGRAM % 42, "program", optimize=0, debug=False)
+    assert again == library and again.read_bytes() == good
+    assert ctypes.CDLL(str(again)).answer() == 42
+
+
+def test_a_damaged_object_of_the_runtime_is_compiled_again(root: Path, small_runtime: Path) -> None:
+    object_ = build.runtime_object(small_runtime / "one.c", 0, False)
+    good = object_.read_bytes()
+    object_.write_bytes(good[:-1] + b"x")
+    assert build.runtime_object(small_runtime / "one.c", 0, False).read_bytes() == good
 
 
 def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> None:
@@ -216,6 +269,80 @@ def test_directory_of_somebody_else_is_refused(root: Path, monkeypatch: pytest.M
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(cache.CacheRefused, match=f"belongs to user {owner}"):
         cache.Cache(root)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o772, 0o770])
+def test_directory_below_one_that_others_can_write_is_refused(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    """They could put another in its place."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(mode)
+    monkeypatch.setattr(cache, "_is_private_group", lambda info: False)
+    monkeypatch.setenv("SCRIPTC_CACHE_DIR", str(shared / "mine" / "cache"))
+    with pytest.warns(RuntimeWarning, match=f"below {shared}, which others can write, its mode is 0{mode:o}"):
+        entry = cache.cached("key", write("file"))
+    assert shared not in entry.parents
+    shared.chmod(mode | 0o1000)  # as /tmp is: what others own there nobody may rename
+    assert cache.Cache(shared / "mine" / "cache").root == shared / "mine" / "cache"
+
+
+def test_directory_below_one_of_the_owners_own_group(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many systems give each user a group, and let it write."""
+    import grp
+    import pwd
+
+    monkeypatch.setattr(pwd, "getpwuid", lambda uid: SimpleNamespace(pw_name="me"))
+    root.mkdir()
+    for mode, name, members, expected in (
+        (0o775, "me", [], True),
+        (0o775, "me", ["me"], True),
+        (0o775, "me", ["me", "you"], False),
+        (0o775, "users", [], False),
+        (0o777, "me", [], False),
+    ):
+        root.chmod(mode)
+        group = SimpleNamespace(gr_name=name, gr_mem=members)
+        monkeypatch.setattr(grp, "getgrgid", lambda gid, group=group: group)
+        assert cache._is_private_group(root.stat()) is expected
+
+
+@pytest.mark.parametrize("how", ["others may write the file", "others may write the entry", "a link", "another key"])
+def test_entries_that_may_be_of_others_are_built_again(root: Path, tmp_path: Path, how: str) -> None:
+    entry = cache.cached("key", write("lib.so", "good"))
+    if how == "others may write the file":
+        (entry / "lib.so").chmod(0o666)
+    elif how == "others may write the entry":
+        entry.chmod(0o777)
+    elif how == "a link":
+        entry.rename(tmp_path / "key")
+        entry.symlink_to(tmp_path / "key")
+    else:
+        entry.rename(root / "other")
+        entry = root / "other"
+    assert cache.current().find(entry.name) is None
+    assert cache.cached(entry.name, write("lib.so", "again")) == entry
+    assert (entry / "lib.so").read_text() == "again" and not entry.is_symlink()
+    cache.cached(entry.name, fail)
+
+
+def test_entries_of_somebody_else_are_not_used(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.cached("key", write("file"))
+    store, owner = cache.current(), os.geteuid()
+    assert store.find("key") is not None
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    assert store.find("key") is None
+
+
+def test_files_are_their_owners_alone_whatever_the_umask(root: Path) -> None:
+    before = os.umask(0)
+    try:
+        entry = cache.cached("key", write("file"))
+    finally:
+        os.umask(before)
+    assert not any(path.stat().st_mode & 0o022 for path in (entry, *entry.iterdir()))
+    assert cache.cached("key", fail) == entry
 
 
 @pytest.mark.parametrize("how", ["a file is there", "parent is a file", "not writable"])
@@ -373,6 +500,21 @@ def test_size_limit_is_read_from_the_environment(root: Path, monkeypatch: pytest
     os.utime(entry / "meta.json", (0, 0))
     cache.current().prune()
     assert not entry.exists()
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_no_size_limit_is_the_usual_one(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SCRIPTC_CACHE_MAX_MB", text)
+    assert cache._max_bytes() == cache.DEFAULT_MAX_MB * 2**20
+    monkeypatch.setenv("SCRIPTC_CACHE_MAX_MB", "inf")
+    assert cache._max_bytes() == sys.maxsize
+
+
+@pytest.mark.parametrize("text", ["many", "-1", "nan", "2 GB"])
+def test_a_size_limit_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SCRIPTC_CACHE_MAX_MB", text)
+    with pytest.warns(RuntimeWarning, match=f"SCRIPTC_CACHE_MAX_MB is '{text}', which is no number of megabytes"):
+        assert cache._max_bytes() == cache.DEFAULT_MAX_MB * 2**20
 
 
 # ---- doctor ----

@@ -1,0 +1,68 @@
+"""Mend what a fork leaves behind: a child has the forking thread alone, and all that other threads were in the middle of.
+
+Locks that another thread held are made anew in the child. A module that another thread was importing could never be imported
+in the child, so a fork waits until such imports of ours have ended. `scriptc.backend_c.cache` does its part itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+from weakref import WeakSet
+
+PATIENCE = 20.0  # seconds that a fork waits at most
+
+
+class Lock:
+    """A lock that the threads of one process share, and that a forked child finds free."""
+
+    def __init__(self) -> None:
+        self._forget()
+        _locks.add(self)
+
+    def _forget(self) -> None:
+        self.lock = threading.RLock()
+
+
+_locks: WeakSet[Lock] = WeakSet()
+
+
+def _forget_locks() -> None:
+    for lock in _locks:
+        lock._forget()
+
+
+# By name, weak references to the locks under which modules are imported: a lock is held before its module is in sys.modules.
+_module_locks: dict[str, Any] = getattr(importlib._bootstrap, "_module_locks", {})
+
+
+def _half_imported() -> Iterator[str]:
+    """Yield names of our modules that other threads are importing."""
+    for name, reference in list(_module_locks.items()):
+        lock = reference()
+        if name.startswith("scriptc.") and lock is not None and lock.owner not in (None, threading.get_ident()):
+            yield name
+
+
+def _is_importing() -> bool:
+    """Return whether the calling thread is in an import."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
+
+
+def _await_imports() -> None:
+    """Wait until no other thread is in an import of a module of scriptc."""
+    deadline = time.monotonic() + PATIENCE
+    while any(_half_imported()) and not _is_importing() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+os.register_at_fork(before=_await_imports, after_in_child=_forget_locks)
