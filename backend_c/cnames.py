@@ -10,7 +10,7 @@ _KEYWORDS = """auto break case char const continue default do double else enum e
 register restrict return short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 bool true false""".split()
 # Macros that the included headers (or GNU C itself) define, and names that generated functions use themselves.
-_TAKEN = "unix linux i386 errno stdin stdout stderr assert offsetof cx w it iter args results locs entries program".split()
+_TAKEN = "I unix linux i386 errno stdin stdout stderr assert offsetof cx w it iter args results locs entries program".split()
 
 
 def identifier(text: str) -> str:

@@ -22,28 +22,29 @@ def c_float(value: float, *, single: bool = False) -> str:
     """A double, or a float rounded from it; the shortest digits that read back."""
     if math.isnan(value):
         return "NAN"
-    if math.isinf(value):
+    rounded = _rounded(value) if single else value
+    if math.isinf(rounded):
         return "INFINITY" if value > 0 else "-INFINITY"
     if not single:
         return repr(value)
-    try:
-        rounded: float = struct.unpack("f", struct.pack("f", value))[0]
-    except OverflowError:
-        return "INFINITY" if value > 0 else "-INFINITY"
-    digits = next(text for n in range(1, 18) if _single(text := f"{rounded:.{n}g}") == rounded)
+    digits = next(text for n in range(1, 18) if _rounded(float(text := f"{rounded:.{n}g}")) == rounded)
     return (digits if any(c in digits for c in ".e") else digits + ".0") + "f"
 
 
-def _single(text: str) -> float | None:
-    try:
-        return struct.unpack("f", struct.pack("f", float(text)))[0]
-    except OverflowError:  # rounded up past the largest float
-        return None
+def _rounded(value: float) -> float:
+    """Round to single precision; beyond its largest number that is an infinity."""
+    found: float = struct.unpack("f", struct.pack("f", value))[0]
+    return found
 
 
 def c_string(text: str) -> str:
     """A C string literal; braces are escaped too, so that it may stand in a template."""
     return _c_bytes(text.encode(errors="surrogatepass"))
+
+
+def c_path(name: str) -> str:
+    """A C string literal of a file's name: its bytes on the disk, which Python may not have been able to decode."""
+    return _c_bytes(name.encode(errors="surrogateescape"))
 
 
 def _c_bytes(data: bytes) -> str:

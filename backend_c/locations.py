@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from scriptc.backend_c.literals import c_string
+from collections.abc import Callable
+
+from scriptc.backend_c.literals import c_path, c_string
 from scriptc.ir.loc import Loc
 
 
 class LocTable:
-    def __init__(self) -> None:
+    """path: turns the path of a source file into the path that the program shows."""
+
+    def __init__(self, path: Callable[[str], str] = str) -> None:
+        self.path = path
         self.rows: dict[Loc, int] = {}
 
     def row(self, loc: Loc) -> int:
@@ -24,7 +29,7 @@ class LocTable:
             return ""
         lines = ["static const sc_loc locs[] = {"]
         for loc in self.rows:
-            parts = [c_string(t) for t in (loc.file, loc.func, loc.text.strip())]
+            parts = [c_path(self.path(loc.file)), c_string(loc.func), c_string(loc.text.strip())]
             outer = -1 if loc.inlined_at is None else self.rows[loc.inlined_at]
             lines.append(f"    {{{', '.join(parts)}, {loc.line}, {outer}}},")
         return "\n".join([*lines, "};", ""])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from scriptc.backend_c.literals import c_string
 from scriptc.ir.loc import Loc
@@ -34,10 +35,11 @@ def wrap(line: str) -> list[str]:
 
 
 class Writer:
-    """Collects the lines of one function body."""
+    """Collects the lines of one function body. path: see `LocTable`."""
 
-    def __init__(self, *, debug: bool):
+    def __init__(self, *, debug: bool, path: Callable[[str], str] = str):
         self.debug = debug
+        self.path = path
         self.depth = 1
         self.lines: list[str] = []
         self.at: tuple[str, int] | None = None
@@ -46,7 +48,7 @@ class Writer:
         """One statement. For a debugger, all of its lines are at the user's line."""
         for piece in wrap(INDENT * self.depth + text):
             if self.debug and self.at is not None:
-                self.lines.append(f"#line {self.at[1]} {c_string(self.at[0])}")
+                self.lines.append(f"#line {self.at[1]} {c_string(self.path(self.at[0]))}")
             self.lines.append(piece)
 
     def label(self, name: str) -> None:

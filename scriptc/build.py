@@ -14,16 +14,14 @@ import scriptc
 from scriptc import entries, record
 from scriptc.backend_c.package import directory
 from scriptc.backend_c.package.interface import Package
+from scriptc.backend_c.package.reserved import is_taken
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.options import Options
 from scriptc.pipeline import translate
 from scriptc.rounding import rounded, rounded_weights
+from scriptc.source_paths import path_printer, user_rows
 from scriptc.target import Target, target_of
-
-# Libraries that every program links, and targets that CMake keeps for itself.
-_TAKEN_NAMES = frozenset(
-    "m c dl rt pthread all test help clean install package edit_cache rebuild_cache scriptc_api".split()
-)
+from scriptc.tracebacks import shortened
 
 
 def build(
@@ -33,6 +31,7 @@ def build(
     name: str | None = None,
     embed_weights: bool = False,
     march: str = "",
+    source_paths: str = "absolute",
     **options: Any,
 ) -> Path:
     """Compiles a function, method or nn.Module for calls like the example, and writes C, tests and loaders to `out`.
@@ -41,18 +40,23 @@ def build(
     name: of the library and its functions; the last part of `out` by default.
     embed_weights: compiles the weights in; else they stand in a safetensors file.
     march: builds for one kind of machine alone, such as "native"; else for all, and the library chooses when loaded.
+    source_paths: how errors, the C and debuggers name Python files: "absolute", "relative" to the directory that holds the
+        topmost package, or "strip", the file's name alone.
     options: those of `scriptc.compile`.
     Returns the directory. One that an earlier build made is replaced, another one is refused.
     """
-    made, folder = Options.of({"freeze": True, **options}), Path(out)
+    made, folder, path = Options.of({"freeze": True, **options}), Path(out), path_printer(source_paths)
     label = name if name is not None else re.sub(r"\W", "_", folder.resolve().name, flags=re.ASCII)
     _check_name(label)
     directory.check_replaceable(folder)
     entry, target, arguments = _one_entry(model, example_args)
     if not torch.empty(0).device.type == "cpu":
         raise RuntimeError("scriptc.build needs the CPU as the default device")
-    translated = translate(target, arguments, made, ahead=True)
-    described = entries.interface(entries.entry_name(entry), target, translated.entry)  # or it is refused
+    try:
+        translated = translate(target, arguments, made, ahead=True, path=path)
+        described = entries.interface(entries.entry_name(entry), target, translated.entry)  # or it is refused
+    except CompileError as error:
+        raise shortened(error) from error.__cause__
     state, first = entries.state(translated.entry)
     with rounded(rounded_weights(translated.entry)):  # what the tests of the package expect
         pairs = tuple(record.record(target, arguments, translated.entry, 0))
@@ -60,12 +64,14 @@ def build(
         name=label,
         entries=(described,),
         program=translated.program,
+        user_rows=user_rows(translated.program.locs),
         weights=(*entries.weights(translated.entry, translated.program.params), *first),
         state=state,
         pairs=pairs,
         versions={"scriptc": scriptc.__version__, "torch": torch.__version__, "package": "1.0.0"},
         optimize=made.optimize,
         debug=made.debug,
+        source_paths=source_paths,
         embed_weights=embed_weights,
         march=march,
     )
@@ -74,8 +80,10 @@ def build(
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) or name in _TAKEN_NAMES or entries.is_keyword(name):
-        raise ValueError(f"{name!r} cannot name a library and its C functions: give another name=")
+    if not re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) or is_taken(name):
+        raise ValueError(
+            f"{name!r} cannot name a library, its C functions, header and Python module: give another name="
+        )
 
 
 def _one_entry(model: Any, example_args: tuple[Any, ...]) -> tuple[str, Target, dict[str, Any]]:

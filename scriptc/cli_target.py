@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -20,7 +21,8 @@ class Located:
     """`file.py:Name` or `package.module:Name`; Name may be dotted. `module` is where it was found."""
 
     def __init__(self, text: str):
-        place, colon, self.name = text.rpartition(":")
+        place, colon, name = text.rpartition(":")
+        self.name = _as_source(name)
         if not colon or not place or not self.name:
             raise UserError(f"a target is file.py:Name or package.module:Name, not {text!r}")
         self.module = _from_file(Path(place)) if place.endswith(".py") else _from_name(place)
@@ -39,8 +41,9 @@ class Located:
             args, kwargs = self.evaluate(init or "", "--init")
             try:
                 obj = obj(*args, **kwargs)
-            except TypeError as error:
-                raise UserError(f"cannot make a {self.name}: {error}; give its arguments with --init") from error
+            except Exception as error:
+                said = str(error) if isinstance(error, TypeError) else described(error)
+                raise UserError(f"cannot make a {self.name}: {said}; give its arguments with --init") from error
         elif init is not None:
             raise UserError(f"--init is for classes; {self.name} is a {type(obj).__name__}")
         if evaluation and isinstance(obj, torch.nn.Module):
@@ -54,7 +57,10 @@ class Located:
         for name in (f"{self.name.rpartition('.')[2]}_args", "example_args"):
             if hasattr(self.module, name):
                 offered = getattr(self.module, name)
-                offered = offered() if callable(offered) else offered
+                try:
+                    offered = offered() if callable(offered) else offered
+                except Exception as error:
+                    raise UserError(f"{name}(): {described(error)}") from error
                 return (tuple(offered), {}) if isinstance(offered, (tuple, list)) else ((offered,), {})
         raise UserError(f"give --args, or define example_args in {self.module.__name__}: a tuple or what returns one")
 
@@ -64,9 +70,14 @@ class Located:
 
         names = {"torch": torch, **vars(self.module), "_call": lambda *args, **kwargs: (args, kwargs)}
         try:
-            return eval(f"_call({expression})", names)
+            return eval(f"_call({_as_source(expression)})", names)
         except Exception as error:
-            raise UserError(f"{option} {expression!r}: {type(error).__name__}: {error}") from error
+            raise UserError(f"{option} {expression!r}: {described(error)}") from error
+
+
+def _as_source(argument: str) -> str:
+    """Return what an argument of the command line is as Python source, also where the locale does not know its letters."""
+    return argument.encode(errors="surrogateescape").decode(errors="replace")
 
 
 def _from_file(path: Path) -> ModuleType:
@@ -77,7 +88,10 @@ def _from_file(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise UserError(f"cannot import {path}{_line_in(path, error)}: {described(error)}") from error
     return module
 
 
@@ -88,7 +102,23 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
             raise UserError(f"there is no module {name}") from None
-        raise
+        raise UserError(f"cannot import {name}: {described(error)}") from error
+    except (Exception, SystemExit) as error:
+        raise UserError(f"cannot import {name}: {described(error)}") from error
+
+
+def described(error: BaseException) -> str:
+    """Return the class and the message of an error, as Python shows them."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """Return the line of a file at which an error passed through, as `:12`."""
+    if isinstance(error, SyntaxError):
+        return ""  # the message has it
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == path]
+    return f":{frames[-1].lineno}" if frames else ""
 
 
 def _names(module: ModuleType) -> list[str]:

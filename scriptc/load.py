@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-import importlib.util
+import hashlib
 import json
 import os
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+_WITHOUT_DIGESTS = 1  # the format of manifests of earlier versions
 
 
 def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None = None, *, threads: int = 1) -> Any:
     """The model in the directory: call it, or its entries by name. Its library is built if it is not there yet.
 
     weights: a safetensors file in place of the directory's own. threads: a call uses at most so many.
+    RuntimeError where the directory is damaged.
     """
     root = Path(folder).resolve()
     try:
-        manifest = json.loads((root / "manifest.json").read_text())
+        manifest = _read((root / "manifest.json").read_text(encoding="utf-8"))
+        name, files = manifest["name"], manifest["files"]
     except FileNotFoundError:
         raise FileNotFoundError(f"{root} was not made by scriptc.build: it has no manifest.json") from None
-    name = manifest["name"]
-    spec = importlib.util.spec_from_file_location(f"scriptc_package_{name}", root / "python" / f"{name}.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    except (ValueError, TypeError, KeyError):
+        raise RuntimeError(f"{root / 'manifest.json'} is damaged: build the package again") from None
+    path = root / "python" / f"{name}.py"
+    if manifest["format"] != _WITHOUT_DIGESTS:
+        for part in (f"python/{name}.py", f"python/{name}_library.py"):
+            _require_whole(root / part, files.get(part, {}))
+    module = ModuleType(f"scriptc_package_{name}")
+    module.__file__ = str(path)
+    exec(compile(path.read_bytes(), path, "exec"), vars(module))  # without a .pyc, which may be of an earlier build
     return module.load(weights, threads)
+
+
+def _read(text: str) -> dict[str, Any]:
+    """Return what a manifest says; ValueError where it is damaged."""
+    manifest: dict[str, Any] = json.loads(text)
+    if manifest["format"] != _WITHOUT_DIGESTS:
+        rest = {name: value for name, value in manifest.items() if name != "sha256"}
+        digest = hashlib.sha256((json.dumps(rest, indent=1, ensure_ascii=False) + "\n").encode()).hexdigest()
+        if manifest["sha256"] != digest:
+            raise ValueError("damaged")
+    return manifest
+
+
+def _require_whole(path: Path, noted: dict[str, Any]) -> None:
+    if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != noted.get("sha256"):
+        raise RuntimeError(f"{path} is not as scriptc.build wrote it: build the package again")

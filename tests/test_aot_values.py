@@ -132,7 +132,7 @@ def test_strings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_strings_in_c(tmp_path: Path) -> None:
     """The recorded calls, and the C++ wrapper."""
     folder = scriptc.build(words, "two größe", [", ", "-"], out=tmp_path / "it", optimize=0, march="native")
-    library = scriptc.load(folder) and folder / "build" / "libit.so"
+    library = scriptc.load(folder) and next((folder / "build").glob("libit-*.so"))
     flags = ["-I", folder / "include", "-I", folder / "tests"]
     driver = tmp_path / "driver"
     subprocess.run(["cc", *flags, folder / "tests" / "it_test.c", library, "-lm", "-o", driver], check=True)
@@ -257,7 +257,7 @@ def test_complex_numbers(embed: bool, tmp_path: Path) -> None:
         scriptc.load(folder)(x.real.numpy(), 0.5j)
     flags = ["-I", folder / "include", "-I", folder / "tests"]
     driver = tmp_path / "driver"
-    library = folder / "build" / "libit.so"
+    library = next((folder / "build").glob("libit-*.so"))
     subprocess.run(["cc", *flags, folder / "tests" / "it_test.c", library, "-lm", "-o", driver], check=True)
     pairs = sorted((folder / "tests").rglob("*.pair"))
     weights = "none" if embed else next(folder.rglob("it.safetensors"))

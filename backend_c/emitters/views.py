@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 # Whose kernels read the tensors that they are given, and keep none.
-_READERS = frozenset({"fuse", "check", "linear_packed", "linear_add"})
+_READERS = frozenset({"fuse", "check", "check.leaf", "linear_packed", "linear_add"})
 
 
 def _is_looked_at(value: Value) -> bool:

@@ -34,6 +34,8 @@ def api(package: Package, build_id: str) -> str:
         state=_state(package),
         weights_name="weights" if package.weights else "NULL",
         n_params=str(len(package.program.params)),
+        user_rows=_user_rows(package),
+        user_rows_name="user_rows" if package.user_rows else "NULL",
         leaves="leaves" if package.state else "NULL",
         n_leaves=str(len(package.state)),
         n_weights=str(len(package.weights)),
@@ -75,6 +77,12 @@ def _weights(package: Package) -> str:
         for w in package.weights
     ]
     return "\n".join(["static const sc_weight weights[] = {", *rows, "};", ""])
+
+
+def _user_rows(package: Package) -> str:
+    if not package.user_rows:
+        return ""
+    return "\n".join([*wrap(f"static const int user_rows[] = {{{', '.join(map(str, package.user_rows))}}};"), ""])
 
 
 def _leaf_list(package: Package) -> str:
@@ -146,10 +154,15 @@ def _function(package: Package, index: int, entry: EntryInterface) -> str:
             row = f"{{{c_string(leaf.name)}, {C_ENUM[leaf.dtype]}, {len(leaf.sizes)}, {{{sizes}}}}}"
             lines.append(f"    static const sc_param param_{leaf.name} = {row};")
     lines.append("    sc_caller *caller = (sc_caller *)context;")
+    lines.append("    if (!caller) return SCRIPTC_BAD_ARGUMENT;")
     room = n + len(package.state) + len(package.program.params)
     lines.append(f"    sc_value args[{room or 1}], results[{len(results) or 1}];")
-    lines += [f"    {line}" for leaf in results for line in _clear(leaf)]
     lines.append("    sc_call_begin(caller);")
+    pointers = [(leaf, name) for leaf in results if leaf.in_c for name in (leaf.name, *([leaf.count] if leaf.is_list else []))]
+    lines += [f"    if ({name}) {line}" for leaf, name in pointers for line in _clear(leaf) if line.startswith(f"*{name} ")]
+    for leaf, name in pointers:
+        lines.append(f'    if (!{name} && sc_raise(caller->cx, "TypeError", "result \'{leaf.name}\': the pointer is NULL"))')
+        lines.append("        return sc_call_end(caller, SCRIPTC_BAD_ARGUMENT);")
     takes = [(i, leaf) for i, leaf in enumerate(entry.arguments) if leaf.is_object]
     lines += [
         f"    args[{i}].{MEMBERS[leaf.kind]} = {leaf.name};"

@@ -1,21 +1,28 @@
-"""Writing a package: all of its files, into a directory that is there whole or not at all."""
+"""Writing a package: all of its files, into a directory that is there whole or not at all.
+
+The files are written into a folder beside the directory, which then takes its place. What a killed build leaves there, the
+next build of the same directory clears.
+"""
 
 from __future__ import annotations
 
-import json
+import fcntl
+import glob
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from scriptc.backend_c.package import c_api, cpp_api, pairs, runtime_files, test_driver
 from scriptc.backend_c.package.interface import EntryInterface, Package
-from scriptc.backend_c.package.manifest import GENERATOR, build_id, manifest
+from scriptc.backend_c.package.manifest import FILE, build_id, files_of, manifest, read
 from scriptc.backend_c.package.templates import fill
 from scriptc.backend_c.package.weights import file_parts
 
+_MARK = "-scriptc-"  # in the names of folders in which packages are written
 
 def write(package: Package, out: Path) -> None:
     """Writes the package to `out`, in place of an earlier package there; FileExistsError for anything else."""
@@ -39,7 +46,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"include/{name}.hpp": cpp_api.wrapper(package),
         f"include/{runtime_files.PUBLIC_HEADER}": runtime_files.public_header(),
     }
-    files |= {path: source.read_text() for path, source in runtime_files.needed(package.program.source).items()}
+    files |= {path: source.read_text(encoding="utf-8") for path, source in runtime_files.needed(package.program.source).items()}
     identity = build_id(files, package)
     files |= {f"tests/pairs/{i:03}.pair": pairs.encode(pair) for i, pair in enumerate(package.pairs)}
     files |= {
@@ -47,11 +54,12 @@ def _files(package: Package) -> dict[str, str | bytes]:
         f"tests/{name}_test.c": test_driver.driver(package),
         "tests/pair.h": fill("pair.h"),
         f"python/{name}.py": fill("name.py", name=name, first=package.entries[0].name),
+        f"python/{name}_library.py": fill("name_library.py", name=name),
         "CMakeLists.txt": _cmake(package),
         f"{name}.pc.in": fill("name.pc.in", name=name),
         "README.md": _readme(package),
     }
-    files["manifest.json"] = manifest(package, identity, files)
+    files[FILE] = manifest(package, identity, files)
     return files
 
 
@@ -62,9 +70,16 @@ def _cmake(package: Package) -> str:
         version=package.versions["package"],
         march=package.march,
         optimize=str(package.optimize),
-        debug_flags="-g" if package.debug else "",
+        debug_flags=_debug_flags(package),
         common_sources=" ".join(runtime_files.common_sources()),
     )
+
+
+def _debug_flags(package: Package) -> str:
+    if not package.debug:
+        return ""
+    hidden = () if package.source_paths == "absolute" else ("SOURCE", "BINARY")
+    return " ".join(["-g", *(f"-fdebug-prefix-map=${{CMAKE_CURRENT_{folder}_DIR}}=." for folder in hidden)])
 
 
 def _readme(package: Package) -> str:
@@ -87,19 +102,88 @@ def _entry_line(entry: EntryInterface) -> str:
 
 @contextmanager
 def _replacing(out: Path) -> Iterator[Path]:
-    """A new folder that takes the place of `out` when the block ends, and goes away where it fails."""
+    """A new folder that takes the place of `out` when the block ends, and goes away where it fails.
+
+    Files of the user's in `out` are in the new folder as well. One process is in a folder as long as it holds its lock.
+    """
+    _clear_leftovers(out)
     check_replaceable(out)
     out.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    made, lock = _temporary(out)
     try:
         folder = made / "new"
         folder.mkdir()
         yield folder
         if out.exists():
+            _keep_others_files(out, folder)
             os.rename(out, made / "old")
         os.rename(folder, out)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+        os.close(lock)
+
+
+def _temporary(out: Path) -> tuple[Path, int]:
+    """Make a folder beside `out`, and lock it."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=f".{out.name}{_MARK}", dir=out.parent))
+        lock = os.open(made, os.O_RDONLY)
+        if _locked(lock) and made.exists():
+            return made, lock
+        os.close(lock)  # another process took it for one that nobody is in
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _clear_leftovers(out: Path) -> None:
+    """Remove what killed builds left beside `out`. One that was killed between two renames had put `out` there."""
+    for left in out.parent.glob(f".{glob.escape(out.name)}{_MARK}*"):
+        try:
+            lock = os.open(left, os.O_RDONLY)
+        except OSError:  # another process was faster
+            continue
+        try:
+            if _locked(lock):
+                if (left / "old").exists() and not out.exists():
+                    os.rename(left / "old", out)
+                shutil.rmtree(left, ignore_errors=True)
+        finally:
+            os.close(lock)
+
+
+def _keep_others_files(old: Path, new: Path) -> None:
+    """Link into `new` what is in `old` but was not written by the build that `old` is of."""
+    rows = read((old / FILE).read_text(encoding="utf-8"))
+    ours, name = files_of(rows), rows["name"]
+    made_of_ours = re.compile(rf"python/__pycache__/{name}\..*|build/lib{name}-[0-9a-f]{{32}}\.so|build/making-.*")
+    for folder, folders, files in os.walk(old):
+        links = [entry for entry in folders if os.path.islink(os.path.join(folder, entry))]
+        for entry in (*files, *links):
+            path = Path(folder, entry)
+            where = path.relative_to(old)
+            if where.as_posix() not in ours and not made_of_ours.fullmatch(where.as_posix()):
+                _link(path, new / where)
+
+
+def _link(path: Path, copy: Path) -> None:
+    try:
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_symlink():
+            copy.symlink_to(os.readlink(path))
+        else:
+            os.link(path, copy)
+    except (FileExistsError, NotADirectoryError):
+        raise FileExistsError(
+            f"{path} was not made by scriptc.build, which would write a file of this name now; move it away"
+        ) from None
+    except OSError:  # as of a file system without links
+        shutil.copy2(path, copy)
 
 
 def check_replaceable(out: Path) -> None:
@@ -107,9 +191,8 @@ def check_replaceable(out: Path) -> None:
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:
-        made: Mapping[str, object] = json.loads((out / "manifest.json").read_text())
-        ours = made["generator"] == GENERATOR
-    except (OSError, ValueError, KeyError, TypeError):
-        ours = False
-    if not ours:
-        raise FileExistsError(f"{out} exists and was not made by scriptc.build; remove it, or choose another directory")
+        files_of(read((out / FILE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise FileExistsError(
+            f"{out} exists and was not made by scriptc.build, or its {FILE} is damaged; remove it, or choose another directory"
+        ) from None

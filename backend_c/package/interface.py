@@ -128,12 +128,14 @@ class Package:
     name: str
     entries: tuple[EntryInterface, ...]
     program: CProgram
+    user_rows: tuple[int, ...]  # for each location of the program, that of the user's line
     weights: tuple[Weight, ...]  # those that the program takes, then first values of the state
     state: tuple[StateLeaf, ...]
     pairs: tuple[Pair, ...]
     versions: dict[str, str]
     optimize: int
     debug: bool
+    source_paths: str  # "absolute", or else no path of the machine that builds is to be seen
     embed_weights: bool
     march: str  # "" builds one level for each kind of machine
 

@@ -1,9 +1,13 @@
-"""manifest.json: what a package was made from, and how its library is built; the Python loader reads it."""
+"""manifest.json: what a package was made from, and how its library is built; the Python loader reads it.
+
+It holds a digest of each file that it names, but for the weights, which have a checksum of their own, and one of itself.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,15 +32,54 @@ def build_id(files: Mapping[str, str | bytes], package: Package) -> str:
     return digest.hexdigest()[:32]
 
 
+FILE = "manifest.json"
+
+
+def seal(rows: Mapping[str, Any]) -> str:
+    """Return rows as text that ends with a digest of the rest."""
+    digest = hashlib.sha256(_text(rows).encode()).hexdigest()
+    return _text({**rows, "sha256": digest})
+
+
+def read(text: str) -> dict[str, Any]:
+    """Return the rows of a manifest; ValueError where it is damaged, or none."""
+    rows = json.loads(text)
+    if not isinstance(rows, dict) or rows.get("generator") != GENERATOR:
+        raise ValueError("it is not of scriptc.build")
+    if rows["format"] != 1 and seal({name: value for name, value in rows.items() if name != "sha256"}) != text:
+        raise ValueError("it is damaged")
+    return rows
+
+
+def files_of(rows: Mapping[str, Any]) -> set[str]:
+    """Return the paths of all files that a build wrote."""
+    weights = rows["weights"]["file"]
+    return {*map(os.path.normpath, rows["files"]), FILE, *([weights] if weights else [])}
+
+
+def _text(rows: Mapping[str, Any]) -> str:
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def _stamp(content: str | bytes) -> dict[str, Any]:
+    data = content.encode() if isinstance(content, str) else content
+    return {"size": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+
+
 def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) -> str:
     rows: dict[str, Any] = {
         "generator": GENERATOR,
-        "format": 1,
+        "format": 2,
         "name": package.name,
         "build_id": identity,
         "versions": package.versions,
         "source_sha256": hashlib.sha256(package.program.source.encode()).hexdigest(),
-        "options": {"optimize": package.optimize, "debug": package.debug, "march": package.march},
+        "options": {
+            "optimize": package.optimize,
+            "debug": package.debug,
+            "march": package.march,
+            "source_paths": package.source_paths,
+        },
         "entries": [{"name": e.name, "declared": e.declared, **e.python} for e in package.entries],
         "weights": {
             "file": None if package.embed_weights or not package.weights else f"{package.name}.safetensors",
@@ -45,9 +88,9 @@ def manifest(package: Package, identity: str, files: Mapping[str, str | bytes]) 
         },
         "state": list(dict.fromkeys(leaf.name for leaf in package.state)),
         "build": _recipe(package),
-        "files": sorted(files),
+        "files": {path: _stamp(content) for path, content in sorted(files.items())},
     }
-    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+    return seal(rows)
 
 
 def _recipe(package: Package) -> dict[str, Any]:
@@ -55,6 +98,7 @@ def _recipe(package: Package) -> dict[str, Any]:
     native = {"native": [f"-march={package.march}", "-mprefer-vector-width=512"]}
     return {
         "flags": [*flags, f"-O{package.optimize}", *(["-g"] if package.debug else [])],
+        "hides_folders": package.debug and package.source_paths != "absolute",
         "include": ["include", "runtime/include", "runtime/src", "runtime/src/package"],
         "level": f"src/{package.name}_level.c",
         "levels": native if package.march else X86_LEVELS,

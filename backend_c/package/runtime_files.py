@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -25,12 +26,12 @@ def _closure(names: Iterable[str]) -> dict[str, Path]:
         path = None if name in found else _path_of(name)
         if path is not None:
             found[name] = path
-            todo += re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.MULTILINE)
+            todo += re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(encoding="utf-8"), re.MULTILINE)
     return found
 
 
 def _place(path: Path) -> str:
-    return f"runtime/{path.relative_to(runtime.INCLUDE_DIR.parent).as_posix()}"
+    return os.path.normpath(f"runtime/{path.relative_to(runtime.INCLUDE_DIR.parent).as_posix()}")
 
 
 def _common() -> list[Path]:
@@ -53,4 +54,4 @@ def needed(program: str) -> dict[str, Path]:
 
 
 def public_header() -> str:
-    return (runtime.INCLUDE_DIR / PUBLIC_HEADER).read_text()
+    return (runtime.INCLUDE_DIR / PUBLIC_HEADER).read_text(encoding="utf-8")

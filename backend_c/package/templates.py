@@ -10,7 +10,7 @@ FOLDER = Path(__file__).parent.parent / "templates"
 
 def fill(template: str, **texts: str) -> str:
     """The text of a template. Every name in it must be given, and every given name be in it."""
-    source = (FOLDER / template).read_text()
+    source = (FOLDER / template).read_text(encoding="utf-8")
     found = set(re.findall(r"@\{(\w+)\}", source))
     if found != set(texts):
         raise ValueError(f"{template}: {sorted(found ^ set(texts))} in the template or in the texts alone")

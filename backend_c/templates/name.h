@@ -33,21 +33,29 @@ typedef struct @{name}_context @{name}_context;
 @{NAME}_API bool @{name}_machine_has(const char *level);
 @{NAME}_API const char *@{name}_build_id(void);
 
-@{NAME}_API @{name}_context *@{name}_context_new(const @{name}_model *model); /* NULL: out of memory */
+@{NAME}_API @{name}_context *@{name}_context_new(const @{name}_model *model); /* NULL: out of memory, or of no model */
 @{NAME}_API void @{name}_context_free(@{name}_context *context);        /* NULL is allowed */
 @{NAME}_API void @{name}_context_set_threads(@{name}_context *context, int n); /* at most n threads; 1 at first */
+/* Bytes of stack that recursion in a call may take before RecursionError; 0, as at first: as many as the stack of the calling
+ * thread has room for. Programs that call on stacks of their own, as those of coroutines, say how much there is. */
+@{NAME}_API void @{name}_context_set_stack(@{name}_context *context, size_t bytes);
+/* Ends the running call of the context at the next iteration of a loop, with SCRIPTC_CANCELLED; without one, it does nothing. Any
+ * thread may call it, and so may a signal handler. */
+@{NAME}_API void @{name}_cancel(@{name}_context *context);
 @{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output); /* copied */
 @{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: code that writes to an argument fails */
 /* Random numbers from here on are those that the original draws behind torch.manual_seed(seed) and random.seed(seed). */
 @{NAME}_API void @{name}_context_seed(@{name}_context *context, uint64_t seed);
 
-/* Of the context's last call; strings live until its next one. */
+/* Of the context's last call; strings live until its next one. Never NULL. */
 @{NAME}_API const scriptc_error *@{name}_last_error(const @{name}_context *context);
 
 @{NAME}_API void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n); /* a list of result tensors */
 @{NAME}_API void @{name}_free_array(void *block); /* a list of result numbers or strings, or the data of a result string */
 
-/* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ---- */
+/* ---- entries: return SCRIPTC_OK, or another code with the reason in @{name}_last_error() ----
+ * NULL for a context, a result, an argument or a state is SCRIPTC_BAD_ARGUMENT; @{name}_last_error(NULL) says that the context
+ * is NULL. Other functions do nothing where the context is NULL. */
 
 @{declarations}
 #ifdef __cplusplus

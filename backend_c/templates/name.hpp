@@ -184,6 +184,8 @@ public:
     @{name}_context *get() const { return context_.get(); }
     void seed(uint64_t seed) { @{name}_context_seed(context_.get(), seed); } // as torch.manual_seed
     void set_threads(int n) { @{name}_context_set_threads(context_.get(), n); } // at most n; 1 at first
+    void cancel() { @{name}_cancel(context_.get()); } // ends the running call: from any thread
+    void set_stack(size_t bytes) { @{name}_context_set_stack(context_.get(), bytes); } // for recursion; 0: measured
 
 @{entries}
 private:

@@ -12,23 +12,20 @@ import collections
 import ctypes as c
 import functools
 import inspect
-import json
 import logging
 import os
-import platform
-import shlex
-import shutil
-import subprocess
-import tempfile
 import threading
+import types
 import warnings
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
+library = types.ModuleType(f"{NAME}_library")  # that of this folder, whatever sys.path and sys.modules have
+library.__file__ = str(FOLDER / "python" / f"{NAME}_library.py")
+exec(compile(Path(library.__file__).read_bytes(), library.__file__, "exec"), vars(library))
 DTYPES = {
     "bool": np.bool_,
     "u8": np.uint8,
@@ -131,59 +128,17 @@ def _warn(user, category, message, file, line):
 _OUTPUT = Output(_print, _warn, None)
 
 
-def build(manifest, library):
-    """Builds the shared library with the C compiler that CC names, or cc, gcc or clang."""
-    chosen = shlex.split(os.environ.get("CC", ""))
-    found = [[path] for path in map(shutil.which, ("cc", "gcc", "clang")) if path]
-    if not chosen and not found:
-        raise RuntimeError(f"{library} is not built, and there is no C compiler (cc, gcc or clang) to build it")
-    recipe, compiler = manifest["build"], chosen or found[0]
-    flags = [*compiler, *recipe["flags"], *(f"-I{FOLDER / folder}" for folder in recipe["include"])]
-    levels = recipe["levels"] if platform.machine() in ("x86_64", "AMD64") else {"native": []}
-    one = ["-DSC_ONE_LEVEL"] if list(levels) == ["native"] else []
-    library.parent.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=library.parent) as folder:
-        jobs = [(FOLDER / source, one, Path(folder, f"{i}.o")) for i, source in enumerate(recipe["sources"])]
-        for level, more in levels.items():
-            jobs.append((FOLDER / recipe["level"], [*more, f"-DSC_LEVEL_NAME={level}"], Path(folder, f"{level}.o")))
-        commands = [[*flags, *more, "-c", str(source), "-o", str(out)] for source, more, out in jobs]
-        with ThreadPoolExecutor(2) as pool:
-            list(pool.map(_run, commands))
-        made = Path(folder, library.name)
-        _run([*compiler, "-shared", *(str(out) for *_, out in jobs), "-o", str(made), "-lm", "-pthread"])
-        os.replace(made, library)
-
-
-def _run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"building {NAME} failed: {shlex.join(command)}\n{done.stderr}")
-
-
-def _open(library):
-    lib = c.CDLL(str(library))
-    for function in ("load", "context_new", "last_error", "level", "build_id", "state_new"):
+def _library(manifest):
+    lib = library.open_library(manifest)
+    for function in ("load", "context_new", "last_error", "level", "state_new"):
         if hasattr(lib, f"{NAME}_{function}"):
             getattr(lib, f"{NAME}_{function}").restype = c.c_void_p
     for function in ("state_reset", "state_copy"):
         if hasattr(lib, f"{NAME}_{function}"):
             getattr(lib, f"{NAME}_{function}").restype = c.c_bool
-    getattr(lib, f"{NAME}_level").restype = getattr(lib, f"{NAME}_build_id").restype = c.c_char_p
+    getattr(lib, f"{NAME}_level").restype = c.c_char_p
     getattr(lib, f"{NAME}_last_error").restype = c.POINTER(Error)
     return lib
-
-
-def _library(manifest):
-    """The library of this very build; what is stale is built anew."""
-    path = FOLDER / "build" / f"lib{NAME}.so"
-    for attempt in range(2):
-        if path.exists():
-            lib = _open(path)
-            if getattr(lib, f"{NAME}_build_id")().decode() == manifest["build_id"]:
-                return lib
-        if attempt == 0:
-            build(manifest, path)
-    raise RuntimeError(f"{path} belongs to another build")
 
 
 # ---- arguments ----
@@ -403,8 +358,9 @@ class _Loaded:
     def release(self):
         try:
             self.held.pop()
-        except IndexError:  # nobody is left
+        except IndexError:  # nobody is left, neither a context nor a result
             self.c("free")(self.handle)
+            library.close(self.library)
 
     __del__ = release
 
@@ -521,7 +477,7 @@ class Model:
     `state`: what calls keep for the next, None where they keep nothing."""
 
     def __init__(self, weights=None, threads=1):
-        manifest = json.loads((FOLDER / "manifest.json").read_text())
+        manifest = library.read_manifest()
         loaded = _Loaded(_library(manifest), weights or FOLDER / f"{NAME}.safetensors")
         loaded.threads = threads
         self.level = loaded.c("level")(loaded.handle).decode()

@@ -8,6 +8,7 @@
 @{levels}
 
 @{weights}
+@{user_rows}
 @{state}@{embedded_array}
 static const sc_package package = {
     .name = "@{name}",
@@ -16,6 +17,7 @@ static const sc_package package = {
     .weights = @{weights_name},
     .n_weights = @{n_weights},
     .n_params = @{n_params},
+    .user_rows = @{user_rows_name},
     .leaves = @{leaves},
     .n_leaves = @{n_leaves},
     .checksum = @{checksum},
@@ -35,12 +37,12 @@ void @{name}_free(@{name}_model *model)
 
 const char *@{name}_level(const @{name}_model *model)
 {
-    return ((const sc_model *)model)->program->level;
+    return model ? ((const sc_model *)model)->program->level : "";
 }
 
 bool @{name}_machine_has(const char *level)
 {
-    return sc_machine_has(level);
+    return level && sc_machine_has(level);
 }
 
 const char *@{name}_build_id(void)
@@ -50,7 +52,7 @@ const char *@{name}_build_id(void)
 
 @{name}_context *@{name}_context_new(const @{name}_model *model)
 {
-    return (@{name}_context *)sc_caller_new((const sc_model *)model);
+    return model ? (@{name}_context *)sc_caller_new((const sc_model *)model) : NULL;
 }
 
 void @{name}_context_free(@{name}_context *context)
@@ -60,27 +62,38 @@ void @{name}_context_free(@{name}_context *context)
 
 void @{name}_context_set_threads(@{name}_context *context, int n)
 {
-    ((sc_caller *)context)->cx->num_threads = n > 1 ? n : 1;
+    if (context) ((sc_caller *)context)->cx->num_threads = n > 1 ? n : 1;
+}
+
+void @{name}_context_set_stack(@{name}_context *context, size_t bytes)
+{
+    ((sc_caller *)context)->cx->stack_room = bytes;
+}
+
+void @{name}_cancel(@{name}_context *context)
+{
+    __atomic_store_n(&((sc_caller *)context)->cx->stop, 1, __ATOMIC_RELAXED);
 }
 
 void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output)
 {
-    ((sc_caller *)context)->output = *output;
+    if (context) ((sc_caller *)context)->output = output ? *output : (scriptc_output){0};
 }
 
 void @{name}_context_set_read_only(@{name}_context *context, bool on)
 {
-    ((sc_caller *)context)->read_only = on;
+    if (context) ((sc_caller *)context)->read_only = on;
 }
 
 void @{name}_context_seed(@{name}_context *context, uint64_t seed)
 {
-    sc_caller_seed((sc_caller *)context, seed);
+    if (context) sc_caller_seed((sc_caller *)context, seed);
 }
 
 const scriptc_error *@{name}_last_error(const @{name}_context *context)
 {
-    return &((const sc_caller *)context)->error;
+    static const scriptc_error none = {.type = "TypeError", .message = "the context is NULL", .traceback = ""};
+    return context ? &((const sc_caller *)context)->error : &none;
 }
 
 void @{name}_free_tensors(DLManagedTensorVersioned **tensors, int64_t n)

@@ -55,14 +55,15 @@ typedef struct scriptc_string { /* UTF-8, n bytes; results end in a NUL behind t
 /* What the functions of entries return. */
 enum { SCRIPTC_OK = 0,
        SCRIPTC_RAISED = 1,      /* the compiled code raised what PyTorch would raise */
-       SCRIPTC_BAD_ARGUMENT = 2 /* an argument is not what the code was compiled for; nothing ran */ };
+       SCRIPTC_BAD_ARGUMENT = 2, /* an argument is not what the code was compiled for; nothing ran */
+       SCRIPTC_CANCELLED = 3     /* it was cancelled; what it had written stays written */ };
 
 typedef struct scriptc_error { /* of a context's last call; strings live until its next call */
     const char *type;    /* Python exception: "IndexError"; "" when the call succeeded */
     const char *message;
-    const char *file, *function, *text; /* innermost place in the Python source, NULL where unknown */
+    const char *file, *function, *text; /* the user's line in the Python source, NULL where unknown */
     int line;
-    const char *traceback; /* all places, outermost first, one line each; "" where unknown */
+    const char *traceback; /* the lines that led there, those of torch too, outermost first; "" where unknown */
 } scriptc_error;
 
 typedef struct scriptc_output { /* where print(), warnings and logs of compiled code go; NULL: to stdout and stderr */

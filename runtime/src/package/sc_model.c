@@ -88,6 +88,13 @@ static void on_warn(void *user, const char *category, const char *message, const
     else fprintf(stderr, "%s:%d: %s: %s\n", file, line, category, message);
 }
 
+static const char cancelled[] = "cancelled";
+
+static int on_stop(sc_ctx *cx) {
+    __atomic_store_n(&cx->stop, 0, __ATOMIC_RELAXED);
+    return sc_raise(cx, "KeyboardInterrupt", "%s", cancelled);
+}
+
 sc_caller *sc_caller_new(const sc_model *model) {
     sc_caller *c = calloc(1, sizeof *c);
     if (!c || !(c->cx = sc_ctx_new(NULL))) {
@@ -98,6 +105,7 @@ sc_caller *sc_caller_new(const sc_model *model) {
     c->cx->user = c;
     c->cx->team = model->team;
     c->cx->print = on_print;
+    c->cx->on_stop = on_stop;
     c->cx->warn = on_warn;
     sc_caller_seed(c, 67280421310721); /* torch's own */
     c->error = (scriptc_error){.type = "", .message = "", .traceback = ""};
@@ -150,6 +158,7 @@ void sc_call_begin(sc_caller *c) {
     e->loc = -1;
     c->cx->bytes_peak = c->cx->bytes_live;
     c->cx->unhelped = 0;
+    __atomic_store_n(&c->cx->stop, 0, __ATOMIC_RELAXED);
 }
 
 static int take_weights(sc_caller *c, sc_value *args) {
@@ -213,12 +222,14 @@ int sc_call_end(sc_caller *c, int code) {
     const sc_program *p = c->model->program;
     c->traceback[0] = 0;
     c->error = (scriptc_error){.type = "", .message = "", .traceback = c->traceback};
+    if (code == SCRIPTC_RAISED && !strcmp(cx->error.type, "KeyboardInterrupt") && !strcmp(cx->error.message, cancelled))
+        code = SCRIPTC_CANCELLED;
     if (code) {
         c->error.type = cx->error.type;
         c->error.message = cx->error.message;
         int at = cx->error.loc;
         if (at >= 0 && at < p->n_locs) {
-            const sc_loc *l = &p->locs[at];
+            const sc_loc *l = &p->locs[c->model->package->user_rows[at]];
             c->error.file = l->file;
             c->error.function = l->function;
             c->error.text = l->text;

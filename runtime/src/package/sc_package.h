@@ -34,6 +34,7 @@ typedef struct sc_package { /* constants of a package */
     int n_levels;
     const sc_weight *weights;
     int n_weights, n_params; /* n_params: how many of them the program takes */
+    const int *user_rows;    /* for each location of the program, that of the user's line */
     const sc_leaf *leaves;   /* of the state */
     int n_leaves;
     uint32_t checksum;    /* CRC-32 of the data of the weights file */
