@@ -1,21 +1,21 @@
-"""Finding the AST of a Python function, with positions that are absolute in its file."""
+"""Find the AST of a Python function: a text that compiles to its code object, with positions that are absolute in its file."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import sys
-import textwrap
-import tokenize
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING
 
 from scriptc.frontend.met import meet
 from scriptc.frontend.reshaping import mark
 from scriptc.ir.loc import Loc
+
+if TYPE_CHECKING:
+    from scriptc.frontend.source_texts import Text
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 
@@ -31,6 +31,7 @@ class Source:
     node: FunctionNode
     file: str
     name: str
+    text: Text | None = None  # that the file holds, where it may be gone from linecache
 
     def loc(self, node: ast.AST, inlined_at: Loc | None) -> Loc:
         line = getattr(node, "lineno", self.node.lineno)
@@ -39,94 +40,46 @@ class Source:
         return Loc(self.file, line, col, end_line, end_col, self.name, inlined_at)
 
 
-@lru_cache(maxsize=4096)
-def _of_code(code: CodeType, name: str, file: str) -> Source:
-    """file: told apart, since code objects of the same text are equal wherever they stand."""
-    linecache.checkcache(code.co_filename)
-    try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError) as e:
-        raise SourceError(
-            f"the source of {name} is not available ({e}); define it in a file rather than in exec() or the -c option"
-        ) from e
-    except (tokenize.TokenError, SyntaxError):  # a lambda on the last line of a string that begins above
-        lines, first = linecache.getlines(code.co_filename), 1
-    text = "".join(lines)
-    dedented = textwrap.dedent(text)
-    removed = len(lines[0]) - len(lines[0].lstrip())
-    try:
-        tree = ast.parse(dedented)
-    except SyntaxError as e:
-        if code.co_name != "<lambda>":
-            raise SourceError(f"the source of {name} could not be parsed: {e}") from e
-        tree = _around(code)  # a lambda inside an expression that its first line does not hold whole
-        first, removed = 1, 0
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.expr, ast.stmt, ast.excepthandler, ast.arg, ast.keyword, ast.alias, ast.pattern)):
-            assert node.end_lineno is not None and node.end_col_offset is not None
-            node.lineno += first - 1
-            node.col_offset += removed
-            node.end_lineno += first - 1
-            node.end_col_offset += removed
-    found = _find(tree, code, name)
-    mark(found)
-    return Source(found, file, name)
-
-
-def _around(code: CodeType) -> ast.Module:
-    return ast.parse("".join(linecache.getlines(code.co_filename)))
-
-
-def _find(tree: ast.Module, code: CodeType, name: str) -> FunctionNode:
-    """The node of a code object: by name and line; lambdas on one line by their argument names and what they compute."""
-    if code.co_name != "<lambda>":
-        own = code.co_name.rpartition(".")[2]  # copies of code may be called by their class too
-        for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == own:
-                return node
-            if isinstance(node, ast.AsyncFunctionDef) and node.name == own:
-                raise SourceError(f"{name} is an async function, which is not supported")
-        raise SourceError(f"the source of {name} was not found where its code says it is")
-    found = [
-        n for n in ast.walk(tree)
-        if isinstance(n, ast.Lambda) and n.lineno == code.co_firstlineno
-        and [a.arg for a in n.args.args] == list(code.co_varnames[: code.co_argcount])
-    ]  # fmt: skip
-    same = found
-    if len(found) > 1:
-        around = [n for n in found if _is_around(n.body, code)]
-        same = around[-1:] if around else [n for n in found if _compiles_to(n, code)]  # the innermost comes last
-    if len(same) != 1 and len({ast.dump(n) for n in same}) != 1:
-        raise SourceError(f"{len(found)} lambdas stand on line {code.co_firstlineno}; put each on a line of its own")
-    return same[0]
-
-
-def _is_around(body: ast.expr, code: CodeType) -> bool:
-    """Whether all that the code computes stands in this expression. Python tells that from 3.11 on."""
-    if sys.version_info < (3, 11):
-        return False
-    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    told = False
-    for line, last, col, stop in code.co_positions():
-        if line is None or last is None or col is None or not stop:
-            continue  # of no expression
-        if (line, col) < begin or (last, stop) > end:
-            return False
-        told = True
-    return told
-
-
-def _compiles_to(node: ast.Lambda, code: CodeType) -> bool:
-    compiled = compile(ast.Expression(node), code.co_filename, "eval")
-    inner = next(c for c in compiled.co_consts if isinstance(c, CodeType))
-    return inner.co_code == code.co_code and inner.co_names == code.co_names
+_MOST_SOURCES = 4096
+_sources: dict[tuple[CodeType, str, str], Source] = {}  # code objects of one text are equal wherever they stand
 
 
 def source_of(func: FunctionType) -> Source:
-    """The parsed source of a function, read once; SourceError where it is not available."""
+    """Return the parsed source of a function, read once. Raise SourceError where there is none that compiles to its code."""
     meet(func)
     code = _on_disk(func.__code__)
-    return _of_code(code, func.__qualname__, code.co_filename)
+    key = code, func.__qualname__, code.co_filename
+    found = _sources.get(key)
+    if found is None:
+        if len(_sources) >= _MOST_SOURCES:
+            _sources.pop([*_sources][0], None)
+        found = _sources[key] = _read(code, func)
+    if found.text is not None:
+        found.text.show()
+    return found
+
+
+def _read(code: CodeType, func: FunctionType) -> Source:
+    from scriptc.frontend.source_search import find_function
+    from scriptc.frontend.source_texts import texts_of
+
+    name, file = func.__qualname__, code.co_filename
+    texts = list(texts_of(code, func.__globals__))
+    found = find_function(texts, code, func)
+    if found is not None:
+        node, text = found
+        if isinstance(node, ast.AsyncFunctionDef):
+            raise SourceError(f"{name} is an async function, which is not supported")
+        mark(node)
+        return Source(node, text.file, name, text if text.entry is not None else None)
+    if all(text.is_guess for text in texts):
+        raise SourceError(
+            f"the source of {name} is not available; define it in a file, or pass its text: scriptc.compile(..., source=text)"
+        )
+    raise SourceError(
+        f"{file} does not hold the source of {name}: the file was edited since, or a tool changed the code of {name}; "
+        "import the file again, or pass the text: scriptc.compile(..., source=text)"
+    )
 
 
 def signature_of(func: FunctionType) -> inspect.Signature:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from types import FunctionType
 
-import pytest
 import torch
 import torch.nn.functional as F
 from settings import OPTIMIZE
@@ -19,7 +17,6 @@ MADE = (lambda x: lambda y: (y * 2, x))(1), (lambda x: lambda y: (y * 3, x))(1)
 # fmt: on
 
 
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="code does not tell its columns before Python 3.11")
 def test_lambdas_of_a_line_are_told_apart() -> None:
     x = torch.tensor([-1.0, 2.0])
     for function in (*ALIKE, *BRANCHING, *MADE):
