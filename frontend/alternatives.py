@@ -6,11 +6,16 @@ from collections.abc import Callable, Sequence
 
 from scriptc.frontend.context import Context
 from scriptc.frontend.flow import without
-from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf, Tup, has_kinds
+from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf, Tup, has_kinds, is_tensor
 
 
 def has_alternatives(av: AV) -> bool:
     return isinstance(av, OneOf)
+
+
+def is_of_ranks(av: AV) -> bool:
+    """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
+    return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
 class Alternatives(Context):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -37,9 +38,30 @@ class TableSite(NamedTuple):
     part: str
 
 
+class Reason(NamedTuple):
+    """Why a function is read again: a clause such as "a loop is unrolled", and the place that it is about."""
+
+    text: str
+    loc: Loc | None
+
+
 @dataclass
 class Assumptions:
-    """What earlier readings of the entry found out; each restart adds to it, so that readings end."""
+    """Keep what earlier readings of the entry found out.
+
+    Readings end because each one that is followed by another moves the assumptions up an order without endless chains.
+    The order is lexicographic, in four parts:
+
+    1. `unions`, `free_keys`, `records`, `run_time_lists` and all fields that nothing but `__init__` and additions write.
+       They only grow (`changing` only shrinks).
+    2. `untabled` grows. It loses sites only when `free_keys` grows.
+    3. `tables` and `known_length` grow. `tables` loses sites only to `untabled`, `known_length` loses sites only when
+       `unions`, `records`, `free_keys` or `run_time_lists` grow.
+    4. `elements` go up the join of types, which has a bounded height. `forget` drops some only when part 1 or 2 grows.
+
+    Sites are places of the program's text, each with the calls and unrolled iterations that lead to it, of which there
+    are finitely many. `fingerprint` shows whether a reading kept to this; `reasons` says why each one was needed.
+    """
 
     elements: dict[Any, Type] = field(default_factory=dict)  # element types of lists, by the site that makes them
     growing: set[Any] = field(default_factory=set)  # loops over lists whose length the body changes
@@ -66,11 +88,25 @@ class Assumptions:
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
     kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
+    reasons: list[Reason] = field(default_factory=list)  # why the function was read again, in order
 
-    def unroll(self, site: Any) -> None:
-        """The counter of a loop is needed at compile time."""
+    def fingerprint(self) -> Hashable:
+        """Return a value that differs as soon as a reading has assumed anything new."""
+        sets = (
+            self.growing, self.mutated, self.known_length, self.tables, self.free_keys, self.run_time_lists, self.unrolled,
+            self.known_args, self.varied, self.recursive, self.changing, self.written, self.untabled, self.state, self.changed,
+        )  # fmt: skip
+        records = frozenset((key, frozenset(r.late), frozenset(r.constants)) for key, r in self.records.items())
+        elements = frozenset((site, str(t)) for site, t in self.elements.items())
+        kinds = frozenset((at, len(found)) for at, found in self.kinds.items())
+        return (*map(frozenset, sets), records, elements, kinds, self.unions, self.parted, self.tabled)
+
+    def unroll(self, site: Any) -> bool:
+        """Unroll a loop whose counter is needed at compile time; return whether that is new."""
+        is_new = site not in self.unrolled
         self.unrolled.add(site)
         self.unrolled_text.add(_text_of(site))
+        return is_new
 
     def unrolls(self, site: Any, count: int) -> bool:
         """Whether a loop of so many iterations is unrolled: a short one also where another call of its function asked for
@@ -113,5 +149,6 @@ class Outside:
     objects: list[AV] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
     made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
+    watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and how deep
     raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

@@ -9,24 +9,28 @@ import inspect
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import FunctionType, MethodType
 from typing import Any, get_origin
 
 import torch
+from torch.fx.graph_module import _WrappedCall
 
 from scriptc.frontend import aten
+from scriptc.frontend.alternatives import is_of_ranks
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.genuine import is_call_of_modules
 from scriptc.frontend.iteration import zipped_rows
 from scriptc.frontend.library import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
 from scriptc.frontend.lookup import Lookup
 from scriptc.frontend.objects import Objects
 from scriptc.frontend.options import without_options
-from scriptc.frontend.outside import holds_tensor, is_called_in_python
+from scriptc.frontend.outside import holds_tensor, is_called_in_python, is_library, uncompiled
+from scriptc.frontend.pure import is_pure, is_setting
 from scriptc.frontend.records import Records
 from scriptc.frontend.reshaping import RESHAPES, Reshape
 from scriptc.frontend.scope import listed
 from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.source import Source, SourceError, source_of, statements_of
+from scriptc.frontend.source import Source, statements_of
 from scriptc.frontend.torch_parser import TorchParser, own_names
 from scriptc.frontend.unbound import CHANGES, Unbound
 from scriptc.frontend.values import (
@@ -53,9 +57,6 @@ from scriptc.frontend.values import (
 
 _MAX_DEPTH = 200  # inlined calls
 
-# Functions of known values that may simply be called at compile time: they have no effects and do not touch tensors.
-_EVALUATED = {"math", "operator", "builtins", "typing", "torch._jit_internal", "torch.overrides", "torch._C"}
-
 _GLOBAL_HOOKS = (
     "_global_forward_hooks",
     "_global_forward_pre_hooks",
@@ -70,11 +71,6 @@ def _manager() -> Iterator[None]:
 
 
 _CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
-
-
-def _is_of_ranks(av: AV) -> bool:
-    """Whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
-    return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
 _signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # of functions of the op library
@@ -153,7 +149,7 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
             elif isinstance(value, DictV):
                 kwargs |= self.items_of(value)
             elif isinstance(value, Known) and isinstance(value.obj, dict):
-                kwargs |= {k: Known(v) for k, v in value.obj.items()}
+                kwargs |= self.known_keywords(value.obj)
             else:
                 self.fail("double_star_of_other", what=describe(value))
         return args, kwargs
@@ -191,8 +187,8 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
             case PartialV(inner, first, named):
                 return self.call(inner, [*first, *args], {**named, **kwargs})
             case Known(functools.partial() as made):
-                named = {k: Known(v) for k, v in made.keywords.items()}
-                return self.call(Known(made.func), [*map(Known, made.args), *args], {**named, **kwargs})
+                inner, first = self.attribute(func, "func"), self.iterate(self.attribute(func, "args"))
+                return self.call(inner, [*first, *args], {**self.known_keywords(made.keywords), **kwargs})
             case Closure():
                 return self.call_closure(func, args, kwargs)
             case Bound():
@@ -258,11 +254,13 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
         return self.write(func.owner, self.call_bound(plain, args, kwargs))
 
     def call_known(self, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        obj = getattr(obj, "__scriptc_original__", obj)  # what is compiled by itself is followed like all else
+        obj = uncompiled(obj)
         try:
             handler = FUNCTIONS.get(obj)
             decomposition = DECOMPOSITIONS.get(obj)
         except TypeError:  # unhashable
+            handler = decomposition = None
+        if (handler or decomposition) and self.reads_patched(obj):
             handler = decomposition = None
         if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
             return self.call(self.base_init(args[0]), args[1:], kwargs)
@@ -280,14 +278,17 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
                 args, kwargs = self.known_texts(args, kwargs)
             return self.made_by(obj, self.call_decomposition(decomposition, getattr(obj, "__name__", ""), args, kwargs))
         if isinstance(obj, torch.nn.Module):
-            call = type(obj).__call__
-            if getattr(call, "__scriptc_original__", call) is not torch.nn.Module.__call__:
-                return self.call(self.attribute(Known(obj), "__call__"), args, kwargs)
+            for name in ("__call__", "_call_impl"):
+                self.watch_class_attribute(type(obj), name)
+                if not is_call_of_modules(uncompiled(getattr(type(obj), name))):
+                    return self.call(self.attribute(Known(obj), name), args, kwargs)
             return self.call_module(obj, args, kwargs)
-        if obj is torch.nn.Module.__call__ and args and isinstance(args[0], Known):  # super().__call__(...)
+        if is_call_of_modules(obj) and args and isinstance(args[0], Known):  # super().__call__(...)
             return self.call_module(args[0].obj, args[1:], kwargs)
-        if isinstance(obj, torch.jit.ScriptFunction) and isinstance(obj._torchdynamo_inline, FunctionType):
-            return self.call_known(obj._torchdynamo_inline, args, kwargs)  # what was given to torch.jit.script
+        if isinstance(obj, torch.jit.ScriptFunction):
+            return self.call_known(self.python_behind(obj), args, kwargs)
+        if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and isinstance(args[0], Known):
+            return self.call_module(args[0].obj, args[1:], kwargs)  # what torch.fx has in the place of Module.__call__
         if isinstance(obj, MethodType):
             return self.call_known(obj.__func__, [Known(obj.__self__), *args], kwargs)
         if isinstance(obj, FunctionType):
@@ -336,32 +337,30 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
         if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
             return self.call_aten(obj, args, kwargs)
         if isinstance(obj, weakref.ref) and not args:
-            return Known(obj())  # it exists already, as the module that refers to it does
-        source = getattr(obj, "__module__", None) or type(getattr(obj, "__self__", None)).__module__
-        is_plain = isinstance(obj, BuiltinFunctionType) or callable(obj)
-        if is_plain and source.partition(".")[0] in {h.partition(".")[0] for h in _EVALUATED} | {"builtins"}:
-            plain = [a.obj for a in args if isinstance(a, Known)]
-            if (
-                len(plain) == len(args)
-                and all(isinstance(v, Known) for v in kwargs.values())
-                and not holds_tensor(plain)
-            ):
-                result = self.evaluate(
-                    lambda: obj(*plain, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
-                )
-                if isinstance(result, Known) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
-                    return result
+            self.guard("REFERENT_LIVES", obj, None, obj() is not None)
+            return Known(obj())
+        if is_setting(obj) and not args and not kwargs:
+            answer = obj()
+            self.guard("CALL_GIVES", obj, None, answer)
+            return Known(answer)
+        if is_pure(obj) and all(isinstance(av, Known) for av in (*args, *kwargs.values())):
+            owner = getattr(obj, "__self__", None)
+            self.watch(owner)
+            given = [av.obj for av in args if isinstance(av, Known)]
+            result = self.evaluate(obj, *given, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
+            if isinstance(result, Known) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
+                return result
         self.demand(Known(obj), "__call__", "is not callable")
         self.fail("function_without_source", name=self.spelled(library_name(obj)))
 
     def call_decomposition(self, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-        if any(map(_is_of_ranks, (*args, *kwargs.values()))):
+        if any(map(is_of_ranks, (*args, *kwargs.values()))):
             return self.split_all(
                 [*args, *kwargs.values()],
                 lambda avs: self.call_decomposition(
                     function, name, avs[: len(args)], dict(zip(kwargs, avs[len(args) :], strict=True))
                 ),
-                splits=_is_of_ranks,
+                splits=is_of_ranks,
             )
         kwargs = without_options(self, function, own_names(function, kwargs))
         args, kwargs = self.with_numbers(name, *self.with_tensors(function, args, kwargs))
@@ -459,6 +458,7 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
 
     def call_module(self, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """module(...): its forward, between its own forward hooks."""
+        self.refuse_torchscript(module)
         self.guard_hooks(module, ("_backward_hooks", "_backward_pre_hooks"))
         for hook in self.own_hooks(module, "_forward_pre_hooks", kwargs):
             changed = self.call(hook, [Known(module), self.tuple_of(list(args))], {})
@@ -475,7 +475,9 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
 
     def own_hooks(self, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
         """The hooks of one kind that a module has; which these are is guarded."""
-        table = module.__dict__[name]
+        table = module.__dict__.get(name)
+        if table is None:
+            self.raises_at_run_time("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
         if not table:
             self.guard("DICT_EMPTY", table, None, None)
             return []
@@ -499,19 +501,18 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
             table = module.__dict__.get(name)
             if table:
                 self.fail("hooks_on_container", kind=type(module).__name__)
-            self.guard("DICT_EMPTY", table, None, None)
+            if table is not None:  # else own_hooks says that there is none
+                self.guard("DICT_EMPTY", table, None, None)
 
     def call_function(self, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         """Follows a Python function: its body runs in place."""
         wrapped = getattr(func, "__wrapped__", None)
         if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
             return ManagerV(wrapped, args, kwargs)
+        self.watch_function(func)
         if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
             self.fail("call_of_generator", name=func.__qualname__)
-        try:
-            source = source_of(func)
-        except SourceError as e:
-            self.fail("source_not_found", module=func.__module__, name=func.__qualname__, why=e)
+        source = self.source_of(func)
         frame = Frame(source, func, self.loc)
         self.check_depth(frame, func.__qualname__)
         self.bind_arguments(frame, func, args, kwargs)
@@ -520,7 +521,10 @@ class Calls(Objects, Records, TorchParser, Unbound, Lookup):
     def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
         node = frame.source.node
         defaults = [Known(d) for d in func.__defaults__ or ()]
-        kw_defaults = {k: Known(v) for k, v in (func.__kwdefaults__ or {}).items()}
+        named = func.__kwdefaults__ or {}
+        kw_defaults: dict[str, AV] = {k: Known(v) for k, v in named.items()}
+        if named and not is_library(func.__module__):
+            kw_defaults = self.known_keywords(named)
         names = [a.arg for a in node.args.kwonlyargs]
         self.bind(frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__qualname__)
 

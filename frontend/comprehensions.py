@@ -120,12 +120,17 @@ class Comprehensions(Flow, Iteration):
             body = ast.copy_location(loop, node)
         ast.fix_missing_locations(body)
         frame = self.frame
-        saved = dict(frame.locals)
+        saved, scopes = dict(frame.locals), frame.scopes
         frame.locals[result] = target
         frame.locals["·append"] = add
         frame.locals["·iter"] = sequence
-        self.statement_of_comprehension(body)
         names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+        # Functions made in the loop find its variables, not those of the same names of comprehensions around.
+        frame.scopes = [{name: av for name, av in scope.items() if name not in names} for scope in scopes]
+        try:
+            self.statement_of_comprehension(body)
+        finally:
+            frame.scopes = scopes
         for name in (result, "·append", "·iter", *names):
             frame.locals.pop(name, None)
             if name in saved:

@@ -126,7 +126,7 @@ class Walk:
     items: Iterable[AV] | None = None
     limit: Callable[[], AV] | None = None  # a number known only at run time
     count: tuple[AV, AV, AV] | None = None
-    item: Callable[[Dyn], AV] | None = None
+    item: Callable[[AV], AV] | None = None
     length: Callable[[], AV] | None = None
     lists: Sequence[Value] = ()
     finish: Callable[[], None] | None = None  # what is asked when the sequence has ended
@@ -208,11 +208,11 @@ class Context(Parts):
     def promote(self, av: AV) -> None:
         """From the next reading on, a dict or set has run-time keys; returns where it cannot."""
         if isinstance(av, DictV) and av.home is not None and self.assume.take_tables():
-            raise Restart
+            self.read_again("a dict of the caller has keys that are known only at run time")
         sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
         if not sites <= self.assume.tables and not sites & self.assume.untabled.keys():
             self.assume.tables |= sites
-            raise Restart
+            self.read_again(f"{describe(av)} has keys that are known only at run time")
 
     def set_items(self, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
         if isinstance(av, RECORDS):
@@ -484,7 +484,7 @@ class Context(Parts):
             if av.site is not None and (av.observed or av.site not in self.assume.mutated):
                 self.assume.mutated.add(av.site)
                 if av.observed:
-                    raise Restart
+                    self.read_again("a list is changed whose items were taken as known")
             av.items = None
         if av.site is None and isinstance(av.value.type, ListType):
             self.changed.append(av.value.type.cell)
@@ -550,7 +550,7 @@ class Context(Parts):
         fits = not is_union(joined) and (fits or laid_out_anew)
         if cell.fixed and sites and fits:
             self.assume.elements |= dict.fromkeys(sites, joined)  # what the caller gives fits this as well
-            raise Restart
+            self.read_again(f"{what} of the caller holds {new} as well")
         if cell.fixed:
             self.refuse_fixed(container, new)
         cell.type = joined
@@ -559,13 +559,13 @@ class Context(Parts):
         if laid_out_anew and not sites:
             self.fail("container_of_lengths", what=what, item=new)
         if cell.observed or laid_out_anew:
-            raise Restart
+            self.read_again(f"{what} holds {new} as well, after something was computed from its items")
 
     def refuse_fixed(self, container: Type, item: str) -> NoReturn:
         """A container of the caller cannot hold something: a short list may do when it is taken by its items."""
         if isinstance(container, ListType) and not self.assume.parted:
             self.assume.parted = True
-            raise Restart
+            self.read_again(f"{spelt(container)} of the caller holds {item} as well")
         name = str(container).partition("<")[0]
         self.fail("argument_list_of_other", what=spelt(container), item=item, name=name)
 
@@ -575,7 +575,7 @@ class Context(Parts):
         sites = {site for site, made in self.cells if made.find() is cell}
         for site in sites:
             if isinstance(site, TableSite) and self.assume.refuse_table(site.table, error.message):
-                raise Restart
+                self.read_again(f"the keys of a dict or set must be known: {error.message}")
         self.keep_sites({site for site in sites if not isinstance(site, TableSite)}, cell, error)
 
     def keep_sites(self, sites: set[Any], cell: Elem | None, error: UserError) -> NoReturn:
@@ -586,7 +586,7 @@ class Context(Parts):
             raise error
         self.assume.known_length |= sites
         self.assume.why_known_length |= dict.fromkeys(sites, error.message)
-        raise Restart
+        self.read_again(f"the length of a list must be known: {error.message}")
 
     # ---- the world outside ----
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:

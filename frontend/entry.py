@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import logging
 import os
 import re
-import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -39,6 +39,7 @@ from scriptc.frontend.specs import (
     ScalarSpec,
     Spec,
 )
+from scriptc.frontend.stack_room import StackLeft, recursion_limit
 from scriptc.frontend.values import AV, DictV, Dyn, Known, describe
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Value
@@ -46,9 +47,10 @@ from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, join
 
-_MAX_READINGS = 100
+_logger = logging.getLogger("scriptc")
+_MAX_READINGS = 1000
 _SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
-_PYTHON_FRAMES = 20_000  # calls are followed within calls
+_OURS = os.path.join(os.path.dirname(decompositions.__file__), "")
 
 
 @dataclass(frozen=True)
@@ -87,59 +89,81 @@ class EntryReader(Arguments, Calls, Recursion, Settling, Reader):
 
 def read(
     func: FunctionType, receiver: Any, arguments: Mapping[str, Any], *, dynamic: bool = True,
-    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False,
+    changing: Collection[Any] = (), varied: Collection[int] = (), ahead: bool = False, left: StackLeft | None = None,
 ) -> Entry:  # fmt: skip
     """Reads a function called with `arguments` (bound to its parameters, `receiver` apart).
 
     receiver: the object that the first parameter is, or None for a plain function. changing: numbers outside, as (id of
     their dict, key), that are not to be baked in because they change between calls. varied: places of string arguments that
     are not to be baked in while that can be helped. ahead: for a build ahead of time, where one specialisation serves all
-    kinds that a state may have. Raises CompileError with every error found, TypeError for an argument that cannot be
+    kinds that a state may have. left: tells how much of the running thread's stack may be taken.
+
+    Raises CompileError with every error found, TypeError for an argument that cannot be
     passed, InternalError for a bug in scriptc.
     """
     library.load()
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(limit, _PYTHON_FRAMES))
-    try:
+    with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), met.noted():
         assume = Assumptions(changing=set(changing), varied=set(varied))
-        with met.noted():
-            return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead)
-    finally:
-        sys.setrecursionlimit(limit)
+        return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left)
 
 
 def _read(
-    func: FunctionType, receiver: Any, arguments: Mapping[str, Any], assume: Assumptions, *, dynamic: bool, ahead: bool
+    func: FunctionType,
+    receiver: Any,
+    arguments: Mapping[str, Any],
+    assume: Assumptions,
+    *,
+    dynamic: bool,
+    ahead: bool,
+    left: StackLeft | None,
 ) -> Entry:
     default = dtype_name(torch.get_default_dtype())
     assert default is not None
-    for _ in range(_MAX_READINGS):
+    seen = {hash(assume.fingerprint())}
+    while True:
+        again = f" again: {assume.reasons[-1].text}" if assume.reasons else ""
+        _logger.debug("reading %s%s", func.__qualname__, again)
         signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
         specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
         reader = EntryReader(module, assume, default)
         reader.ahead = ahead
+        reader.stack_left = left
         reader.same_as = same_containers(specs, arguments)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
         reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
         try:
             return _read_once(reader, func, receiver, specs, signature)
         except Restart:
-            continue
+            pass
         except (CompileError, TypeError, RecursionError):
             raise
         except Exception as e:
-            if reader.stale:
-                continue
-            loc = reader.loc if reader.frames else None
-            raise InternalError(f"{type(e).__name__}: {e}", loc) from e
-    raise InternalError(f"{func.__qualname__} was read {_MAX_READINGS} times without settling")
+            if not reader.stale:  # else what the next reading knows better may have led here
+                loc = reader.loc if reader.frames else None
+                raise InternalError(f"{type(e).__name__}: {e}", loc) from e
+        assumed = hash(assume.fingerprint())
+        if assumed in seen or len(seen) == _MAX_READINGS:
+            raise _unsettled(func, assume, len(seen))
+        seen.add(assumed)
+
+
+def _unsettled(func: FunctionType, assume: Assumptions, count: int) -> CompileError:
+    """Return the error of a function whose assumptions came back to what they were, or grew too often."""
+    last = list(dict.fromkeys(reversed(assume.reasons)))[:3]
+    loc = _outside_of_library(last[0].loc or Loc(func.__code__.co_filename, func.__code__.co_firstlineno))
+    why = "; ".join(f"{text} (line {_outside_of_library(at).line})" if at else text for text, at in last)
+    return CompileError(Diagnostic(loc, *rejection("reading_does_not_end", name=func.__qualname__, count=count, why=why)))
 
 
 def _outside_of_library(loc: Loc) -> Loc:
-    """Where the user called what a decomposition of ours does."""
-    ours = os.path.dirname(decompositions.__file__)
-    return next((site for site in loc.chain() if not site.file.startswith(ours)), loc)
+    """Return the user's line at which a decomposition of ours was called; its callers lack our lines too."""
+    if not any(site.file.startswith(_OURS) for site in loc.chain()):
+        return loc
+    inner: Loc | None = None
+    for site in reversed([site for site in loc.chain() if not site.file.startswith(_OURS)]):
+        inner = replace(site, inlined_at=inner)
+    return inner or loc
 
 
 def _symbol(name: str) -> str:
@@ -198,9 +222,11 @@ def _read_once(
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
     reader.module.funcs[entry.name] = entry
     reader.module.entries.append(entry.name)
+    for op in reader.module.walk():
+        op.loc = _outside_of_library(op.loc)
     refuse_writes_to_conjugates(reader.module)
     if reader.ahead and reader.find_written():
-        raise Restart
+        reader.read_again("compiled code writes to a tensor outside")
     outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
     guards, kept = list(outside.guards.values()), reader.kept_places()
     return Entry(

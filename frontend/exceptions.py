@@ -23,12 +23,20 @@ from scriptc.frontend.values import AV, Dyn, Ident, Known, Maybe, ObjectV, OneOf
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Value
 from scriptc.ir.exceptions import own_class
-from scriptc.ir.types import EXC, CellType
+from scriptc.ir.regions import may_raise
+from scriptc.ir.types import EXC, NONE, CellType
 
 _RETURNED = "·returned"
 _WAYS = ("return", "break", "continue")
 _OWN_CODE = ("__new__", "__str__")
 _LONGEST = 40  # characters of a class's name that an error carries
+
+
+_NO_EXCEPTIONS = (
+    "KeyboardInterrupt",
+    "SystemExit",
+    "GeneratorExit",
+)  # Python's classes that do not derive from Exception
 
 
 class Exceptions(Loops, RaisedObjects):
@@ -56,8 +64,11 @@ class Exceptions(Loops, RaisedObjects):
         """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
         if isinstance(av, ObjectV):
             return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
-        if not exact and (Exception in classes or BaseException in classes):
+        if not exact and BaseException in classes:
             return Known(True)
+        if not exact and Exception in classes:
+            others = Dyn(self.build("exc.is", [self.value(av)], classes=_NO_EXCEPTIONS, exact=False))
+            return Dyn(self.build("bool.not", [self.value(others)]))
         names = tuple(self.exception_name(c) for c in classes)
         return Dyn(self.build("exc.is", [self.value(av)], classes=names, exact=exact))
 
@@ -68,9 +79,22 @@ class Exceptions(Loops, RaisedObjects):
                 self.raises_at_run_time("RuntimeError", "No active exception to reraise")
             self.raise_value(self.handling[-1])
         value = self.eval(node.exc)
-        if node.cause is not None:
-            self.eval(node.cause)
+        if node.cause is not None and not self.may_be_cause(self.eval(node.cause)):
+            self.raises_at_run_time("TypeError", "exception causes must derive from BaseException")
         self.raise_value(value)
+
+    def may_be_cause(self, av: AV) -> bool:
+        """Return whether `raise ... from av` takes it, where that is known: None, exceptions and their classes."""
+        match av:
+            case OneOf(alternatives=alternatives):
+                return any(map(self.may_be_cause, alternatives.values()))
+            case Known(type() as cls):
+                return issubclass(cls, BaseException)
+            case Known(obj):
+                return obj is None or isinstance(obj, BaseException)
+            case ObjectV(cls):
+                return issubclass(cls, BaseException)
+        return not isinstance(av, Dyn) or av.type in (EXC, NONE)
 
     def raise_value(self, av: AV) -> NoReturn:
         match av:
@@ -196,7 +220,7 @@ class Exceptions(Loops, RaisedObjects):
                 falls = self.reached(run)
         finally:
             self.watches.pop()
-        if not any(op.defn.raises for op in body.walk()):
+        if not any(map(may_raise, body.walk())):
             for site in watch.sites:
                 site.op.erase()
             self.splice(body)
@@ -275,7 +299,8 @@ class Exceptions(Loops, RaisedObjects):
 
             def to_the_end() -> None:
                 leave(
-                    self.guarded(live, written & (live | names), body, lambda e: leave(caught(e))) and self.reached(last)
+                    self.guarded(live, written & (live | names), body, lambda e: leave(caught(e)))
+                    and self.reached(last)
                 )
 
             def behind(way: str, returned: AV | None) -> None:

@@ -6,7 +6,6 @@ import ast
 import builtins
 import operator
 import sys
-from array import array
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
@@ -56,7 +55,6 @@ from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT, NEVER, NONE, Dim, ListType, OptionalType, TupleType
 
 _BEYOND = 2**63 - 1
-_UNGUARDED = (deque, bytearray, array)  # containers outside that change without anybody asking them
 
 _SHORT = 64  # items of a range that a generator is unrolled over
 
@@ -79,7 +77,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
             raise Poisoned
         if isinstance(av, Known) and type(av.obj) is deque:
             self.open_queue(av.obj)
-        if isinstance(av, Known) and isinstance(av.obj, _UNGUARDED):
+        if isinstance(av, Known) and isinstance(av.obj, deque):
             self.fail("content_unguarded", kind=type(av.obj).__name__)
         return av
 
@@ -239,7 +237,7 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
     def e_Set(self, node: ast.Set) -> AV:
         items = self.elements(self.display(node.elts))
         if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
-            items = self.iterate(self.evaluate(frozenset, [i.obj for i in items if isinstance(i, Known)]))
+            items = self.iterate(self.evaluate(frozenset, tuple(i.obj for i in items if isinstance(i, Known))))
         return self.new_set(items, (self.loc, "set"))
 
     def is_known(self, av: AV) -> bool:
@@ -462,6 +460,8 @@ class Expressions(Comprehensions, Operators, Indexing, Lookup):
         if isinstance(owner, Dyn) and is_dict(owner):
             self.table_set(owner, index, value)
             return
+        if is_tensor(owner):
+            self.check_number(value, tensor_type(owner).dtype)
         if is_tensor(owner) and isinstance(index, Known) and isinstance(index.obj, bool):
             if index.obj:  # else eager does not look at the value
                 self.spread_into(self.op("unsqueeze", owner, dim=0), value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +12,7 @@ from scriptc.frontend.scope import Liveness, liveness, read_inside
 from scriptc.frontend.source import Source
 from scriptc.frontend.values import AV, Ident, Scope
 from scriptc.ir.core import Op, Value
+from scriptc.ir.lazy import cached_property
 from scriptc.ir.loc import Loc
 
 

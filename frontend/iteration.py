@@ -237,7 +237,7 @@ class Iteration(Context):
                 return Walk(count=(Known(0), count, Known(1)), item=lambda i: self.row(av, i))
             case Dyn(value) if is_run_time_text(av):
                 length = Dyn(self.build("str.len", [value]))
-                return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.character(value, i.value))
+                return Walk(count=(Known(0), length, Known(1)), item=lambda i: self.character(value, self.value(i)))
             case IteratorV(part):
                 return self.iteration(part, site)
             case ZipV():
@@ -268,7 +268,7 @@ class Iteration(Context):
             self.fail("iteration_over_one_of_several", what=describe(av))
         length = lambda: self.split(av, lambda a: self.call(Known(len), [a], {}))  # noqa: E731
 
-        def item_of(a: AV, i: Dyn) -> AV:
+        def item_of(a: AV, i: AV) -> AV:
             known = sequence_items(a)
             return self.subscript(a, i) if known is None else self.chosen_item(known, i)
 
@@ -276,7 +276,7 @@ class Iteration(Context):
         lists = [a.value for a in found if isinstance(a, ListV) and a.value is not None]
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=lists)
 
-    def chosen_item(self, items: Sequence[AV], at: Dyn) -> AV:
+    def chosen_item(self, items: Sequence[AV], at: AV) -> AV:
         """The item of a known tuple at a place known only at run time, which lies within it."""
         if not items:
             self.raises_at_run_time("IndexError", "tuple index out of range")
@@ -355,14 +355,14 @@ class Iteration(Context):
         assert value is not None and isinstance(value.type, ListType)
         length = lambda: Dyn(self.build("list.len", [value]))  # noqa: E731
 
-        def item(i: Dyn) -> AV:
-            return self.fetched(value, i.value)
+        def item(i: AV) -> AV:
+            return self.fetched(value, self.value(i))
 
         return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 
-    def row(self, tensor: AV, index: Dyn) -> AV:
+    def row(self, tensor: AV, index: AV) -> AV:
         """tensor[i] for a counter that lies within it, so that no check is needed."""
-        op = self.builder.op("select", [self.value(tensor), index.value], self.loc, proved=True, dim=0)
+        op = self.builder.op("select", [self.value(tensor), self.value(index)], self.loc, proved=True, dim=0)
         return Dyn(op.result)
 
     def starts_at_zero(self, count: tuple[AV, AV, AV]) -> bool:
@@ -385,6 +385,8 @@ class Iteration(Context):
         assert all(w.items is not None or w.count is not None and self.starts_at_zero(w.count) for w in walks)
 
         def least(lengths: list[AV]) -> AV:
+            if all(isinstance(length, Known) for length in lengths):
+                return Known(min(length.obj for length in lengths if isinstance(length, Known)))
             found = lengths[0]
             for other in lengths[1:]:
                 found = Dyn(self.build("int.min", [self.value(found), self.value(other)]))
@@ -394,7 +396,7 @@ class Iteration(Context):
         counted = [w for w in walks if w.count is not None]
         length = lambda: least([*map(self.length_of, counted), *(limit() for limit in limits)])  # noqa: E731
 
-        def item(i: Dyn) -> AV:
+        def item(i: AV) -> AV:
             row = [w.item(i) for w in walks]  # type: ignore[misc]
             if av.offset is None:
                 return Tup(row)
@@ -458,9 +460,8 @@ class Iteration(Context):
         length = self.call(Known(len), [RangeV(*walk.count)], {})
         item = walk.item
 
-        def at(i: Dyn) -> AV:
-            place = self.binary("Add", start, self.binary("Mult", i, step))
-            return item(Dyn(self.value(place)))
+        def at(i: AV) -> AV:
+            return item(self.binary("Add", start, self.binary("Mult", i, step)))
 
         return Walk(count=(Known(0), length, Known(1)), item=at)
 
@@ -472,7 +473,16 @@ class Iteration(Context):
 
     def known_range(self, av: RangeV) -> list[AV]:
         bounds = [self.known(b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
-        numbers = range(*bounds)
+        return self.known_numbers(range(*bounds))
+
+    def known_numbers(self, numbers: range) -> list[AV]:
         if len(numbers) > UNROLL_LIMIT:
             self.fail("too_long_to_unroll", count=len(numbers))
         return [Known(i) for i in numbers]
+
+    def unrolled_walk(self, walk: Walk, site: Any) -> Walk:
+        """Return the items of a walk by an index one by one, where its loop is unrolled and its trip count is known."""
+        bounds = [b.obj for b in walk.count or () if isinstance(b, Known)]
+        if len(bounds) < 3 or walk.lists or walk.item is None or not self.assume.unrolls(site, len(range(*bounds))):
+            return walk
+        return Walk(items=map(walk.item, self.known_numbers(range(*bounds))), finish=walk.finish)

@@ -111,7 +111,7 @@ class KeptState(State):
             self.fail("state_of_structure", name=slot.name, what=e)
         if more:
             kinds += more
-            self.stale = True
+            self.outdate(f"'{slot.name}' takes values of another kind")
             return
         target = self.target(slot.place.owner, slot.place.key, None, slot.name)
         self.effect("state.set", leaves, name=slot.name, target=target.number, form=0)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from scriptc.frontend.cells import is_of_numbers
-from scriptc.frontend.context import Context, NeedsKnown, Poisoned, Restart, UserError
+from scriptc.frontend.context import Context, NeedsKnown, Poisoned, UserError
+from scriptc.frontend.met import meet_this_process
 from scriptc.frontend.outside import holds_tensor
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
@@ -46,8 +47,11 @@ class Knowledge(Context):
         if all(map(self.is_known, (*args, *kwargs.values()))):
             given = [self.known(a, "an argument") for a in args]
             named = {name: self.known(av, "an argument") for name, av in kwargs.items()}
-            result = self.evaluate(lambda: function(*given, **named))
-            if not holds_tensor([self.known(result, "a result")]):
+            meet_this_process()  # what it gives need not follow from its arguments
+            result = self.evaluate(function, *given, **named)
+            found = self.known(result, "a result")
+            self.outside.made.discard(id(found))  # the cache holds it, and gives it to others
+            if not holds_tensor([found]):
                 return result
         inner = function.__wrapped__
         code = getattr(inner, "__code__", None)
@@ -56,20 +60,24 @@ class Knowledge(Context):
         return self.call(Known(inner), args, kwargs)
 
     def make_known(self, value: Value, why: str) -> bool:
-        """Whether another reading can know this number, or list of numbers: by unrolling a loop, by specialising on an
-        argument, or by keeping the items of lists that it comes from one by one. why: what is said of these where it fails."""
+        """Return whether another reading, and none before, can know this number, or list of numbers: by unrolling a loop, by
+        specializing on an argument, or by keeping the items of lists that it comes from one by one. why: what is said of
+        these where that fails."""
         v = self.knowable(value)
         if v is None and (sites := self.sites_behind(value)):
             self.assume.known_length |= sites
             self.assume.why_known_length |= dict.fromkeys(sites, why)
             return True
         if v in self.counters:
-            self.assume.unroll(self.counters[v])
-        elif v in self.number_args:
-            self.assume.changing.remove(self.number_args[v])
-        elif v is not None:
-            self.assume.known_args.add(self.arg_places[v])
-        return v is not None
+            return self.assume.unroll(self.counters[v])
+        if v in self.number_args:
+            is_new = self.number_args[v] in self.assume.changing
+            self.assume.changing.discard(self.number_args[v])
+            return is_new
+        if v is None or self.arg_places[v] in self.assume.known_args:
+            return False
+        self.assume.known_args.add(self.arg_places[v])
+        return True
 
     def knowable(self, value: Value) -> Value | None:
         """The counter of a loop, or the argument, by which another reading may know a number."""
@@ -115,7 +123,7 @@ class Knowledge(Context):
         place = self.arg_places.get(av.value)  # type: ignore[attr-defined]
         if place is not None and place not in self.assume.varied:
             self.assume.known_args.add(place)
-            raise Restart
+            self.read_again("a string argument is compared with a constant")
 
 
 def _may_be_known(t: Type) -> bool:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import builtins
 import enum
 import operator
+import threading
 from collections import Counter, deque
 from collections.abc import KeysView
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import Any
 
 import torch
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.genuine import BUILTINS, is_patch, originals_of, replaced_method
 from scriptc.frontend.kept import KeptState
 from scriptc.frontend.met import forget
 from scriptc.frontend.numpy_numbers import NumpyNumbers
 from scriptc.frontend.objects import defines
-from scriptc.frontend.outside import dtype_name, is_library, refuse_tensor, torch_dtype
+from scriptc.frontend.outside import dtype_name, is_library, is_own, refuse_tensor, scripted, torch_dtype, uncompiled
+from scriptc.frontend.pure import is_pure, is_setting
+from scriptc.frontend.source import Source, SourceError, source_of
 from scriptc.frontend.specs import Live, ScalarSpec, TensorSpec
 from scriptc.frontend.values import (
     AV,
@@ -40,6 +44,7 @@ from scriptc.frontend.values import (
     is_tensor,
     tensor_type,
 )
+from scriptc.frontend.watching import ABSENT, Watching, is_data_descriptor, is_of_c, static_attribute
 from scriptc.ir.core import Param
 from scriptc.ir.dtypes import SIZES
 from scriptc.ir.types import EXC, ListType, TensorType
@@ -47,14 +52,23 @@ from scriptc.ir.types import EXC, ListType, TensorType
 _VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
 _CONTAINERS = (list, dict, set, str, tuple, complex)  # their methods are known to the compiler
 _ABSENT = object()
+_FOLLOWED = (FunctionType, property, staticmethod, classmethod)  # what classes of libraries define in Python too
+_OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # of enums
 _NUMBERS = {int: "i64", float: "f64"}
 _NEVER = frozenset(  # of a dense tensor on the CPU
     f"is_{kind}" for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
 )
 
 
-class Lookup(KeptState, NumpyNumbers):
+class Lookup(KeptState, NumpyNumbers, Watching):
     """Mixin: reads Python objects around the compiled function."""
+
+    def source_of(self, func: FunctionType) -> Source:
+        """Return the source of a function that is called here."""
+        try:
+            return source_of(func)
+        except SourceError as e:
+            self.fail("source_not_found", module=func.__module__, name=func.__qualname__, why=e)
 
     def outside_value(self, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
         """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
@@ -67,8 +81,7 @@ class Lookup(KeptState, NumpyNumbers):
         if type(obj) in _NUMBERS and (id(container), key) in self.assume.changing:
             return self.live_number(container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
         if guarded:
-            by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
-            self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
+            self.guard_item(container, key, obj)
         return self.as_python(obj)
 
     def live_tensor(self, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
@@ -113,16 +126,17 @@ class Lookup(KeptState, NumpyNumbers):
             if isinstance(obj, torch.Tensor):
                 self.guard("CELL_IS", cell, None, obj)
                 return self.live_tensor(obj, {name: obj}, name, name)
-            if not is_library(func.__module__):
+            if not is_own(func.__module__):
                 self.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
             return self.as_python(obj)
         if name in func.__globals__:
-            guarded = not is_library(func.__module__)
+            guarded = not is_own(func.__module__)
             return self.outside_value(func.__globals__[name], func.__globals__, name, name, guarded=guarded)
+        if is_own(func.__module__) and name in BUILTINS:
+            return Known(BUILTINS[name])
         if hasattr(builtins, name):
-            if not is_library(func.__module__):
-                self.guard("DICT_MISSING", func.__globals__, name, None)
-            return Known(getattr(builtins, name))
+            self.guard("DICT_MISSING", func.__globals__, name, None)
+            return self.outside_value(getattr(builtins, name), vars(builtins), name, name, guarded=True)
         self.raises_at_run_time("NameError", f"name '{name}' is not defined")
 
     # ---- attributes ----
@@ -137,13 +151,14 @@ class Lookup(KeptState, NumpyNumbers):
             case KnownSet():
                 return Bound(owner, name)
             case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
-                return Native(lambda items: self.named_tuple(cls, self.iterate(items), {}))
+                return Native(lambda items: self.made_of(cls, self.iterate(items)))
             case Known(obj) if type(obj) is tuple and name in ("index", "count"):
                 return self.attribute(Tup([Known(o) for o in obj]), name)
             case Known(obj):
                 return self.known_attribute(obj, name)
             case Dyn() if is_tensor(owner):
-                return self.tensor_attribute(owner, name)
+                replaced = self.replaced_method(owner, name)
+                return self.tensor_attribute(owner, name) if replaced is None else replaced
             case ComplexV() if (part := self.complex_attribute(owner, name)) is not None:
                 return part
             case ComplexV() if not hasattr(complex, name):
@@ -177,6 +192,29 @@ class Lookup(KeptState, NumpyNumbers):
             case Closure() | Bound():
                 self.fail("attribute_of_function", name=name)
         return Bound(owner, name)
+
+    @property
+    def in_own_code(self) -> bool:
+        """Return whether what is read is a function of scriptc's, in which names of torch mean what torch means by them."""
+        frame = self.frame if self.frames else None
+        while frame is not None and frame.func is None:
+            frame = frame.outer
+        return frame is not None and frame.func is not None and is_own(frame.func.__module__)
+
+    def replaced_method(self, tensor: AV, name: str) -> AV | None:
+        """What somebody put in the place of a method of torch.Tensor, None for torch's own; which it is is guarded."""
+        if self.in_own_code:
+            return None
+        self.watch_class_attribute(torch.Tensor, name)
+        found = replaced_method(torch.Tensor, name, static_attribute(torch.Tensor, name))
+        if isinstance(found, str):
+            return self.tensor_attribute(tensor, found)
+        return None if found is None else self.bound_to(tensor, torch.Tensor, name, found)
+
+    def replaced_operator(self, name: str, tensor: AV, *args: AV) -> AV | None:
+        """What an operator gives that somebody put in the place of torch.Tensor's; None for torch's own."""
+        replaced = self.replaced_method(tensor, name)
+        return None if replaced is None else self.call(replaced, args, {})
 
     def tensor_attribute(self, tensor: AV, name: str) -> AV:
         t = tensor_type(tensor)
@@ -257,10 +295,14 @@ class Lookup(KeptState, NumpyNumbers):
 
     def module_attribute(self, module: torch.nn.Module, name: str) -> AV:
         """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
+        self.refuse_torchscript(module)
         own = module.__dict__
+        self.watch_object(module)
         if (slot := self.attribute_slot(module, name)) is not None:
             return self.slot_value(slot)
         if name in ("_parameters", "_buffers", "_modules"):
+            self.guard("DICT_IS", own, name, own[name])
+            self.guard("DICT_KEYS_ARE", own[name], None, tuple(own[name]))
             return DictV({k: self.module_attribute(module, k) for k in own[name]}, home=Home(None))
         found = getattr(type(module), name, _ABSENT)
         is_data = hasattr(type(found), "__set__")
@@ -268,12 +310,28 @@ class Lookup(KeptState, NumpyNumbers):
             return self.outside_value(own[name], own, name, self.path(module, name), guarded=True)
         if found is not _ABSENT:
             return self.class_attribute(module, type(module), found, name)
+        self.watch_class_attribute(type(module), "__getattr__")
+        own_getattr = static_attribute(type(module), "__getattr__")
+        if is_patch(own_getattr) and static_attribute(torch.nn.Module, "__getattr__") is own_getattr:
+            self.fail("own_getattr", name=name, class_name=type(module).__name__)
         for table in ("_parameters", "_buffers", "_modules"):
-            if name in own[table]:
+            if name in own.get(table, ()):  # which Module.__init__ makes, if it was called
+                self.guard("DICT_IS", own, table, own[table])
                 return self.outside_value(own[table][name], own[table], name, self.path(module, name), guarded=True)
-        if hasattr(type(module), "__getattr__") and type(module).__getattr__ is not torch.nn.Module.__getattr__:
+        if is_patch(own_getattr):
             self.fail("own_getattr", name=name, class_name=type(module).__name__)
         self.raises_at_run_time("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
+
+    def python_behind(self, function: torch.jit.ScriptFunction[..., Any]) -> FunctionType:
+        found = scripted(function)
+        if found is None:
+            self.fail("torchscript", name=f"the function '{function.name}'", kind="traced")
+        return found
+
+    def refuse_torchscript(self, module: torch.nn.Module) -> None:
+        if isinstance(module, torch.jit.ScriptModule):
+            name = self.module_paths.get(id(module)) or type(module).__name__
+            self.fail("torchscript", name=f"the module '{name}'", kind=f"a {type(module).__name__}")
 
     def path(self, module: torch.nn.Module, name: str) -> str:
         """The name of a parameter from the root module, as state_dict spells it."""
@@ -286,18 +344,19 @@ class Lookup(KeptState, NumpyNumbers):
         """An attribute that a class of the object defines: properties are called, functions bound."""
         owner = next((c for c in cls.__mro__ if name in c.__dict__), cls)
         raw = owner.__dict__.get(name, found)
-        if not is_library(owner.__module__):
-            self.guard("TYPE_ATTR_IS", cls, name, raw)
-            if isinstance(getattr(obj, "__dict__", None), dict):
-                self.guard("DICT_MISSING", obj.__dict__, name, None)
+        self.watch_object(obj)
+        self.watch_class_attribute(cls, name)
+        if isinstance(own := getattr(obj, "__dict__", None), dict) and not is_data_descriptor(raw):
+            self.guard("DICT_MISSING", own, name, None)
+        raw = uncompiled(raw)
         if isinstance(raw, property):
-            if not isinstance(raw.fget, FunctionType):
+            if not isinstance(uncompiled(raw.fget), FunctionType):
                 self.fail("property_of_other", name=name)
             return self.call(Known(raw.fget), [Known(obj)], {})
         if isinstance(raw, staticmethod):
             return Known(raw.__func__)
         if isinstance(raw, classmethod):
-            return Bound(Known(cls), name, raw.__func__)
+            return Bound(Known(cls), name, uncompiled(raw.__func__))
         if isinstance(raw, FunctionType):
             return Bound(Known(obj), name, raw)
         return self.element(Known(getattr(obj, name)), name)
@@ -310,48 +369,89 @@ class Lookup(KeptState, NumpyNumbers):
         is_builtin = isinstance(obj, _CONTAINERS) and not defines(Known(obj), name)
         if is_builtin and name != "__class__" and callable(getattr(obj, name, None)):
             return Bound(Known(obj), name)
-        own = getattr(obj, "__dict__", None)
         if isinstance(obj, type):
             found = getattr(obj, name, _ABSENT)
+            self.guard_class_attribute(obj, name)
             if found is _ABSENT:
                 self.raises_at_run_time("AttributeError", f"type object '{obj.__name__}' has no attribute '{name}'")
             if isinstance(found, MethodType):
                 return Bound(Known(obj), name, found.__func__)
-            if not is_library(obj.__module__):
-                self.guard_class_attribute(obj, name)
             return self.element(Known(found), name)
         if (slot := self.attribute_slot(obj, name)) is not None:
             return self.slot_value(slot)
-        if isinstance(own, dict) and name in own and not is_library(type(obj).__module__):
+        return self.attribute_of_object(obj, name)
+
+    def attribute_of_object(self, obj: Any, name: str) -> AV:
+        """An attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds it."""
+        own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
+        if isinstance(obj, threading.local):  # each thread has other attributes
+            self.fail("content_unguarded", kind=type(obj).__name__)
+        if isinstance(obj, enum.Enum) and name in _OF_MEMBERS:
+            self.watch_class_attribute(type(obj), name)
+            return self.outside_value(vars(obj)[_OF_MEMBERS[name]], vars(obj), _OF_MEMBERS[name], name, guarded=True)
+        if isinstance(own, dict) and name in own and not is_data_descriptor(raw):
+            self.watch_object(obj)
             return self.outside_value(own[name], own, name, name, guarded=True)
-        raw = getattr(type(obj), name, _ABSENT)
-        if raw is not _ABSENT and not is_library(type(obj).__module__):
+        if isinstance(raw, _FOLLOWED) or raw is not ABSENT and not is_library(type(obj).__module__) and not is_of_c(raw):
             return self.class_attribute(obj, type(obj), raw, name)
+        if is_of_c(raw) and self.has_fixed_attribute(obj, name):
+            self.watch_object(obj)
+            found = getattr(obj, name)
+            self.guard("ATTRIBUTE_IS", obj, name, found)
+            return self.element(self.as_python(found), name)
+        if callable(raw) and is_pure(getattr(obj, name, None)):
+            return Known(getattr(obj, name))  # what it looks at is guarded when it is called
         return self.element(self.evaluate(getattr, obj, name))
+
+    def has_fixed_attribute(self, obj: Any, name: str) -> bool:
+        """Return whether an attribute that C computes, or a slot, gives the same constant or object each time."""
+        try:
+            first, second = getattr(obj, name), getattr(obj, name)
+        except Exception:  # whatever it raises is raised at run time
+            return False
+        by_value = isinstance(first, _VALUES) or (isinstance(first, tuple) and all(isinstance(o, _VALUES) for o in first))
+        return first is second or by_value and type(first) is type(second) and first == second
 
     def guard_class_attribute(self, cls: type, name: str) -> None:
         """Guards an attribute of a class; of one that its own class has (`__name__`), only that this still has it."""
         for holder in (cls, type(cls)):
-            owner = next((c for c in holder.__mro__ if name in c.__dict__), None)
-            if owner is not None:
-                self.guard("TYPE_ATTR_IS", holder, name, owner.__dict__[name])
+            self.watch_class_attribute(holder, name)
+            if static_attribute(holder, name) is not ABSENT:
                 return
 
     def python_module_attribute(self, module: ModuleType, name: str) -> AV:
-        if name not in module.__dict__:
-            av = self.evaluate(getattr, module, name)  # a module's own __getattr__, or the AttributeError
-            return av
-        guarded = not is_library(module.__name__)
-        return self.outside_value(module.__dict__[name], module.__dict__, name, name, guarded=guarded)
+        if self.in_own_code and name in (meant := originals_of(module)):
+            return self.element(self.as_python(meant[name]), name)
+        if name in module.__dict__:
+            return self.outside_value(module.__dict__[name], module.__dict__, name, name, guarded=True)
+        self.guard("DICT_MISSING", module.__dict__, name, None)
+        raw = static_attribute(type(module), name)
+        if isinstance(raw, torch.backends.ContextProp) and is_setting(raw.getter):  # a flag of torch.backends
+            self.watch_class_attribute(type(module), name)
+            return self.call(Known(raw.getter), [], {})
+        if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
+            self.watch_class_attribute(type(module), name)
+            return self.bound_to(Known(module), type(module), name, raw)
+        try:
+            found = getattr(module, name)  # a module's own __getattr__, or a property of the class that it was given
+        except Exception as e:
+            self.raises_at_run_time(type(e).__name__, str(e))
+        if not isinstance(found, BuiltinFunctionType) and not self.has_fixed_attribute(module, name):
+            self.fail("content_unguarded", kind=type(found).__name__)
+        if not isinstance(found, BuiltinFunctionType):
+            self.guard("ATTRIBUTE_IS", module, name, found)
+        return self.element(Known(found), name)
 
     def super_attribute(self, proxy: super, name: str) -> AV:
         obj, cls = proxy.__self__, proxy.__thisclass__  # type: ignore[attr-defined]
         mro = proxy.__self_class__.__mro__  # type: ignore[attr-defined]
+        self.watch_bases(proxy.__self_class__)  # type: ignore[attr-defined]
         for base in mro[mro.index(cls) + 1 :]:
+            self.watch_class_attribute(base, name)
             if name in base.__dict__:
-                raw = base.__dict__[name]
-                if isinstance(raw, classmethod) and isinstance(raw.__func__, FunctionType):
-                    return Bound(Known(proxy.__self_class__), name, raw.__func__)  # type: ignore[attr-defined]
+                raw = uncompiled(base.__dict__[name])
+                if isinstance(raw, classmethod) and isinstance(func := uncompiled(raw.__func__), FunctionType):
+                    return Bound(Known(proxy.__self_class__), name, func)  # type: ignore[attr-defined]
                 if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
                     return Bound(Known(obj), name, raw)
                 if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
@@ -365,7 +465,25 @@ class Lookup(KeptState, NumpyNumbers):
             return Native(lambda index: self.outside_subscript(owner, index))
         return Bound(owner, name)
 
+    def reads_patched(self, func: Any) -> bool:
+        """Whether a function of torch's that is known as a whole reads what somebody has replaced; what it reads is guarded."""
+        if not isinstance(func, FunctionType) or not is_library(func.__module__) or is_own(func.__module__) or self.in_own_code:
+            return False
+        self.watch_function(func)
+        names, found = func.__code__.co_names, []
+        for space in [func.__globals__, *(vars(m) for n in names if isinstance(m := func.__globals__.get(n), ModuleType))]:
+            for name in names:
+                if callable(space.get(name)) or isinstance(space.get(name), ModuleType):
+                    self.guard_item(space, name, space[name])
+                    found.append(space[name])
+        return is_patch(func) or any(map(is_patch, found))
+
     # ---- items of known containers ----
+    def known_keywords(self, named: dict[Any, Any]) -> dict[str, AV]:
+        """The items of a dict outside, as the arguments that `**` makes of them."""
+        self.watch(named, deep=False)
+        return {key: self.known_item(Known(named), key) for key in named}
+
     def known_item(self, owner: Known, key: Any) -> AV:
         obj = owner.obj
         if isinstance(obj, torch.nn.Module):
@@ -471,5 +589,7 @@ class Lookup(KeptState, NumpyNumbers):
             self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
             self.note_queues(obj)
         if isinstance(obj, (tuple, list, str, range, set, frozenset, MappingProxyType, KeysView)):
+            self.watch(obj, deep=False)
+            self.note_order(obj)
             return [self.element(Known(o)) for o in obj]
         self.fail("iteration_over_outside", what=describe(owner))

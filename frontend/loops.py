@@ -6,7 +6,7 @@ import ast
 import itertools
 from collections.abc import Callable, Hashable, Sequence
 
-from scriptc.frontend.context import Restart, Walk
+from scriptc.frontend.context import Walk
 from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
 from scriptc.frontend.flow import Env, Exit, Flow, changed
 from scriptc.frontend.frame import LoopTarget
@@ -65,7 +65,7 @@ class Loops(Flow):
         if self.is_asked(sequence):
             ask = lambda breaks: self.asking_loop(node, names, sequence, breaks)  # noqa: E731
             return self.with_else(node, names, ask)
-        plan = self.iteration(sequence, site)
+        plan = self.unrolled_walk(self.iteration(sequence, site), site)
         if plan.items is not None:
             items = iter(plan.items)
             item: AV | None = None
@@ -96,7 +96,7 @@ class Loops(Flow):
             falls = self.dynamic_loop(node, names, plan.count, body, breaks, site)
             if any(_changes_length(op, plan.lists) for op in self.builder.block.ops[before:]):
                 self.assume.growing.add(site)
-                raise Restart
+                self.read_again("a loop changes the length of what it walks")
             return falls
 
         return self.with_else(node, names, loop, plan.finish)
@@ -282,9 +282,8 @@ class Loops(Flow):
         of dims that grows, say. Returns where it is not."""
         numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
         few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
-        if site is not None and site not in self.assume.unrolled and (few or site in self.decided):
-            self.assume.unroll(site)
-            raise Restart
+        if site is not None and (few or site in self.decided) and self.assume.unroll(site):
+            self.read_again("no type holds what a loop carries, so that it is unrolled")
 
     def counter_name(self, node: ast.For | ast.While) -> str:
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):

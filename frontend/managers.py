@@ -14,7 +14,6 @@ from scriptc.frontend.exceptions import Exceptions
 from scriptc.frontend.frame import Frame, Leaving
 from scriptc.frontend.lookup import is_library
 from scriptc.frontend.scope import assigned, has_leave
-from scriptc.frontend.source import source_of
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -114,7 +113,7 @@ class Managers(Exceptions):
         """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
         lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
         rest of the generator runs first."""
-        source = source_of(manager.func)
+        source = self.source_of(manager.func)
         assert isinstance(source.node, ast.FunctionDef)
         generator = source.node.body
         if not _yields_once(generator):

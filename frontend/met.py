@@ -39,6 +39,14 @@ def forget(obj: Any) -> None:
         _met.objects.pop(id(obj), None)
 
 
+def meet_this_process() -> None:
+    """What is read holds in this process alone: no later one finds it again."""
+    meet(_OF_THIS_PROCESS)
+
+
+_OF_THIS_PROCESS = object()  # which has no name
+
+
 def objects() -> Collection[Any]:
     """What was met so far."""
     return (_met.objects or {}).values()

@@ -16,7 +16,8 @@ import torch
 from scriptc.frontend.alternatives import Alternatives
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.outside import is_library
+from scriptc.frontend.outside import is_library, uncompiled
+from scriptc.frontend.pure import makes_constant
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -52,11 +53,8 @@ class Objects(Alternatives):
             return self.exception_of(cls, args, kwargs)
         known = [a.obj for a in args if isinstance(a, Known)]
         if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
-            evaluated = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled, enum.Enum)
-            limits = cls.__module__ == "numpy" and cls.__name__ in ("finfo", "iinfo")
-            if issubclass(cls, evaluated) or limits or cls.__module__ in ("builtins", "torch"):
-                named = {k: v.obj for k, v in kwargs.items() if isinstance(v, Known)}
-                return self.evaluate(lambda: cls(*known, **named))
+            if makes_constant(cls):
+                return self.evaluate(cls, *known, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
             if issubclass(cls, torch.nn.Module) and (made := self.module_without_tensors(cls, known, kwargs)) is not None:
                 return made
         if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
@@ -70,10 +68,15 @@ class Objects(Alternatives):
             self.fail("object_of_other_class", name=cls.__name__)
         if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
             return self.dataclass_of(cls, args, kwargs)
+        if inspect.isabstract(cls):
+            try:
+                object.__new__(cls)
+            except TypeError as e:
+                self.raises_at_run_time("TypeError", str(e))
         made = ObjectV(cls)
         init = getattr(cls, "__init__", None)
         if isinstance(init, FunctionType):
-            self.guard("TYPE_ATTR_IS", cls, "__init__", init)
+            self.watch_class_attribute(cls, "__init__")
             self.call(Known(init), [made, *args], kwargs)
         elif args or kwargs:
             self.raises_at_run_time("TypeError", f"{cls.__name__}() takes no arguments")
@@ -85,7 +88,7 @@ class Objects(Alternatives):
         if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
             return None
         with torch.random.fork_rng(devices=[]):
-            made = self.evaluate(lambda: cls(*args, **{k: self.known(v, "an argument") for k, v in kwargs.items()}))
+            made = self.evaluate(cls, *args, **{k: self.known(v, "an argument") for k, v in kwargs.items()})
         module = self.known(made, "a module")
         if any(True for _ in (*module.parameters(), *module.buffers())):
             return None
@@ -113,6 +116,8 @@ class Objects(Alternatives):
         return Known(found.__func__ if isinstance(found, staticmethod) else found)
 
     def named_tuple(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        if any(defines(Tup([], cls), name) for name in ("__len__", "__iter__", "__getitem__")):
+            self.fail("object_of_other_class", name=cls.__name__)
         fields = list(cls._fields)  # type: ignore[attr-defined]
         defaults = getattr(cls, "_field_defaults", {})
         items = self.by_name(f"{cls.__name__}.__new__", fields, args, kwargs)
@@ -130,21 +135,31 @@ class Objects(Alternatives):
         fields = list(getattr(owner.cls, "_fields", ()))
         match name:
             case "_replace" if fields:
-                return Native(
-                    lambda **new: self.named_tuple(owner.cls, [], dict(zip(fields, owner.items, strict=True)) | new)
-                )
+                return Native(lambda **new: self.replaced(owner, fields, new))
             case "_asdict" if fields:
                 return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
             case "index" | "count":
                 return Native(lambda *args: self.found_in_tuple(owner, name, args))
         return None
 
+    def replaced(self, owner: Tup, fields: list[str], new: dict[str, AV]) -> AV:
+        if odd := [name for name in new if name not in fields]:
+            kind = "ValueError" if sys.version_info < (3, 13) else "TypeError"
+            self.raises_at_run_time(kind, f"Got unexpected field names: {odd}")
+        return Tup([new.get(name, item) for name, item in zip(fields, owner.items, strict=True)], owner.cls)
+
+    def made_of(self, cls: Any, items: Sequence[AV]) -> AV:
+        """cls._make(items) of a named tuple's class."""
+        if len(items) != len(cls._fields):
+            self.raises_at_run_time("TypeError", f"Expected {len(cls._fields)} arguments, got {len(items)}")
+        return Tup(items, cls)
+
     def found_in_tuple(self, owner: Tup, name: str, args: Sequence[AV]) -> AV:
         """`index` and `count`, where all is known at once."""
         known = [av.obj for av in (*owner.items, *args) if isinstance(av, Known) and isinstance(av.obj, (int, str))]
         if len(known) == len(owner.items) + len(args):
             items = tuple(known[: len(owner.items)])
-            return self.evaluate(lambda: getattr(items, name)(*known[len(items) :]))
+            return self.evaluate(getattr(items, name), *known[len(items) :])
         return self.call(Known(getattr(lists, name)), [Tup(owner.items), *args], {})
 
     def by_name(self, what: str, names: list[str], args: Sequence[AV], kwargs: dict[str, AV]) -> dict[str, AV]:
@@ -203,8 +218,7 @@ class Objects(Alternatives):
         if home is torch.nn.Module and isinstance(owner, ObjectV):
             return self.of_module_class(owner, name)
         raw = home.__dict__[name]
-        if not is_library(home.__module__):
-            self.guard("TYPE_ATTR_IS", cls, name, raw)
+        self.watch_class_attribute(cls, name)
         return self.bound_to(owner, cls, name, raw)
 
     def of_module_class(self, made: ObjectV, name: str) -> AV:
@@ -227,12 +241,13 @@ class Objects(Alternatives):
             self.fail("module_made_here", name=name, class_name=made.cls.__name__)
 
     def bound_to(self, owner: AV, cls: type, name: str, raw: Any) -> AV:
+        raw = uncompiled(raw)
         if isinstance(raw, property):
             return self.call(Known(raw.fget), [owner], {})
         if isinstance(raw, staticmethod):
             return Known(raw.__func__)
         if isinstance(raw, classmethod):
-            return Bound(Known(cls), name, raw.__func__)
+            return Bound(Known(cls), name, uncompiled(raw.__func__))
         if isinstance(raw, functools.cached_property):
             value = self.call(Known(raw.func), [owner], {})
             self.store_attribute(owner, name, value)
@@ -247,7 +262,7 @@ class Objects(Alternatives):
         if isinstance(owner, RecordV):
             return self.record_attribute(owner, name)
         items = self.items_of(owner)
-        if name in items and not isinstance(inspect.getattr_static(owner.cls, name, None), property):
+        if name in items and not _is_data_descriptor(inspect.getattr_static(owner.cls, name, None)):
             return self.attribute_of_some(owner, name, held) if isinstance(held := items[name], Maybe) else held
         if name == "__class__":
             return Known(owner.cls)
@@ -285,6 +300,16 @@ class Objects(Alternatives):
                 )
             self.call(Known(found.fset), [owner, value], {})
             return
+        if _is_data_descriptor(found):
+            self.guard("TYPE_ATTR_IS", owner.cls, name, found)
+            self.call(Known(type(found).__set__), [Known(found), owner, value], {})
+            return
+        if not owner.cls.__dictoffset__ and not hasattr(type(found), "__set__"):
+            how = "is read-only" if found is not None else None
+            self.raises_at_run_time(
+                "AttributeError",
+                f"'{owner.cls.__name__}' object " + (f"attribute '{name}' {how}" if how else f"has no attribute '{name}'"),
+            )
         parameters = getattr(owner.cls, "__dataclass_params__", None)
         if parameters is not None and parameters.frozen:
             self.fail("frozen", name=owner.cls.__name__)
@@ -307,6 +332,7 @@ class Objects(Alternatives):
             if home is torch.nn.Module and isinstance(owner.obj, ObjectV):
                 return self.of_module_class(owner.obj, name)
             if name in home.__dict__:
+                self.watch_class_attribute(home, name)
                 return self.bound_to(owner.obj, cls, name, home.__dict__[name])
         self.raises_at_run_time("AttributeError", f"'super' object has no attribute '{name}'")
 
@@ -316,14 +342,19 @@ class Objects(Alternatives):
             return None
         if isinstance(owner, ObjectV):
             return self.call(self.object_attribute(owner, name), args, {})
+        if isinstance(owner, Tup):
+            method = self.class_value(owner, owner.cls, name)
+            return None if method is None else self.call(method, args, {})
         assert isinstance(owner, Known)
         cls = type(owner.obj)
         return self.call(self.class_attribute(owner.obj, cls, getattr(cls, name), name), args, {})
 
 
 def class_of(av: AV) -> type | None:
-    """The class of an object that is made here, or known."""
-    return av.cls if isinstance(av, ObjectV) else type(av.obj) if isinstance(av, Known) else None
+    """The class of an object that is made here, or known, or of a named tuple."""
+    if isinstance(av, ObjectV) or isinstance(av, Tup) and hasattr(av.cls, "_fields"):
+        return av.cls
+    return type(av.obj) if isinstance(av, Known) else None
 
 
 def defines(av: AV, name: str) -> bool:
@@ -332,17 +363,24 @@ def defines(av: AV, name: str) -> bool:
     if not isinstance(method, FunctionType) or isinstance(av, ObjectV):
         return isinstance(method, FunctionType)
     root = method.__module__.partition(".")[0]
+    if isinstance(av, Tup):  # what `namedtuple` writes is of the module collections
+        return not is_library(root)
     return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
 
 
 def defines_outside(av: AV, name: str) -> bool:
-    """The same of an object that lives outside."""
-    return isinstance(av, Known) and defines(av, name)
+    """Return whether an object that lives outside, or a named tuple, is of a user's class that defines a method."""
+    return isinstance(av, (Known, Tup)) and defines(av, name)
 
 
 def is_generated(av: AV, name: str) -> bool:
     """Whether a method is one that `dataclass` wrote, of which there is no source."""
     return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
+
+
+def _is_data_descriptor(found: Any) -> bool:
+    """Return whether what a class has for a name is asked, in front of the object itself, by code in Python."""
+    return isinstance(found, property) or isinstance(getattr(type(found), "__set__", None), FunctionType)
 
 
 def _is_kept_aside(av: AV) -> bool:
@@ -360,6 +398,13 @@ def is_plain_module(cls: type) -> bool:
     )
 
 
+def _is_set_plainly(cls: type) -> bool:
+    """Return whether no code of the user's runs where an attribute is assigned to or deleted."""
+    own = [m for m in (cls.__setattr__, cls.__delattr__) if m not in (object.__setattr__, object.__delattr__)]
+    codes = [getattr(m, "__code__", None) for m in own]
+    return all(code is not None and code.co_filename == "<string>" for code in codes)  # of a frozen dataclass
+
+
 def is_plain(cls: type) -> bool:
     """Whether instances of a class have nothing but attributes and Python methods."""
     if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
@@ -367,6 +412,6 @@ def is_plain(cls: type) -> bool:
     if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
         return False
     own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
-    if not own or cls.__setattr__ is not object.__setattr__ and not dataclasses.is_dataclass(cls):
+    if not own or type(cls).__call__ is not type.__call__ or not _is_set_plainly(cls):
         return False
     return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")

@@ -18,7 +18,7 @@ from scriptc.frontend.knowledge import Knowledge
 from scriptc.frontend.objects import defines, defines_outside
 from scriptc.frontend.reshaping import holds, is_held
 from scriptc.frontend.shapes import identity_of, sequence_items
-from scriptc.frontend.specials import METHODS, Specials
+from scriptc.frontend.specials import METHODS, REFLECTED, Specials
 from scriptc.frontend.strings import Strings
 from scriptc.frontend.tables import Tables, is_dict_like, is_set_like
 from scriptc.frontend.tuples import Tuples
@@ -50,6 +50,7 @@ from scriptc.frontend.values import (
     is_text,
     tensor_type,
 )
+from scriptc.frontend.watching import Watching
 from scriptc.frontend.writes import Writes
 from scriptc.ir.core import Value
 from scriptc.ir.dtypes import INEXACT
@@ -84,15 +85,17 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elementwise, Specials, Writes):
+class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elementwise, Specials, Writes, Watching):
     """Mixin: arithmetic, comparisons and truth."""
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
-        """Python's own result on known values; what Python raises is raised at run time."""
+    def evaluate(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AV:
+        """Python's own result on known values, which are guarded; what Python raises is raised at run time."""
+        self.watch_for(function, (*args, *kwargs.values()))
         try:
-            return Known(function(*args))
+            result = function(*args, **kwargs)
         except Exception as e:
             self.raises_at_run_time(type(e).__name__, str(e))
+        return self.made_by_python(result)
 
     def binary(self, op: str, a: AV, b: AV) -> AV:
         if (found := self.text_operator(op, a, b)) is not None:
@@ -113,6 +116,9 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.special_operator(op, a, b)
         if is_tensor(a) or is_tensor(b):
+            own, other, prefix = (a, b, "") if is_tensor(a) else (b, a, "r")
+            if (found := self.replaced_operator(f"__{prefix}{METHODS[op]}__", own, other)) is not None:
+                return found
             if on_tensors == "matmul":
                 return self.matmul(a, b)
             if on_tensors == "pow" and is_tensor(a):
@@ -219,17 +225,23 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         function, name = COMPARE[op]
         if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
             return self.identity(a, b, negate=op == "NotEq")
-        if any(defines_outside(av, f"__{n}__") for av in (a, b) for n in ("eq", name, MIRRORED.get(name, name))):
+        names = ("eq", name, MIRRORED.get(name, name))
+        if any(isinstance(av, Known) and defines(av, f"__{n}__") for av in (a, b) for n in names):
             return self.compare_objects(op, a, b)
         if isinstance(a, Known) and isinstance(b, Known):
             return self.evaluate(function, a.obj, b.obj)
-        if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+        asked = (name, MIRRORED.get(name, name))
+        named = any(isinstance(av, Tup) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
+        if named or isinstance(a, ObjectV) or isinstance(b, ObjectV):
             return self.compare_objects(op, a, b)
         if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
             return Known(op == "NotEq")
         if is_tensor(a) or is_tensor(b):
             if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
                 return Known(op == "NotEq")
+            own, other, method = (a, b, METHODS[op]) if is_tensor(a) else (b, a, METHODS[REFLECTED.get(op, op)])
+            if (found := self.replaced_operator(f"__{method}__", own, other)) is not None:
+                return found
             return self.elementwise(name, a, b)
         if is_complex_number(a) or is_complex_number(b):
             return self.compare_complex(op, a, b)
@@ -399,6 +411,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         match av:
             case Known(obj) if not defines(av, "__bool__") and not defines(av, "__len__"):
                 return self.evaluate(bool, obj)
+            case Tup() if defines(av, "__bool__"):
+                return self.truth_of_object(av)
             case Tup(items):
                 return Known(bool(items))
             case ComplexV():
@@ -459,6 +473,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
         if isinstance(av, Known):
             return self.evaluate(_UNARY[name], av.obj)
         if is_tensor(av):
+            if (found := self.replaced_operator(f"__{METHODS[name]}__", av)) is not None:
+                return found
             if name == "UAdd":
                 return self.call(Known(torch.positive), [av], {})
             if name == "Invert" and tensor_type(av).dtype in INEXACT:
@@ -483,6 +499,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             self.change_outside(a.obj)
             return a
         if is_tensor(a):
+            if (found := self.replaced_operator(f"__i{METHODS[op]}__", a, b)) is not None:
+                return found
             self.check_overlap(a, b)
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:

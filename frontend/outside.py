@@ -3,48 +3,76 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import torch
 
 from scriptc.ir.dtypes import FROM_TORCH, TORCH_NAMES
 
+_CALLED = (FunctionType, BuiltinFunctionType, MethodType, type)  # no objects of these have a `__getattr__`
+_LIBRARIES = frozenset(
+    "scriptc torch math operator builtins typing functools itertools warnings collections enum dataclasses copy".split()
+)
+
 
 def is_library(module_name: str | None) -> bool:
-    """Whether a module belongs to torch, Python or scriptc, whose names are taken not to change."""
-    root = (module_name or "").partition(".")[0]
-    return root in (
-        "scriptc",
-        "torch",
-        "math",
-        "operator",
-        "builtins",
-        "typing",
-        "functools",
-        "itertools",
-        "warnings",
-        "collections",
-        "enum",
-        "dataclasses",
-        "copy",
-        "scriptc",
-    )
+    """Return whether a module belongs to torch, Python or scriptc, whose names change only where somebody patches them."""
+    return (module_name or "").partition(".")[0] in _LIBRARIES
+
+
+def is_of_library(names: Any) -> bool:
+    """Return whether an object is the dict of a module of these: such dicts change only where somebody patches a name."""
+    name = names.get("__name__") if type(names) is dict else None
+    return isinstance(name, str) and is_library(name) and name in sys.modules and vars(sys.modules[name]) is names
+
+
+def is_own(module_name: str | None) -> bool:
+    """Return whether a module is scriptc's."""
+    return (module_name or "").partition(".")[0] == "scriptc"
+
+
+def is_instance(obj: Any, module_name: str, name: str) -> bool:
+    """Return whether an object is of a class of a module that need not be loaded: then there are no such objects."""
+    module = sys.modules.get(module_name)
+    return module is not None and isinstance(obj, getattr(module, name))
+
+
+def scripted(obj: Any) -> FunctionType | None:
+    """Return the Python that `torch.jit.script` made a function of; None for anything else.
+
+    What `torch.jit.trace` makes of a function has its Python as well, but runs what that did while it was traced.
+    """
+    inline = getattr(obj, "_torchdynamo_inline", None)
+    if not isinstance(obj, torch.jit.ScriptFunction) or not isinstance(inline, FunctionType):
+        return None
+    found = torch.jit._state._try_get_jit_cached_function(inline)
+    return inline if found is not None and found.qualified_name == obj.qualified_name else None
 
 
 def is_called_in_python(cls: type) -> bool:
     """Whether calls of a class's objects are code to follow: its users', or torch.nn's (weight_norm is such a hook)."""
     call = inspect.getattr_static(cls, "__call__", None)
-    return isinstance(call, FunctionType) and not is_library((call.__module__ or "").removeprefix("torch.nn."))
+    module = getattr(call, "__module__", None) or ""
+    return isinstance(call, FunctionType) and (not is_library(module) or module.startswith("torch.nn."))
 
 
-_SCALARS = frozenset("float64 int64 int32 int16 int8 uint8 uint16 uint32 bool bool_".split())
+def uncompiled(obj: Any) -> Any:
+    """Return what `scriptc.compile` was given where `obj` is its result, else `obj`; no `__getattr__` of the user's runs."""
+    if type(obj) not in _CALLED and inspect.getattr_static(obj, "__scriptc_original__", None) is None:
+        return obj
+    return getattr(obj, "__scriptc_original__", obj)
 
 
 def without_numpy(obj: Any) -> Any:
     """NumPy's scalars that Python's numbers equal are taken as these; those of float32 compute otherwise."""
-    return obj.item() if type(obj).__module__ == "numpy" and type(obj).__name__ in _SCALARS else obj
+    if not is_instance(obj, "numpy", "generic"):
+        return obj
+    bits = obj.dtype.itemsize * 8
+    is_python = obj.dtype.kind in "bi" or (obj.dtype.kind, bits) in (("f", 64), ("u", 8), ("u", 16), ("u", 32))
+    return obj.item() if is_python else obj
 
 
 _KINDS = dict(

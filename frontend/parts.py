@@ -8,7 +8,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scriptc.frontend.frame import Frame
+from scriptc.frontend.source import Source
 from scriptc.frontend.specs import Live, ScalarSpec
+from scriptc.frontend.stack_room import StackLeft
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -68,7 +70,31 @@ class Parts:
     def iterate(self, av: AV) -> list[AV]:
         raise NotImplementedError
 
-    def evaluate(self, function: Callable[..., Any], *args: Any) -> AV:
+    def evaluate(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AV:
+        raise NotImplementedError
+
+    def replaced_operator(self, name: str, tensor: AV, *args: AV) -> AV | None:
+        raise NotImplementedError
+
+    def bound_to(self, owner: AV, cls: type, name: str, raw: Any) -> AV:
+        raise NotImplementedError
+
+    def watch_names(self, cls: type) -> None:
+        raise NotImplementedError
+
+    def watch(self, obj: Any, deep: bool = True) -> None:
+        raise NotImplementedError
+
+    def watch_object(self, obj: Any) -> None:
+        raise NotImplementedError
+
+    def watch_class_attribute(self, cls: type, name: str) -> None:
+        raise NotImplementedError
+
+    def watch_function(self, func: FunctionType) -> None:
+        raise NotImplementedError
+
+    def watch_bases(self, classes: Any) -> None:
         raise NotImplementedError
 
     def inline(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
@@ -313,6 +339,9 @@ class Parts:
     def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
         raise NotImplementedError
 
+    def source_of(self, func: FunctionType) -> Source:
+        raise NotImplementedError
+
     def bind_arguments(self, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
         raise NotImplementedError
 
@@ -356,6 +385,18 @@ class Parts:
         raise NotImplementedError
 
     def python_class(self, av: AV) -> type:
+        raise NotImplementedError
+
+    def unrolled_walk(self, walk: Walk, site: Any) -> Walk:
+        raise NotImplementedError
+
+    def made_of(self, cls: Any, items: Sequence[AV]) -> AV:
+        raise NotImplementedError
+
+    def read_again(self, why: str) -> NoReturn:
+        raise NotImplementedError
+
+    def outdate(self, why: str) -> None:
         raise NotImplementedError
 
     def is_known(self, av: AV) -> bool:
@@ -477,6 +518,7 @@ class Parts:
     # ---- exceptions ----
     nested: int
     ahead: bool
+    stack_left: StackLeft | None
 
     def exception_of(self, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
         raise NotImplementedError

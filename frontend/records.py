@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from scriptc.frontend.cells import fresh, is_laid_out_anew, spelt, unite
-from scriptc.frontend.context import Context, Restart, UserError
+from scriptc.frontend.context import Context, UserError
 from scriptc.frontend.flow import identities, without
 from scriptc.frontend.objects import is_plain
 from scriptc.frontend.shapes import holds_function, shape_of
@@ -79,7 +79,8 @@ class Records(Context):
                 if key not in self.assume.records:
                     self.assume.records[key] = Record(names.fresh(cls.__name__), cls=cls)
             self.assume.known_length.clear()  # lists of such objects have one type of items
-            raise Restart
+            names_of = ", ".join(sorted(cls.__name__ for cls in classes.values()))
+            self.read_again(f"instances of {names_of} are needed as values of run time")
 
     def promote_nested(self, avs: Iterable[AV]) -> None:
         """The same of objects that hold others of their class, where each turn of a recursion would make one more."""
@@ -97,7 +98,7 @@ class Records(Context):
             if isinstance(av, KnownLengthListV) and av.site in self.assume.known_length:
                 self.assume.run_time_lists.add(av.site)
                 self.assume.known_length.discard(av.site)
-                raise Restart from None
+                self.read_again("a list goes into a container or an object, so that its length is not known")
             self.promote_objects([av])
             self.allow_unions()
             raise
@@ -177,7 +178,7 @@ class Records(Context):
     def may_lack(self, record: Record, names: set[str]) -> NoReturn:
         """From the next reading on, these are attributes that some instances of a class do not have."""
         record.late |= names
-        raise Restart
+        self.read_again(f"some {record.name} lack the attributes {', '.join(sorted(map(str, names)))}")
 
     def field_content(self, record: Record, name: str, av: AV) -> AV:
         """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
@@ -189,7 +190,7 @@ class Records(Context):
                 return self.choose(flag, lambda: self.field_content(record, name, held), lambda: Known(None))
             case Known(obj) if constant and name not in record.constants:
                 record.constants[name] = obj
-                raise Restart
+                self.read_again(f"the attribute '{name}' of a {record.name} is a constant")
             case Known(obj) if constant and obj == record.constants[name]:
                 return Known(True)
         if constant or name in record.constants:
@@ -217,7 +218,7 @@ class Records(Context):
             anew = cell.observed or is_laid_out_anew(cell.type, joined)
             cell.type = self.assume.elements["field", record.name, name] = joined
             if anew:
-                raise Restart
+                self.read_again(f"the attribute '{name}' of a {owner} is {spelt(joined)}")
         return self.as_type(value, cell.type)
 
     # ---- attributes ----
@@ -278,7 +279,7 @@ class Records(Context):
             if key not in self.assume.free_keys:
                 self.assume.free_keys.add(key)
                 self.assume.forget(ObjectType)
-                raise Restart
+                self.read_again("keys come to a dict, or go, where several dicts may be meant")
 
     def same_record(self, a: AV, b: AV) -> AV | None:
         """`a is b` where one of them exists at run time; None where none does."""

@@ -16,7 +16,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scriptc.frontend.context import NUMBERS, Restart, Terminated
+from scriptc.frontend.context import NUMBERS, Terminated
 from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame
 from scriptc.frontend.joins import Plan, kind_of
@@ -128,7 +128,7 @@ class Recursion(Statements, State):
         self.followed[node] = self.followed.get(node, 0) + 1
         if len(around) > _MAX_DEPTH or self.followed[node] > _MAX_CALLS:
             self.assume.recursive.add(node)
-            raise Restart
+            self.read_again("a function calls itself more often than can be followed")
         return False
 
     def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
@@ -310,7 +310,7 @@ class Recursion(Statements, State):
             for site, cell in self.cells:
                 if cell.find() is a.cell.find():
                     self.assume.elements[site] = a.elem
-            raise Restart
+            self.read_again("two lists may be one, after the types of their items were used")
 
 
 def _narrows(around: _Signature, inside: _Signature) -> bool:

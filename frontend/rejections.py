@@ -84,6 +84,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "this {kind} from outside cannot be changed in compiled code",
         "make a new one: {kind}(...)",
     ),
+    "content_too_large": (
+        "a {kind} of more than {most} bytes from outside cannot be used here: what it holds may change between calls",
+        "use a tensor: torch.from_numpy()",
+    ),
     "content_unguarded": (
         "a {kind} from outside cannot be used in compiled code: what it holds may change between calls",
         "use a list",
@@ -301,6 +305,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
         "draw in float32 and convert",
     ),
     "random_without_bounds": ("random_() without bounds is not supported", "give the bounds: x.random_(0, n)"),
+    "reading_does_not_end": (
+        "{name} was read {count} times, and each time something else turned out about it: {why}",
+        "give each name, list and dict one type, and split the function",
+    ),
     "record_field_of_kinds": (
         "'{name}' of a {owner}, of which it is not known which one it is in some place, is {held} and {item}",
         "give it one type",
@@ -381,6 +389,7 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "tensor_as_key": ("a tensor cannot be the key of a dict in compiled code", "use key.item()"),
     "tensor_of_tensor": ("torch.tensor of a tensor is not supported", "use clone()"),
     "tensor_outside": ("the tensor {name} cannot be used in compiled code: {why}", "use a dense tensor on the CPU"),
+    "text_of_address": ("the text {text} holds an address, which is another in each process", "give its class a __repr__"),
     "text_of_other": ("the text of {what} is not supported in compiled code", "use its numbers"),
     "text_of_parameter": ("the text of a parameter is not supported in compiled code", "print p.detach()"),
     "too_long_to_unroll": (
@@ -390,6 +399,10 @@ REJECTIONS: dict[str, tuple[str, str]] = {
     "repeated_too_often": (
         "{count} items of several kinds, or other than numbers and tensors, are too many",
         "repeat what is of one kind",
+    ),
+    "torchscript": (
+        "{name} is {kind}: TorchScript keeps no Python to compile",
+        "use what was given to torch.jit.script or torch.jit.trace",
     ),
     "transpose_of_many_dims": ("{name} of a tensor of {rank} dims is not supported", "use permute or mT"),
     "tuple_of_kinds": (

@@ -182,12 +182,17 @@ def result_of(av: AV) -> tuple[Spec, list[AV]]:
             return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
         case ObjectV(items=items) if (some := next((n for n, i in items.items() if isinstance(i, Maybe)), None)) is not None:
             raise Conflict(f"{describe(av)}, whose attribute '{some}' only some paths set")
-        case ObjectV(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and cls is not Future:
+        case ObjectV(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and not _is_stand_in(cls):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))
             return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
     raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
+
+
+def _is_stand_in(cls: type) -> bool:
+    """Return whether a class is one of scriptc's own, in the place of an iterator of Python's, or a future."""
+    return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 
 def _tree(items: Sequence[AV], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AV]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
-from scriptc.frontend.assumptions import TableSite
+from scriptc.frontend.assumptions import Reason, TableSite
 from scriptc.frontend.cells import fresh, unite
 from scriptc.frontend.context import Context, Restart
 from scriptc.frontend.values import AV, Content, KnownLengthListV, OneOf
@@ -12,7 +12,22 @@ from scriptc.ir.types import Type
 
 
 class Settling(Context):
-    """Mixin: the element types of lists, and whether their items are known."""
+    """Mixin: why a function is read again; the element types of lists, and whether their items are known."""
+
+    stale = False  # a slot was found on the way: this reading is of no use, and goes on only to find others
+
+    def read_again(self, why: str) -> NoReturn:
+        """End this reading; the next one is based on the assumptions as they are now. why: a clause, for people."""
+        self.note_reason(why)
+        raise Restart
+
+    def outdate(self, why: str) -> None:
+        """Have the function read again once this reading has come to its end."""
+        self.note_reason(why)
+        self.stale = True
+
+    def note_reason(self, why: str) -> None:
+        self.assume.reasons.append(Reason(why, self.loc if self.frames else None))
 
     def settle_cells(self) -> None:
         """Reads again if ops were typed by what containers held before they were united with others."""
@@ -24,7 +39,7 @@ class Settling(Context):
                 made = fresh(cell.find().type)  # a body that was read again made its lists again
                 found[site] = unite(found[site], made) if site in found else made
         self.assume.elements |= found
-        raise Restart
+        self.read_again("lists, dicts or sets turned out to be one, after their types were used")
 
     def settle_changes(self) -> None:
         """Reads again if items were taken as known of a list that may have changed by another name: any list whose items
@@ -33,7 +48,7 @@ class Settling(Context):
         sites = {s for s, cell in self.cells if id(cell.find()) in changed and not isinstance(s, TableSite)}
         if not sites <= self.assume.mutated:
             self.assume.mutated |= sites
-            raise Restart
+            self.read_again("a list is changed by another name, after its items were taken as known")
 
     def settle_lengths(self, av: KnownLengthListV, content: AV) -> None:
         """Reads again if a list has several lengths, which was taken to have one because lists in it were: what these hold,
@@ -44,4 +59,4 @@ class Settling(Context):
         if inner - {av.site}:
             self.assume.run_time_lists |= inner
             self.assume.known_length -= inner | {av.site}
-            raise Restart
+            self.read_again("lists inside a list have several lengths")

@@ -12,7 +12,7 @@ METHODS = {
     "Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge", "USub": "neg", "UAdd": "pos",
     "Invert": "invert",
 }  # fmt: skip
-_REFLECTED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}  # a < b asks b whether b > a
+REFLECTED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}  # a < b asks b whether b > a
 
 
 class Specials(Context):
@@ -34,7 +34,7 @@ class Specials(Context):
         return None if isinstance(found, Known) and found.obj is NotImplemented else found
 
     def compare_objects(self, op: str, a: AV, b: AV) -> AV:
-        ways = [(op, a, b), (_REFLECTED.get(op, op), b, a)]
+        ways = [(op, a, b), (REFLECTED.get(op, op), b, a)]
         for way, owner, other in reversed(ways) if derives(b, a) else ways:
             if (found := self.compared_by(way, owner, other)) is not None:
                 return found

@@ -118,7 +118,6 @@ class Slot:
 class State(Context):
     """Mixin: slots and targets."""
 
-    stale = False  # a slot was found on the way: this reading is of no use
     ahead = False  # for a build ahead of time
 
     def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str):
@@ -312,7 +311,7 @@ class State(Context):
         if slot is None or slot.place.is_item:
             self.assume.state[at] = Place(obj, name, self.loc)
             self.outside.keep.append(own)
-            self.stale = True
+            self.outdate(f"the attribute '{name}' is assigned to")
             return None
         return slot
 
@@ -364,7 +363,7 @@ class State(Context):
         self.assume.changed[id(obj)] = obj
         self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
         self.outside.keep.append(container)
-        self.stale = True
+        self.outdate(f"a {kind} outside is changed")
 
     def open_queue(self, obj: deque[Any]) -> None:
         """A deque outside, which changes without anybody asking it, is read live from the next reading on."""
@@ -378,7 +377,7 @@ class State(Context):
         else:
             self.assume.state.setdefault((id(container), key), Place(container, key, self.loc, is_item=True))
             self.outside.keep.append(container)
-            self.stale = True
+            self.outdate("a deque outside is read")
         raise Poisoned
 
     def items_changed(self, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:

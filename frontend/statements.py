@@ -6,13 +6,14 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from scriptc.frontend.context import NeedsKnown, Poisoned, Restart, Terminated, UserError
+from scriptc.frontend.context import NeedsKnown, Poisoned, Terminated, UserError
 from scriptc.frontend.flow import Env, changed
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.managers import Managers
 from scriptc.frontend.matching import Matching
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.scope import assigned, declared, read_inside, shared_names
+from scriptc.frontend.stack_room import require_room
 from scriptc.frontend.values import (
     AV,
     Closure,
@@ -53,7 +54,7 @@ class Statements(Managers, Matching):
             return self.poison(stmt)
         except NeedsKnown as e:
             if self.make_known(e.value, e.error.message):
-                raise Restart from e
+                self.read_again(e.error.message)
             self.report(e.error)
             return self.poison(stmt)
         except UserError as e:
@@ -133,6 +134,8 @@ class Statements(Managers, Matching):
                 self.fail("attribute_deleted")
 
     def s_Assert(self, node: ast.Assert) -> bool:
+        if not __debug__:  # `python -O` compiles none
+            return True
         condition = self.test(node.test)
         if isinstance(condition, Known) and condition.obj:
             return True
@@ -389,6 +392,7 @@ class Statements(Managers, Matching):
 
     def enter(self, frame: Frame) -> None:
         """Variables that inner functions assign live in the heap."""
+        require_room(self.stack_left, frame.source.node, frame.source.loc(frame.source.node, frame.inlined_at))
         for name in shared_names(frame.source.node):
             cell = frame.cells[name] = Ident(name)
             self.heap[cell] = frame.locals.pop(name, Unbound())

@@ -76,7 +76,7 @@ class Tables(Context):
         """A set of items made at a site of the program; one without items exists at run time."""
         if site not in self.assume.tables and items:
             if all(isinstance(i, Known) for i in items):
-                found = self.evaluate(made.cls, [i.obj for i in items if isinstance(i, Known)])
+                found = self.evaluate(made.cls, tuple(i.obj for i in items if isinstance(i, Known)))
                 return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
             if not all((t := self.type_of_key(i)) is not None and is_hashable(t) for i in items):
                 return Tup(list(items), set)  # which can only be asked what it contains
@@ -134,6 +134,7 @@ class Tables(Context):
 
     def key_of(self, d: DictV, key: AV) -> Any:
         """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
+        self.refuse_unhashable(key)
         if not self.is_known_key(key) and self.type_of_key(key) is not None and not self.holds_functions(d):
             self.promote(d)
         why = next((self.assume.untabled[s] for s in d.sites if s in self.assume.untabled), None)
@@ -145,7 +146,13 @@ class Tables(Context):
 
     def refuse_unhashable(self, av: AV) -> None:
         """Refuses what Python does not hash, and what compiled code does not."""
-        is_list = isinstance(av, ListV) and not av.is_tuple
+        if isinstance(av, Known):
+            try:
+                hash(av.obj)
+            except TypeError as e:
+                self.raises_at_run_time("TypeError", str(e))
+        is_slice = isinstance(av, Tup) and av.cls is slice and slice.__hash__ is None
+        is_list = isinstance(av, ListV) and not av.is_tuple or is_slice
         if is_list or isinstance(av, DictV) or isinstance(av, Dyn) and isinstance(av.type, Container):
             self.raises_at_run_time("TypeError", f"unhashable type: '{self.type_name(av)}'")
         for item in sequence_items(av) or ():
@@ -423,7 +430,7 @@ class Tables(Context):
             self.effect("dict.unchanged", [value, walk])
             return Dyn(self.build("dict.len", [value]))
 
-        def item(i: Dyn) -> AV:
+        def item(i: AV) -> AV:
             assert isinstance(value.type, (DictType, SetType))
             value.type.key_cell.find().observed = True
             if value.type.key == NEVER:  # nothing was ever put in

@@ -47,6 +47,7 @@ _OPTIONS = vars(torch._tensor_str.PRINT_OPTS)
 _PRINTED = ("sci_mode", "precision", "threshold", "edgeitems", "linewidth")
 
 
+
 class Texts(Context):
     """Mixin: strings made of values."""
 
@@ -240,7 +241,7 @@ class Texts(Context):
             case Known() if (found := self.own_text(value, quoted)) is not None:
                 yield found
             case Known(obj):
-                yield Known(repr(obj) if quoted else str(obj))
+                yield self.evaluate(repr if quoted else str, obj)
             case Dyn() if value.type == STR:
                 yield self.op("str.repr", value) if quoted else value
             case Dyn() if value.type == EXC and not quoted:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NoReturn
 
 from scriptc.frontend.cells import Union, type_kind, unite
-from scriptc.frontend.context import Context, Restart
+from scriptc.frontend.context import Context
 from scriptc.frontend.joins import kind_of
 from scriptc.frontend.values import AV, Dyn, Kinds, Known, OneOf, describe
 from scriptc.ir.core import Value
@@ -22,7 +22,7 @@ class Unions(Context):
         if not self.assume.unions:
             self.assume.unions = True
             self.assume.known_length.clear()
-            raise Restart
+            self.read_again("a container holds values of several kinds")
 
     def union_item(self, av: OneOf) -> Value:
         """The SSA value of one of several kinds."""

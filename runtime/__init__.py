@@ -1,6 +1,7 @@
 """The C runtime (headers and sources) and the bridge that calls compiled libraries from Python."""
 
 import re
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def needed_sources(program: str) -> list[Path]:
 def _dependencies(folder: Path) -> tuple[dict[str, Path], dict[Path, set[Path]]]:
     """By function, the file that defines it; by file, the files it needs. sc_x.c's templates stand for what sc_x.h
     declares, so including sc_x.h is needing sc_x.c."""
-    texts = {path: path.read_text() for path in c_sources()}
+    texts = {path: path.read_text(encoding="utf-8") for path in c_sources()}
     homes = {name: path for path, text in texts.items() for name in _DEFINITION.findall(text)}
     needs = {}
     inlines = _inlines()
@@ -47,10 +48,15 @@ def _dependencies(folder: Path) -> tuple[dict[str, Path], dict[Path, set[Path]]]
     return homes, needs
 
 
+def inline_functions() -> Collection[str]:
+    """Return the names of the functions that headers define."""
+    return _inlines().keys()
+
+
 @lru_cache(maxsize=1)
 def _inlines() -> dict[str, str]:
     """What the functions that headers define consist of."""
-    return {name: body for path in INCLUDE_DIR.glob("*.h") for name, body in _INLINE.findall(path.read_text())}
+    return {name: body for path in INCLUDE_DIR.glob("*.h") for name, body in _INLINE.findall(path.read_text(encoding="utf-8"))}
 
 
 def _named(text: str, homes: dict[str, Path], inlines: dict[str, str]) -> set[Path]:

@@ -8,14 +8,15 @@ below; they are lowered to tuples here and to C structs in src/bridge/spec.c, so
 import ctypes
 import os
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable as Function
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from functools import cache
-from types import CellType, MappingProxyType
+from itertools import chain
+from types import CellType, FunctionType, MappingProxyType
 from typing import Any, NamedTuple
-from weakref import WeakSet
+from weakref import ReferenceType, WeakSet, WeakValueDictionary
 
 from scriptc.runtime import tensors
 from scriptc.runtime._bridge import ffi, lib
@@ -172,13 +173,26 @@ class Guard(IntEnum):  # ORDER GUARDS: enum guard_kind in bridge.h
     DICT_KEYS_ARE = 10  # a dict has just the keys of the tuple `expected`, in that order
     LIST_LENGTH_IS = 11
     REQUIRES_GRAD_IS = 12  # of the tensor container[key]
+    OBJECT_IS = 13  # an object has the class and, unless that is None, the __dict__ of the tuple `expected`
+    FUNCTION_IS = 14  # a function has the code, the defaults and the defaults by name of the tuple `expected`
+    MRO_IS = 15  # a class has these bases
+    BYTES_ARE = 16  # a buffer has the format, the shape and the bytes of the tuple `expected`
+    ITERATION_GIVES = 17  # iterating an object of C gives the same constants as the tuple `expected`
+    ATTRIBUTE_IS = 18  # getattr(container, key) gives the same constant
+    TYPE_MISSING = 19  # neither the type nor its bases define `key`
+    DICT_HAS = 20  # something stands under the key
+    CALL_GIVES = 21  # a function of C without arguments gives the same constant
+    REFERENT_LIVES = 22  # what a weak reference refers to exists, or does not
 
 
 class GuardSpec(NamedTuple):
+    """seldom: nearly no call finds the container, a class or a dict, changed."""
+
     kind: Guard
     container: Any = None
     key: Any = None
     expected: Any = None
+    seldom: bool = False
 
 
 class Live(NamedTuple):
@@ -319,20 +333,40 @@ def _interned(key: object) -> object:
 def _container_type(kind: Guard) -> Any:
     if kind in (Guard.CELL_IS, Guard.CELL_EQ):
         return CellType
-    if kind in (Guard.DEFAULT_DTYPE_IS, Guard.GRAD_MODE_IS):
+    if kind in _OF_CLASSES:
+        return type
+    if kind in _OF_OBJECTS:
         return object
-    sequences = {Guard.LIST_ITEMS_ARE: (list, tuple), Guard.LIST_LENGTH_IS: list}
-    return {Guard.TYPE_ATTR_IS: type, **sequences}.get(kind, dict)
+    return _OF_OTHERS.get(kind, dict)
 
 
-_SEQUENCES = (Guard.LIST_ITEMS_ARE, Guard.DICT_KEYS_ARE)
+_OF_OTHERS: dict[Guard, Any] = {
+    Guard.LIST_ITEMS_ARE: (list, tuple), Guard.LIST_LENGTH_IS: list, Guard.FUNCTION_IS: FunctionType,
+    Guard.REFERENT_LIVES: ReferenceType,
+}  # fmt: skip
+_OF_CLASSES = (Guard.TYPE_ATTR_IS, Guard.TYPE_MISSING, Guard.MRO_IS)
+_OF_OBJECTS = (
+    Guard.DEFAULT_DTYPE_IS, Guard.GRAD_MODE_IS, Guard.OBJECT_IS, Guard.BYTES_ARE, Guard.ITERATION_GIVES, Guard.ATTRIBUTE_IS,
+    Guard.CALL_GIVES,
+)  # fmt: skip
+_SEQUENCES = (Guard.LIST_ITEMS_ARE, Guard.DICT_KEYS_ARE, Guard.ITERATION_GIVES)
 
 
 def _lower_guard(guard: GuardSpec) -> tuple:
-    kind, container, key, expected = guard
+    kind, container, key, expected, seldom = guard
     if not isinstance(container, _container_type(kind)):
         raise TypeError(f"guard {kind.name} over a {type(container).__name__}")
-    return kind, container, _interned(key), tuple(expected) if kind in _SEQUENCES else expected
+    if seldom and not isinstance(container, (type, dict)):
+        raise TypeError(f"a {type(container).__name__} has no version")
+    return kind, container, _interned(key), tuple(expected) if kind in _SEQUENCES else expected, seldom
+
+
+def _lower_guards(guards: Iterable[GuardSpec]) -> tuple:
+    """Those over one class or dict stand together."""
+    runs: dict[int, list[GuardSpec]] = {}
+    for at, guard in enumerate(guards):
+        runs.setdefault(id(guard.container) if isinstance(guard.container, (type, dict)) else -at, []).append(guard)
+    return tuple(map(_lower_guard, chain.from_iterable(runs.values())))
 
 
 def _lower_live(live: Live) -> tuple:
@@ -346,14 +380,31 @@ def _lower_store(store: Store) -> tuple:
     return place, store.owner, _interned(store.key), store.path, store.direct, tuple(map(_lower, store.forms))
 
 
-@cache
-def _open(path: str) -> int:
-    """Address of a library's program. Libraries stay for the life of the process."""
-    error = ffi.new("char[]", 1024)
-    program = lib.sc_bridge_open(path.encode(), error, 1024)
-    if program == ffi.NULL:
-        raise OSError(ffi.string(error).decode(errors="replace"))
-    return int(ffi.cast("uintptr_t", program))
+class _Library:
+    """A compiled library, which is unloaded when nothing refers to this object. Variants do: no call runs without its variant,
+    and results, messages and exceptions hold nothing of a library's."""
+
+    def __init__(self, path: str) -> None:
+        error, handle = ffi.new("char[]", 1024), ffi.new("void **")
+        program = lib.sc_bridge_open(os.fsencode(path), handle, error, 1024)
+        self.handle = ffi.NULL if program == ffi.NULL else handle[0]
+        if program == ffi.NULL:
+            raise OSError(os.fsdecode(ffi.string(error)))
+        self.program = int(ffi.cast("uintptr_t", program))
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():  # tensors that end later need no library, but modules may have gone
+            lib.sc_bridge_close(self.handle)
+
+
+_libraries: WeakValueDictionary[str, _Library] = WeakValueDictionary()  # by path
+
+
+def _open(path: str) -> _Library:
+    library = _libraries.get(path)
+    if library is None:
+        library = _libraries[path] = _Library(path)
+    return library
 
 
 def _lower_variant(spec: VariantSpec) -> tuple:
@@ -363,23 +414,30 @@ def _lower_variant(spec: VariantSpec) -> tuple:
     )
     positional = len(params) if spec.positional is None else min(spec.positional, len(params))
     live = tuple(map(_lower_live, spec.live))
-    guards = tuple(map(_lower_guard, spec.guards))
-    head = (_open(os.fspath(spec.library)), spec.entry, params, positional, live, guards, _lower(spec.result))
-    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random
+    guards = _lower_guards(spec.guards)
+    library = _open(os.fspath(spec.library))
+    head = (library.program, spec.entry, params, positional, live, guards, _lower(spec.result))
+    return *head, tuple(map(_lower_store, spec.stores)), spec.bind, spec.grad_call, dict(spec.exceptions), spec.random, library
 
 
 # ---- calling ----
 
 _team = int(ffi.cast("uintptr_t", lib.sc_bridge_team()))  # helps all calls of the process, one at a time
+lib.sc_bridge_main_thread(threading.main_thread().ident)
 _Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
+
+
+def stack_left() -> int:
+    """Return how many bytes of the running thread's stack may be taken."""
+    return int(lib.sc_bridge_stack_left())
 
 
 class Callable:
     """One function's compiled variants.
 
     `call` is the hot entry, a builtin: it runs the first variant that fits, most recently hit first. When none does,
-    `on_miss(args, kwargs)` must add one that does, or raise. `run_nograd` is the same without asking for autograd, `fits`
-    tells whether a variant takes such a call.
+    `on_miss(args, kwargs)` must add one that does, or raise, or return an exception, which is then raised without a frame of
+    its own. `run_nograd` is the same without asking for autograd, `fits` tells whether a variant takes such a call.
     """
 
     def __init__(self, on_miss: Function[[tuple, dict], object], *, exchange: bool = True) -> None:

@@ -5,24 +5,27 @@ import os
 from cffi import FFI
 
 _HERE = os.path.dirname(os.path.relpath(__file__))
-_SOURCES = ["bridge", "execute", "frame", "host", "match", "profile", "result", "spec", "store", "tensor"]
+_SOURCES = "bridge execute frame guards host interrupt match profile result spec store tensor".split()
 
 ffibuilder = FFI()
 _DECLARATIONS = """
     void *sc_bridge_type(void);
     void *sc_bridge_team(void);
-    const void *sc_bridge_open(const char *path, char *error, int room);
+    size_t sc_bridge_stack_left(void);
+    void sc_bridge_main_thread(unsigned long ident);
+    const void *sc_bridge_open(const char *path, void **library, char *error, int room);
+    void sc_bridge_close(void *library);
 """
 ffibuilder.cdef(_DECLARATIONS)
 ffibuilder.set_source(
     "scriptc.runtime._bridge",
     _DECLARATIONS,
     sources=[os.path.join(_HERE, "src", "bridge", f"{name}.c") for name in _SOURCES]
-    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "team")],
+    + [os.path.join(_HERE, "src", f"sc_{name}.c") for name in ("core", "dict", "signal", "stack", "team")],
     include_dirs=[os.path.join(_HERE, "include")],
     depends=[
         os.path.join(_HERE, "src", "bridge", "bridge.h"),
-        *(os.path.join(_HERE, "include", f"sc{name}.h") for name in ("", "_fp", "_ops", "_profile", "_team")),
+        *(os.path.join(_HERE, "include", f"sc{name}.h") for name in ("", "_fp", "_ops", "_profile", "_signal", "_team")),
     ],
     extra_compile_args=["-std=gnu11", "-O2", "-fvisibility=hidden", "-pthread"],
     extra_link_args=["-pthread"],

@@ -97,6 +97,14 @@ def view(base: torch.Tensor, dtype: int, size: tuple[int, ...], stride: tuple[in
     return base.as_strided(size, stride, base.storage_offset() + offset)
 
 
+def leaf_kind(tensor: torch.Tensor) -> int:
+    """Return what autograd says of in-place writes to a tensor; ORDER LEAVES: enum sc_leaf_kind in sc.h."""
+    if not tensor.requires_grad:
+        return 0
+    base = tensor._base
+    return 1 if tensor.is_leaf else 2 if base is not None and base.is_leaf else 0
+
+
 def new_flat(dtype: int, numel: int) -> tuple[torch.Tensor, int]:
     tensor = torch.empty(numel, dtype=_TORCH_DTYPES[dtype])
     return tensor, tensor.data_ptr()
@@ -199,6 +207,7 @@ def host(exchange: bool) -> SimpleNamespace:
         forward_ad_key="_current_level",
         requires_grad_key="requires_grad",
         why_refused=why_refused,
+        leaf_kind=leaf_kind,
         refuse_tensor=refuse_tensor,
         refuse_mode=refuse_mode,
         view=view,
@@ -209,6 +218,7 @@ def host(exchange: bool) -> SimpleNamespace:
         python_word=python_word,
         random_end=random_end,
         make_exception=errors.make_exception,
+        place_exception=errors.raised_at,
         warn=errors.warn,
         print=errors.emit,
         api=api,

@@ -7,10 +7,16 @@ registered with `@decomposes` and compiled like the user's own code.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
 import pkgutil
+import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
+
+from scriptc.frontend.genuine import BUILTINS, original, remember_originals
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 # By kind of owner and name: ("Tensor", "tanh"); ATen's functions are of the kind "aten".
@@ -25,17 +31,15 @@ _KINDS = frozenset(
 
 
 def resolve(name: str) -> Any:
-    """The object that a dotted name stands for, None where this torch lacks it."""
+    """Return the object that a dotted name stands for, None where this Python or torch lacks it."""
     module_name, _, attr = name.rpartition(".")
     if module_name == "builtins" or not module_name:
-        import builtins
-
-        return getattr(builtins, attr or name)
+        return BUILTINS.get(attr or name)  # without `site`, and in cells of IPython, there is no exit
     parts = module_name.split(".")
     obj = importlib.import_module(parts[0])
     for part in (*parts[1:], attr):
         obj = getattr(obj, part, None)  # type: ignore[assignment]
-    return obj
+    return original(name, obj)
 
 
 def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -80,14 +84,47 @@ def library_name(obj: Any) -> str:
     return f"{module}.{name}" if module and module != "builtins" else str(name)
 
 
+_loading = threading.RLock()
+_steps: list[Callable[[], Any]] | None = None  # of `load` that are left
+
+
+def _forget_lock() -> None:
+    """Let go, in a forked child, of a lock that another thread of the parent held."""
+    global _loading
+    _loading = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_forget_lock)
+
+
 def load() -> None:
-    """Fills the tables: rows first, then handlers and decompositions, which take precedence."""
-    if FUNCTIONS:
+    """Fill the tables: rows first, then handlers and decompositions, which take precedence.
+
+    Where a step raises, so does each later call, until that step succeeds: nobody goes on with half of the tables.
+    """
+    global _steps
+    if _steps == []:
         return
+    with _loading:
+        if _steps is None:
+            _steps = _all_steps()
+        while _steps:
+            _steps[0]()
+            del _steps[0]
+
+
+def _all_steps() -> list[Callable[[], Any]]:
     from scriptc.frontend.library import rows
 
-    rows.register()
+    steps: list[Callable[[], Any]] = [rows.register]
     for home in ("library", "decompositions"):
         package = importlib.import_module(f"scriptc.frontend.{home}")
         for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-            importlib.import_module(f"scriptc.frontend.{home}.{found}")
+            steps.append(functools.partial(_import, f"scriptc.frontend.{home}.{found}"))
+    return steps
+
+
+def _import(name: str) -> None:
+    for used in vars(importlib.import_module(name)).values():
+        if isinstance(used, ModuleType):
+            remember_originals(used)

@@ -98,6 +98,8 @@ def range_length(start: int, stop: int, step: int) -> int:
 
 @serves("builtins.range")
 def range_(r: Reader, *bounds: AV) -> AV:
+    if not 1 <= len(bounds) <= 3:
+        r.raises_at_run_time("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}")
     start, stop, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
     numbers = [b if isinstance(b, Known) else Dyn(r.integer(b)) for b in (start, stop, step)]
     if isinstance(numbers[2], Dyn):
@@ -212,6 +214,7 @@ def python_class(r: Reader, x: AV) -> type:
     """type(x)."""
     match x:
         case Known(obj):
+            r.watch_object(obj)
             return type(obj)
         case Tup():
             return x.cls
@@ -340,14 +343,28 @@ def _has(r: Reader, owner: AV, name: str) -> AV:
 
 def _has_always(r: Reader, owner: AV, name: str) -> bool:
     if isinstance(owner, Known):
-        found = hasattr(owner.obj, name)
-        own = getattr(owner.obj, "__dict__", None)
-        if not found and isinstance(own, dict):
-            r.guard("DICT_MISSING", own, name, None)
-        return found
+        return _has_now(r, owner.obj, name)
     if isinstance(owner, ObjectV) and name in r.items_of(owner):
         return True
-    return hasattr(python_class(r, owner), name)
+    cls = python_class(r, owner)
+    r.watch_class_attribute(cls, name)
+    return hasattr(cls, name)
+
+
+def _has_now(r: Reader, obj: Any, name: str) -> bool:
+    """hasattr() of an object outside, guarded wherever the attribute is found, or would be."""
+    r.watch_object(obj)
+    own = getattr(obj, "__dict__", None)
+    tables = [own] if type(own) is dict else []
+    if isinstance(obj, torch.nn.Module):
+        tables += [vars(obj)[table] for table in ("_parameters", "_buffers", "_modules")]
+    for table in tables:
+        r.guard("DICT_HAS" if name in table else "DICT_MISSING", table, name, None)
+        if name in table:
+            return True
+    for cls in (obj, type(obj)) if isinstance(obj, type) else (type(obj),):
+        r.watch_class_attribute(cls, name)
+    return hasattr(obj, name)
 
 
 # What they do or tell is of the process, or of the frame in which Python calls them, at the time of the call.
@@ -365,7 +382,16 @@ def _names_in(function: Callable[[Any], Any]) -> Callable[..., AV]:
     def handler(r: Reader, *obj: AV) -> AV:
         if not obj:
             r.fail("builtin_function")  # those of the frame
-        return r.evaluate(function, r.known(obj[0], "the object"))
+        owner = r.known(obj[0], "the object")
+        r.watch_object(owner)
+        if function is vars:
+            return r.attribute(obj[0], "__dict__")
+        for cls in type(owner).__mro__:
+            r.watch_names(cls)
+        own = getattr(owner, "__dict__", None)
+        if type(own) is dict:
+            r.watch(own, deep=False)
+        return r.evaluate(function, owner)
 
     return handler
 

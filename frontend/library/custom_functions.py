@@ -19,13 +19,17 @@ def apply(r: Reader, cls: AV, *args: AV, **kwargs: AV) -> AV:
     function = r.known(cls, "an autograd.Function")
     context = ObjectV(Context)
     r.call(r.attribute(context, "__init__"), [], {})
-    if function.setup_context is torch.autograd.Function.setup_context:
-        given = list(args)
-        result = r.call(Known(function.forward), [context, *args], kwargs)
-    else:
-        given = _with_defaults(r, function, args, kwargs)
-        result = r.call(Known(function.forward), given, {})
-        r.call(Known(function.setup_context), [context, r.tuple_of(given), result], {})
+    with r.leaves_unprotected():
+        if function.setup_context is torch.autograd.Function.setup_context:
+            given = list(args)
+            result = r.call(Known(function.forward), [context, *args], kwargs)
+        else:
+            given = _with_defaults(r, function, args, kwargs)
+            result = r.call(Known(function.forward), given, {})
+            r.call(Known(function.setup_context), [context, r.tuple_of(given), result], {})
+    if r.graded is None and isinstance(dirty := r.attribute(context, "dirty"), Tup):
+        for tensor in filter(is_tensor, dirty.items):
+            r.check_leaf(r.value(tensor))
     if isinstance(result, Tup) and result.cls is tuple:
         return r.tuple_of([_output(r, item, given, context) for item in result.items])
     return _output(r, result, given, context)

@@ -172,6 +172,8 @@ def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:
 
 @serves("dict.pop")
 def dict_pop(r: Reader, d: AV, key: AV, *default: AV) -> AV:
+    if len(default) > 1:
+        r.raises_at_run_time("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
     if is_dict(d):
         return r.call(Known(hashed.pop_or if default else hashed.pop), [d, key, *default], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))

@@ -130,12 +130,25 @@ for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):
     _in_base(_name, _spec)
 
 
+def _register_binary(name: str, op: str) -> None:
+    """A function of its own for each, so that no argument of a call can take the place of `op`."""
+    serves(f"operator.{name}")(lambda r, a, b: r.binary(op, a, b))
+    serves(f"operator.i{name.rstrip('_')}")(lambda r, a, b: r.inplace(op, a, b))
+
+
+def _register_comparison(name: str, op: str) -> None:
+    serves(f"operator.{name}")(lambda r, a, b: r.compare(op, a, b))
+
+
+def _register_unary(name: str) -> None:
+    serves(f"operator.{name}")(lambda r, a: r.unary(_NODES[name], a))
+
+
 def _register() -> None:
     for op, (function, *_) in BINARY.items():
-        serves(f"operator.{function.__name__}")(lambda r, a, b, op=op: r.binary(op, a, b))
-        serves(f"operator.i{function.__name__.rstrip('_')}")(lambda r, a, b, op=op: r.inplace(op, a, b))
+        _register_binary(function.__name__, op)
     for op, (function, _) in COMPARE.items():
-        serves(f"operator.{function.__name__}")(lambda r, a, b, op=op: r.compare(op, a, b))
+        _register_comparison(function.__name__, op)
     serves("operator.is_")(lambda r, a, b: r.compare("Is", a, b))
     serves("operator.is_not")(lambda r, a, b: r.compare("IsNot", a, b))
     contains = [f"{kind}.__contains__" for kind in ("list", "tuple", "dict", "set", "str", "range")]
@@ -146,7 +159,7 @@ def _register() -> None:
     serves("operator.not_")(lambda r, a: r.negate(r.truth(a)))
     serves("operator.abs")(lambda r, a: r.call(Known(abs), [a], {}))
     for name in ("neg", "pos", "invert", "inv"):
-        serves(f"operator.{name}")(lambda r, a, name=name: r.unary(_NODES[name], a))
+        _register_unary(name)
 
 
 _register()

@@ -21,6 +21,7 @@ from scriptc.frontend.values import (
     ReversedV,
     Tup,
     ZipV,
+    describe,
     is_tensor,
 )
 
@@ -43,6 +44,8 @@ def next_(r: Reader, iterator: AV, *default: AV) -> AV:
     if isinstance(iterator, (GeneratorV, ZipV, ReversedV, IteratorV)):  # nobody asks it again
         return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
     if not isinstance(iterator, ObjectV):
+        if isinstance(iterator, Known) and isinstance(iterator.obj, Iterator):
+            r.fail("iteration_over_outside", what=describe(iterator))
         r.raises_at_run_time("TypeError", f"'{r.type_name(iterator)}' object is not an iterator")
     if iterator.cls is iterators.SequenceIterator and isinstance(r.items_of(iterator)["at"], Moved):
         r.fail("iterator_walked_again")

@@ -64,6 +64,9 @@ def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B0
 def _rows(name: str) -> Callable[..., AV]:
     choose = getattr(itertools, name)
 
+    def of_length(reader: Reader, /, iterable: AV, r: AV) -> AV:
+        return handler(reader, iterable, r)
+
     def handler(reader: Reader, /, iterable: AV, r: AV = _NONE) -> AV:
         if reader.is_run_time(iterable):
             xs = as_list(reader, iterable)
@@ -72,10 +75,10 @@ def _rows(name: str) -> Callable[..., AV]:
         items, known = reader.iterate(iterable), reader.known(r, f"the length that {name}() is given")
         return Tup([reader.tuple_of(list(row)) for row in choose(items, len(items) if known is None else known)])
 
-    return handler
+    return handler if name == "permutations" else of_length
 
 
-for _name in ("combinations", "combinations_with_replacement", "permutations"):
+for _name in ("combinations", "combinations_with_replacement", "permutations"):  # the last alone takes no length
     gives(f"itertools.{_name}")(_rows(_name))
 
 
@@ -97,6 +100,8 @@ def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE
 
 @gives("itertools.islice")
 def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
+    if not 1 <= len(bounds) <= 3:
+        r.raises_at_run_time("TypeError", f"islice expected 2 to 4 arguments, got {1 + len(bounds)}")
     given = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
     start, stop, step = (
         Known(least) if isinstance(b, Known) and b.obj is None else b

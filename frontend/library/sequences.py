@@ -61,6 +61,8 @@ def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
     key, default = options.get("key", Known(None)), options.get("default")
+    if odd := [o for o in options if o not in ("key", "default")]:
+        r.raises_at_run_time("TypeError", f"{name}() got an unexpected keyword argument '{odd[0]}'")
     if not args:
         r.raises_at_run_time("TypeError", f"{name} expected at least 1 argument, got 0")
     if len(args) == 1 and r.is_run_time(args[0]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -423,3 +424,27 @@ def keys_deleted_from_the_callers(numbers, walked):
 @cases(({"a": X, "b": 2 * X}, "b c"), ({"b": X}, "b"))
 def tensors_found_by_words(table, text):
     return [table.get(word, X) for word in text.split()], "a" in table and table["a"].sum()
+
+
+def raised(call):
+    try:
+        call()
+    except TypeError:
+        return "TypeError"
+    return "nothing"
+
+
+@cases((X, [1, 2], 0), (X, [3], 2))
+def arguments_that_python_refuses(x, xs, cause):
+    d = {1: 2}
+    found = [
+        raised(lambda: list(itertools.islice(xs))), raised(lambda: max(xs, base=1)), raised(lambda: d.pop(5, 6, 7)),
+        raised(lambda: range()), raised(lambda: range(1, 2, 3, 4)),
+        raised(lambda: torch.where(2.5, range(3), "a")),
+    ]  # fmt: skip
+    try:
+        raise ValueError from cause
+    except TypeError:
+        return found, len(list(itertools.permutations(xs)))
+    except ValueError:
+        return found, 0

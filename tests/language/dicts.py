@@ -430,3 +430,17 @@ REGISTRY["made"] = torch.relu
 def dicts_of_a_class_of_the_users(x, key):
     halves = HALVES[1], len(HALVES), HALVES[-1]
     return REGISTRY["made"](x) + REGISTRY[key], REGISTRY.get("nothing", 8), REGISTRY.get(key), len(REGISTRY), halves
+
+
+@cases(0, 2)
+def slices_as_keys(n):
+    d, found = {1: 2}, []
+    try:
+        found.append(d[n:])
+    except (TypeError, KeyError):
+        found.append(-1)
+    try:
+        found.append(d[0:1])
+    except (TypeError, KeyError):
+        found.append(-2)
+    return found

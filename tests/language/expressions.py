@@ -34,7 +34,7 @@ def powers(a, b):
     return pow(a, b), a**b, functools.partial(pow, exp=b)(a)
 
 
-@cases((3, 200, 7), (3, 0, 1), (3, 5, 0), (-2, 3, 5))
+@cases((3, 200, 7), (3, 0, 1), (3, 5, 0), (-2, 3, 5), (2, -1, 7), (5, -3, -12), (4, -1, 6), (0, -2, 1), (-3, -5, 10))
 def modular_powers(a, b, m):
     return pow(a, b, m)
 
@@ -228,3 +228,8 @@ def messages(n, x):
 @cases((torch.arange(3), -2), (torch.arange(3), 3), (torch.arange(3.0), -2))
 def powers_of_tensors(x, n):
     return x**n, torch.pow(x, n)
+
+
+@cases((torch.tensor([1.0, -2.0, INF, NAN]),), (torch.tensor([1.0, -2.0]).half(),))
+def numbers_beyond_single_precision(x):
+    return 1e300 - x, x * -1e300, x + 3.5e38, x < 1e300

@@ -270,3 +270,9 @@ APPENDED = [3]
 def outside_changed_through_its_class(n):
     list.append(APPENDED, n)
     return len(APPENDED), list.pop(APPENDED)
+
+
+@cases([1, 2, 3], [3, -1])
+def functions_in_comprehensions_of_the_same_variable(xs):
+    found = list((q, [(lambda: q)() for q in xs][0], q) for q in xs)
+    return found, any(q > [sum(q + i for i in range(2)) for q in xs][0] for q in xs)

@@ -224,6 +224,35 @@ def calls_scripted(x, n):
 LANGUAGE.append(Program(calls_scripted, [call(X, 1), call(X, 3)]))
 
 
+class Unset(nn.Module):
+    """Whether there is a table of hooks, modules or parameters is asked as Python does it."""
+
+    def __init__(self):
+        pass
+
+    def forward(self, x):
+        return x
+
+
+class HoldsGraphs(nn.Module):
+    """Modules that torch.fx has written anew."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.inner = torch.fx.symbolic_trace(nn.Sequential(nn.Linear(3, 3), nn.ReLU()))
+        self.unset = [Unset()]
+
+    def forward(self, x):
+        try:
+            return self.unset[0](x)
+        except AttributeError:
+            return self.inner(x) * 2
+
+
+listed(HoldsGraphs, call(X))
+
+
 class Twice(nn.Linear):
     """Has a `__call__` in the place of torch's, which runs forward."""
 

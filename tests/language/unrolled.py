@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 
 from language.cases import cases
@@ -136,3 +138,44 @@ def dims_that_a_loop_collects(x):
 @cases((torch.zeros(2), torch.eye(2), torch.ones(3, 2)))
 def normal_of_several_variables(mean, covariance, x):
     return torch.distributions.MultivariateNormal(mean, covariance).log_prob(x)
+
+
+class Residual(torch.nn.Module):
+    """Every third of the blocks adds what was there before the last three."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.depth = 6
+        self.blocks = torch.nn.ModuleList(torch.nn.Linear(2, 2) for _ in range(self.depth))
+        self.shortcuts = torch.nn.ModuleList([torch.nn.Linear(2, 2), torch.nn.BatchNorm1d(2)])
+        self.scales = torch.nn.Parameter(torch.randn(6, 2))
+
+    def forward(self, x):
+        kept = x
+        for d, _ in enumerate(range(self.depth)):
+            x = self.blocks[d](x)
+            if d % 3 == 2:
+                kept = x = torch.relu(x + self.shortcuts[d // 3](kept))
+        return x
+
+
+class ResidualOfRows(Residual):
+    """The counters of loops over other things than ranges are known as well where their trip counts are."""
+
+    def forward(self, x):
+        for d, row in enumerate(self.scales):
+            x = self.blocks[d](x) * row
+        for d, back in zip(range(0, 6, 3), range(5, -1, -1), strict=False):
+            x = self.shortcuts[d // 3](x) + self.blocks[back](x)
+        for (d, back), _ in zip(enumerate(range(1, 3), 2), range(9), strict=False):
+            x = self.blocks[d - back](x)
+        for d in itertools.repeat(1, 2):
+            x = self.blocks[d](x)
+        for _, d in enumerate(reversed(range(2))):
+            x = self.shortcuts[d](x)
+        return x
+
+
+residual = cases(torch.ones(2, 2), torch.rand(3, 2))(Residual().eval())
+residual_of_rows = cases(torch.ones(2, 2), torch.rand(3, 2))(ResidualOfRows().eval())

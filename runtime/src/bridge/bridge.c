@@ -50,6 +50,10 @@ static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kw
     PyObject *tuple, *dict, *done = NULL;
     if (as_objects(args, nargs, kwnames, &tuple, &dict) == 0)
         done = PyObject_CallFunctionObjArgs(b->on_miss, tuple, dict, NULL);
+    if (done && PyExceptionInstance_Check(done)) { /* raised here, it has no frame of on_miss */
+        PyErr_SetObject((PyObject *)Py_TYPE(done), done);
+        Py_CLEAR(done);
+    }
     Py_XDECREF(tuple);
     Py_XDECREF(dict);
     Py_XDECREF(done);
@@ -84,6 +88,19 @@ static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *ar
     return result;
 }
 
+/* Tells the call which tensors autograd protects from in-place writes. */
+static int mark_leaves(frame *f)
+{
+    for (int i = 0; i < f->n_held; i++) {
+        PyObject *kind = PyObject_CallOneArg(f->owner->host.leaf_kind, f->held[i].object);
+        if (!kind)
+            return -1;
+        f->held[i].tensor->leaf = (uint8_t)PyLong_AsLong(kind);
+        Py_DECREF(kind);
+    }
+    return 0;
+}
+
 static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, bool with_grad)
 {
     variant *v = NULL;
@@ -104,7 +121,7 @@ static PyObject *run(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObjec
         frame_release(f);
         return call_with_grad(b, v, args, nargs, kwnames);
     }
-    if (r > 0)
+    if (r > 0 && (with_grad || mark_leaves(f) == 0))
         result = execute(f, v);
     frame_release(f);
     return result;
@@ -225,6 +242,7 @@ static int bridge_traverse(PyObject *self, visitproc visit, void *arg)
 static int bridge_clear(PyObject *self)
 {
     bridge *b = (bridge *)self;
+    frames_drop(b); /* nobody is in a call; what contexts keep goes before the libraries that made it */
     Py_CLEAR(b->on_miss);
     while (b->n_variants)
         variant_free(b->variants[--b->n_variants]);
@@ -238,7 +256,6 @@ static void bridge_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     bridge_clear(self);
-    frames_drop(b);
     profile_free(b->profile);
     PyMem_Free(b->variants);
     if (b->counters)
@@ -274,6 +291,13 @@ static PyType_Spec spec = {"scriptc.runtime._bridge.Bridge", sizeof(bridge), 0,
 
 void *sc_bridge_team(void) { return sc_team_new(); }
 
+/* How many bytes of the running thread's stack may be taken. */
+size_t sc_bridge_stack_left(void)
+{
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = sc_stack_end(here, 0);
+    return here > end ? here - end : 0;
+}
+
 void *sc_bridge_type(void)
 {
     PyGILState_STATE gil = PyGILState_Ensure(); /* cffi released it */
@@ -284,20 +308,25 @@ void *sc_bridge_type(void)
     return type;
 }
 
-/* Loads a compiled library, for the life of the process. NULL with the reason in `error`. */
-const void *sc_bridge_open(const char *path, char *error, int room)
+void sc_bridge_close(void *library)
 {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    const sc_program *(*get)(void) = NULL;
     if (library)
-        *(void **)&get = dlsym(library, "sc_program_get");
-    if (!get) {
-        snprintf(error, (size_t)room, "%s", dlerror());
-        return NULL;
-    }
-    const sc_program *program = get();
-    if (program->abi == SC_ABI_VERSION)
+        dlclose(library);
+}
+
+/* Loads a compiled library, which sc_bridge_close unloads. NULL with the reason in `error`. */
+const void *sc_bridge_open(const char *path, void **library, char *error, int room)
+{
+    const sc_program *(*get)(void) = NULL;
+    if ((*library = dlopen(path, RTLD_NOW | RTLD_LOCAL)))
+        *(void **)&get = dlsym(*library, "sc_program_get");
+    const sc_program *program = get ? get() : NULL;
+    if (program && program->abi == SC_ABI_VERSION)
         return program;
-    snprintf(error, (size_t)room, "%s has ABI %d, this is %d", path, program->abi, SC_ABI_VERSION);
+    if (program)
+        snprintf(error, (size_t)room, "%s has ABI %d, this is %d", path, program->abi, SC_ABI_VERSION);
+    else
+        snprintf(error, (size_t)room, "%s", dlerror());
+    sc_bridge_close(*library);
     return NULL;
 }

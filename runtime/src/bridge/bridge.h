@@ -34,7 +34,8 @@ typedef struct node {
 
 enum { MAX_LEAVES = 32,   /* of a tuple in a container */
        MAX_CLASSES = 64,  /* of instances within each other */
-       DEEPEST = 4000 };  /* instances that refer to one another, in a result */
+       DEEPEST = 4000,    /* instances that refer to one another, in a result, ... */
+       BYTES_A_LEVEL = 1024 }; /* ... and the stack that each takes at most */
 
 /* Is it one value among the arguments or results of an entry? */
 static inline bool is_leaf(const node *n)
@@ -71,10 +72,14 @@ static inline sc_items items_of(const node *list)
 /* ORDER GUARDS: Guard in bridge.py */
 enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_TYPE_ATTR_IS, G_DICT_EMPTY,
                   G_LIST_ITEMS_ARE, G_DEFAULT_DTYPE_IS, G_GRAD_MODE_IS, G_DICT_KEYS_ARE, G_LIST_LENGTH_IS,
-                  G_REQUIRES_GRAD_IS };
+                  G_REQUIRES_GRAD_IS, G_OBJECT_IS, G_FUNCTION_IS, G_MRO_IS, G_BYTES_ARE, G_ITERATION_GIVES, G_ATTRIBUTE_IS,
+                  G_TYPE_MISSING, G_DICT_HAS, G_CALL_GIVES, G_REFERENT_LIVES };
 
 typedef struct guard {
     uint8_t kind;
+    bool seldom;      /* the container, a class or dict, nearly never changes */
+    int run;          /* of the first of such guards over one container as hold while that has one version: how many; else 0 */
+    uint64_t version; /* of that container when they held last; 0: not known */
     PyObject *container, *key, *expected;
 } guard;
 
@@ -152,17 +157,21 @@ typedef struct frame {
     int n_slots, n_args, n_held, n_taken, n_lists, n_made, n_places, cap_places; /* n_taken: held rows filled, maybe by an earlier variant */
     int cap_values, cap_slots, cap_held, cap_lists, cap_made, cap_buckets;
     int depth;                     /* of the instance of a result that is being made */
+    int deepest;                   /* the largest depth that the stack of this thread has room for; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
+    int *around;                   /* in the main thread: the flag of the call that this one runs within, or NULL */
     uint64_t fp_mode;              /* the caller's floating point mode */
+    PyObject *stopped;             /* exception of a signal handler, which ends the call, ... */
+    sc_error stopped_as;           /* ... and the error that it became */
     PyObject *raised;              /* exception of a warning filter or of sys.stdout */
 } frame;
 
 typedef struct host { /* what the bridge uses of torch and of its own Python side; objects are strong */
     PyObject *tensor_type, *parameter_type;
     PyObject *function_modes, *dispatch_modes, *autocast, *grad_enabled, *num_threads, *default_dtype;
-    PyObject *forward_ad, *forward_ad_key, *requires_grad_key;
-    PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *warn, *print;
+    PyObject *forward_ad, *forward_ad_key, *requires_grad_key, *leaf_kind;
+    PyObject *refuse_tensor, *refuse_mode, *view, *new_flat, *describe, *bump, *make_exception, *place_exception, *warn, *print;
     PyObject *random_begin, *random_end, *python_word;
     const sc_dl_exchange *api;      /* NULL: go through describe and new_flat */
     Py_ssize_t impl_at, keys_at;    /* where a tensor object keeps its implementation, and that its dispatch keys */
@@ -196,8 +205,12 @@ void host_clear(host *h);
 int host_refuses_mode(const host *h); /* -1 when a mode is active that compiled code would not honour */
 bool host_grad_enabled(const host *h);
 
-/* match.c */
+/* guards.c */
+bool same_value(PyObject *a, PyObject *b); /* the same constant: identical, or equal and of one type; a NaN is a NaN, 0.0 is not -0.0 */
+int guards_watch(guard *guards, int n);    /* finds their runs; -1: exception set */
 bool guards_hold(const host *h, const variant *v);
+
+/* match.c */
 int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames);
 
 /* tensor.c */
@@ -212,7 +225,7 @@ void stores_note(frame *f, const variant *v);
 int stores_apply(frame *f, const variant *v);
 
 /* result.c */
-void note_tree(const node *n, const sc_value **next);
+void note_tree(frame *f, const node *n, const sc_value **next);
 PyObject *give_tree(frame *f, const node *n, const sc_value **next);
 int changes_write_back(frame *f, bool with_results, const variant *v);
 PyObject *result_build(frame *f, const variant *v);
@@ -227,7 +240,14 @@ int grow(void *array, int *capacity, int wanted, size_t item); /* array: address
 counters *counters_new(void);
 void counters_release(counters *c);
 
+/* interrupt.c */
+void interrupt_begin(frame *f, double now); /* in front of a call; now: in seconds */
+void interrupt_end(frame *f);
+
 /* execute.c */
+PyObject *raised_now(void); /* the exception being raised, as an object that this clears and hands over */
+uint64_t enter_python(frame *f);
+void leave_python(frame *f, uint64_t mode);
 PyObject *execute(frame *f, variant *v);
 
 /* profile.c: methods of the type */

@@ -8,8 +8,8 @@ static const struct { const char *name; size_t at; } fields[] = {
     FIELD(tensor_type), FIELD(parameter_type), FIELD(function_modes), FIELD(dispatch_modes), FIELD(autocast),
     FIELD(grad_enabled), FIELD(num_threads), FIELD(default_dtype), FIELD(forward_ad), FIELD(forward_ad_key),
     FIELD(requires_grad_key), FIELD(refuse_tensor), FIELD(refuse_mode), FIELD(view), FIELD(new_flat), FIELD(describe),
-    FIELD(bump), FIELD(make_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
-    FIELD(random_begin), FIELD(random_end), FIELD(python_word),
+    FIELD(bump), FIELD(make_exception), FIELD(place_exception), FIELD(warn), FIELD(print), FIELD(why_refused),
+    FIELD(random_begin), FIELD(random_end), FIELD(python_word), FIELD(leaf_kind),
 #undef FIELD
 };
 enum { N_FIELDS = sizeof fields / sizeof fields[0] };

@@ -4,61 +4,73 @@
 
 /* ---- first walk: which storages do the results share? ---- */
 
-static void note(const node *n, sc_value v, int depth);
+/* How deep instances may refer to one another, on the stack that is left to this thread. The first walk and the second ask
+ * at the same depth, so that what is given has been noted. */
+static int deepest(frame *f)
+{
+    if (!f->deepest) {
+        uintptr_t here = (uintptr_t)__builtin_frame_address(0), end = sc_stack_end(here, 0);
+        size_t levels = here > end ? (here - end) / BYTES_A_LEVEL : 0;
+        f->deepest = levels < 1 ? 1 : levels < DEEPEST ? (int)levels : DEEPEST;
+    }
+    return f->deepest;
+}
+
+static void note(frame *f, const node *n, sc_value v, int depth);
 
 /* The leaves of a tuple in a container, those of tuples in it in line. */
-static void note_leaves(const node *n, const sc_value **next, int depth)
+static void note_leaves(frame *f, const node *n, const sc_value **next, int depth)
 {
     if (n->kind == N_OPTIONAL && !is_object(n->child)) {
         bool present = (*next)++->b;
         if (present)
-            note_leaves(n->child, next, depth);
+            note_leaves(f, n->child, next, depth);
         else
             *next += n->rank;
     } else if (n->kind == N_TUPLE || n->kind == N_NAMEDTUPLE) {
         for (int i = 0; i < n->n; i++)
-            note_leaves(&n->child[i], next, depth);
+            note_leaves(f, &n->child[i], next, depth);
     } else if (n->kind != N_KNOWN) {
-        note(n, *(*next)++, depth);
+        note(f, n, *(*next)++, depth);
     }
 }
 
-static void note_item(const node *n, sc_value v, int depth)
+static void note_item(frame *f, const node *n, sc_value v, int depth)
 {
     const sc_value *next = is_boxed(n) ? v.l->items : &v;
-    note_leaves(n, &next, depth);
+    note_leaves(f, n, &next, depth);
 }
 
 static bool holds_objects(const node *n) { return n->kind > N_STR || n->kind == N_TENSOR; }
 
-static void note(const node *n, sc_value v, int depth)
+static void note(frame *f, const node *n, sc_value v, int depth)
 {
     if (n->kind == N_OPTIONAL)
         n = n->child;
     if (n->kind == N_TENSOR)
         tensor_note(v.t);
-    if (n->kind == N_INSTANCE && v.l && !v.l->written && depth < DEEPEST) {
+    if (n->kind == N_INSTANCE && v.l && !v.l->written && depth < deepest(f)) {
         const sc_value *next = v.l->items;
         v.l->written = true; /* seen: objects may refer to one another */
         for (int i = 0; i < n->n; i++)
-            note_leaves(&n->child[i], &next, depth + 1);
+            note_leaves(f, &n->child[i], &next, depth + 1);
     }
     if (n->kind == N_LIST && v.l && holds_objects(n->child))
         for (int64_t i = 0; i < v.l->len; i++)
-            note_item(n->child, v.l->items[i], depth); /* no bools: these hold no objects */
+            note_item(f, n->child, v.l->items[i], depth); /* no bools: these hold no objects */
     if (n->kind == N_MAP && v.d && holds_objects(&n->child[1]))
         for (int64_t i = 0; i < v.d->n; i++)
             if (v.d->items[i].hash != SC_HOLE)
-                note_item(&n->child[1], v.d->items[i].value, depth);
+                note_item(f, &n->child[1], v.d->items[i].value, depth);
 }
 
-void note_tree(const node *n, const sc_value **next)
+void note_tree(frame *f, const node *n, const sc_value **next)
 {
     if (is_leaf(n))
-        note(n, *(*next)++, 0);
+        note(f, n, *(*next)++, 0);
     else
         for (int i = 0; i < n->n; i++)
-            note_tree(&n->child[i], next);
+            note_tree(f, &n->child[i], next);
 }
 
 /* ---- second walk: the objects ---- */
@@ -150,7 +162,7 @@ static PyObject *give_instance(frame *f, const node *n, sc_list *l)
         Py_RETURN_NONE;
     if (l->owner)
         return Py_NewRef((PyObject *)l->owner);
-    if (f->depth >= DEEPEST)
+    if (f->depth >= deepest(f))
         return PyErr_SetString(PyExc_RecursionError, "a result has too many objects that refer to one another"), NULL;
     PyObject *cls = PyTuple_GET_ITEM(n->data, 1), *names = PyTuple_GET_ITEM(n->data, 2);
     bool is_dict = cls == (PyObject *)&PyDict_Type;
@@ -317,10 +329,10 @@ int changes_write_back(frame *f, bool with_results, const variant *v)
     const sc_value *next = f->results;
     for (int i = 0; i < f->n_lists; i++)
         if (is_written(&f->lists[i]))
-            note(f->lists[i].spec, f->lists[i].made, 0);
+            note(f, f->lists[i].spec, f->lists[i].made, 0);
     stores_note(f, v);
     if (with_results)
-        note_tree(&v->result, &next);
+        note_tree(f, &v->result, &next);
     for (int i = 0; i < f->n_lists; i++) {
         const seen *s = &f->lists[i];
         if (is_written(s) && (s->spec->kind == N_LIST ? list_back(f, s) : table_back(f, s)) < 0)

@@ -142,12 +142,13 @@ static int guards_init(variant *v, PyObject *guards)
         return -1;
     for (; v->n_guards < PyTuple_GET_SIZE(guards); v->n_guards++) {
         guard *g = &v->guards[v->n_guards];
-        int kind;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(guards, v->n_guards), "iOOO", &kind, &g->container, &g->key, &g->expected))
+        int kind, seldom;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(guards, v->n_guards), "iOOOp", &kind, &g->container, &g->key, &g->expected, &seldom))
             return -1;
         g->kind = (uint8_t)kind;
+        g->seldom = seldom;
     }
-    return 0;
+    return guards_watch(v->guards, v->n_guards);
 }
 
 static int stores_init(variant *v, PyObject *stores)
@@ -174,10 +175,10 @@ static int variant_init(variant *v, PyObject *source)
 {
     unsigned long long program;
     int entry, n_args = 0, n_results = 0;
-    PyObject *params, *lives, *guards, *result, *stores;
-    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!p", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
+    PyObject *params, *lives, *guards, *result, *stores, *library; /* library: owned by the tuple, as all */
+    if (!PyArg_ParseTuple(source, "KiO!iO!O!OO!OOO!pO", &program, &entry, &PyTuple_Type, &params, &v->n_positional,
                           &PyTuple_Type, &lives, &PyTuple_Type, &guards, &result, &PyTuple_Type, &stores, &v->bind,
-                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random))
+                          &v->grad_call, &PyDict_Type, &v->exceptions, &v->random, &library))
         return -1;
     v->program = (const sc_program *)(uintptr_t)program;
     if (entry < 0 || entry >= v->program->n_entries) {

@@ -14,7 +14,7 @@ void stores_note(frame *f, const variant *v)
         const sc_target *t = target_of(f, i);
         const sc_value *next = t ? t->leaves : NULL;
         if (t && t->form >= 0)
-            note_tree(&v->stores[i].forms[t->form], &next);
+            note_tree(f, &v->stores[i].forms[t->form], &next);
     }
 }
 

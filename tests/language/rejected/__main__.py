@@ -1,5 +1,5 @@
 """Prints docs/rejections.md: `PYTHONPATH=tests python -m language.rejected`."""
 
-from language.rejected import containers, modules, objects, page, statements, tensors, values  # noqa: F401  (they list their programs)
+from language.rejected import containers, modules, objects, page, statements, tensors, torchscript, values  # noqa: F401  (they list their programs)
 
 print(page(), end="")

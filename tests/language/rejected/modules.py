@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import threading
 
 import torch
 
@@ -428,12 +429,34 @@ class KeepsADequeInItsClass(Plain):
         return x
 
 
-@write("content_unguarded", lambda q: len(q), ([1, 2],))
-def length_of_bytes(q):
-    return len(BYTES) + len(q)  # refused
+class Unwritten:
+    """Has no text of its own."""
 
 
-BYTES = bytearray(b"ab")
+KINDS = [Unwritten()]
+
+
+@write("content_unguarded", lambda x: x * 2, (X,))
+def attribute_of_a_thread(x):
+    return x * THREAD.factor  # refused
+
+
+THREAD = threading.local()
+THREAD.factor = 2
+
+
+@write("content_too_large", lambda x: x * float(LARGE[0]), (X,))
+def item_of_a_large_array(x):
+    return x * LARGE_BYTES[0]  # refused
+
+
+LARGE_BYTES = bytearray(5000)
+LARGE = torch.zeros(5000)
+
+
+@write("text_of_address", lambda x: (x, "KINDS"), (X,))
+def text_of_an_object(x):
+    return x, f"{KINDS}"  # refused
 
 
 def writes_an_item(n):

@@ -1,0 +1,91 @@
+"""Find out which names of torch and Python were replaced since they were installed, and what they meant.
+
+Tools replace functions of libraries, `torch.tanh = mine` or `nn.Module.__call__ = mine`, before a program is compiled or
+between two calls. What the op library says of `torch.tanh` holds only for torch's own function.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+from types import CodeType, MethodDescriptorType, ModuleType
+from typing import Any
+
+import torch
+
+_NAMED = {"torch": torch._C._VariableFunctions, "torch.nn.functional": torch._C._nn}  # where C keeps its functions as well
+_SOURCE_OF_CALLS = torch.nn.modules.module.__file__
+
+
+@functools.cache
+def _folders() -> tuple[str, ...]:
+    """Where the code of torch, Python and scriptc lies, that of other packages in the same place apart."""
+    import sysconfig  # most starts compile nothing and do not ask
+
+    own = os.path.dirname(__file__)
+    paths = sysconfig.get_paths()
+    return tuple(os.path.join(f, "") for f in (os.path.dirname(torch.__file__), paths["stdlib"], paths["platstdlib"], own))
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _is_installed(file: str) -> bool:
+    """Return whether a file is of these; the packages of others lie in the folder of Python's own modules."""
+    inside = [file.removeprefix(folder) for folder in _folders() if file.startswith(folder)]
+    return file.startswith("<frozen ") or any("site-packages" not in path.split(os.sep) for path in inside)
+
+
+def is_patch(obj: Any) -> bool:
+    """Return whether something that is found under a name of a library was put there by somebody else."""
+    if isinstance(obj, property):
+        return is_patch(obj.fget)
+    if isinstance(obj, (staticmethod, classmethod)):
+        return is_patch(obj.__func__)
+    code = getattr(obj, "__code__", None)
+    if isinstance(code, CodeType):
+        return not (_is_installed(code.co_filename) or code.co_filename.startswith("<"))  # what dataclass and others wrote
+    return False
+
+
+def original(name: str, obj: Any) -> Any:
+    """Return what a dotted name of a library meant, where it now means `obj`; None where nobody knows."""
+    if not is_patch(obj):
+        return obj
+    module, _, attribute = name.rpartition(".")
+    return getattr(_NAMED.get(module), attribute, None)
+
+
+_originals: dict[int, dict[str, Any]] = {}
+
+
+def remember_originals(module: ModuleType) -> None:
+    """Note what the names of a module mean, for scriptc's own code."""
+    prefix = module.__name__
+    _originals[id(vars(module))] = {
+        name: original(f"{prefix}.{name}", obj) if is_patch(obj) else obj for name, obj in vars(module).items()
+    }
+
+
+def originals_of(module: ModuleType) -> dict[str, Any]:
+    """Return what the names of a module meant when scriptc first compiled."""
+    if id(vars(module)) not in _originals:
+        remember_originals(module)
+    return _originals[id(vars(module))]
+
+
+def is_call_of_modules(obj: Any) -> bool:
+    """Return whether a function is the `__call__` of nn.Module, or what that calls."""
+    code = getattr(obj, "__code__", None)
+    names = ("_wrapped_call_impl", "_call_impl")
+    return code is not None and code.co_name in names and code.co_filename == _SOURCE_OF_CALLS
+
+
+def replaced_method(cls: type, name: str, raw: Any) -> Any:
+    """Return what somebody put in the place of a method of torch's, or None: a function, or the name of another method."""
+    if is_patch(raw):
+        return raw
+    is_other = isinstance(raw, MethodDescriptorType) and name in vars(cls) and not name.startswith("__")
+    return raw.__name__ if is_other and raw.__name__ != name else None
+
+
+BUILTINS = dict(vars(builtins))  # as they were when this was imported
