@@ -11,6 +11,7 @@ import torch
 
 from scriptc.backend_c.cnames import CNames
 from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
+from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
 from scriptc.frontend import specs as front
 from scriptc.frontend.entry import Entry
 from scriptc.frontend.outside import dtype_name
@@ -21,21 +22,13 @@ from scriptc.ir.loc import Loc
 from scriptc.ir.types import NEVER, ListType, TensorType
 from scriptc.target import Target
 
-# Headers serve both languages.
-_KEYWORDS = frozenset(
-    """alignas alignof and asm auto bool break case catch char class compl concept const consteval constexpr
-constinit const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
-for friend goto if inline int long mutable namespace new noexcept not nullptr operator or private protected public register
-reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast struct switch template this
-thread_local throw true try typedef typeid typename typeof union unsigned using virtual void volatile wchar_t while xor
-linux unix i386 std""".split()
-)
-_USED = (
-    "context state caller package levels weights embedded code free v c k out why".split()
-)  # in the bodies of C functions
+# What the bodies of functions in C, and of methods in C++, use themselves.
+_USED = """context state caller package levels weights embedded code free v c k out why std detail Tensor View Error Model
+Context State DLTensor context_ check""".split()
 _API = """load free level machine_has build_id context context_new context_free context_set_threads context_set_output
 context_set_read_only context_seed seed state
-state_new state_free state_reset state_copy last_error free_tensors free_array model get entries check""".split()
+state_new state_free state_reset state_copy last_error free_tensors free_array model get set_threads entries check
+Context Free context_""".split()
 _FOREIGN: dict[type[front.Spec], tuple[str, str]] = {
     front.InstanceSpec: ("an object that exists at run time", "return its numbers and tensors"),
     front.MapSpec: ("a dict with keys known only at run time", "pass a list of the keys and one of the values"),
@@ -51,12 +44,7 @@ _CONSTANTS = (bool, int, float, str, type(None))
 def entry_name(wish: str) -> str:
     """The name of an entry's C function (behind the package's) and method."""
     name = re.sub(r"\W", "_", wish, flags=re.ASCII).lstrip("_") or "call"
-    return f"{name}_" if name in _API or name in _KEYWORDS else name
-
-
-def is_keyword(name: str) -> bool:
-    """Whether C or C++ keeps the word for itself."""
-    return name in _KEYWORDS
+    return f"{name}_" if name in _API or name in KEYWORDS or name in MACROS else name
 
 
 def place_of(target: Target) -> Loc:
@@ -74,7 +62,7 @@ class _Describer:
         self.entry = entry
         self.loc = entry.module.funcs[entry.module.entries[0]].loc
         self.names = CNames()
-        for word in sorted(_KEYWORDS) + _USED:
+        for word in sorted(KEYWORDS | MACROS | {*_USED}):
             self.names.fresh(word)
         self.baked: list[str] = []
 
@@ -120,8 +108,14 @@ class _Describer:
         raise self.refusal(f"'{name}' is {what}, which the C API cannot pass", hint)
 
     def fresh(self, wish: str) -> str:
-        name = self.names.fresh(wish)
-        self.names.fresh(f"n_{name}")
+        """A name for a leaf, such that the variables made of it (see c_api.py and cpp_api.py) have names of their own, too."""
+        while True:
+            name = self.names.fresh(wish)
+            made = [f"n_{name}", f"param_{name}", f"out_{name}", f"out_n_{name}"]
+            if not any(other in self.names.names.used for other in made):
+                break
+        for other in made:
+            self.names.fresh(other)
         return name
 
     def tree(self, spec: front.Spec, *, argument: bool = False) -> dict[str, Any]:

@@ -8,13 +8,10 @@ hold as they do in the process that compiled it. Where anything has no name, or 
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
-import pickle
 import sys
-from collections.abc import Collection, Iterator
-from dataclasses import astuple, dataclass, replace
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import astuple, replace
 from functools import cache
 from pathlib import Path
 from types import BuiltinFunctionType, FunctionType
@@ -22,37 +19,30 @@ from typing import Any
 
 import torch
 
-from scriptc import backend_c, frontend, ir, runtime, world
+from scriptc import backend_c, frontend, ir, record_format, runtime, world
 from scriptc.backend_c.cache import cache_key, cached, current
 from scriptc.backend_c.toolchain import ToolchainError, cpu_identity, find_compiler, sanitizing
 from scriptc.frontend.outside import is_library
 from scriptc.frontend.specs import Contract, Guard, PlaceSpec, Raised
+from scriptc.library_facts import facts_of, guards_of, is_fact
 from scriptc.options import Options
+from scriptc.record_format import UNREADABLE, Record
 from scriptc.target import Target
-from scriptc.variant import Dependencies, Variant
+from scriptc.variant import Variant
 from scriptc.world import Nameless, description
 
-LAYOUT = 1  # counts changes of what a record holds
+LAYOUT = 4  # counts changes of what a record holds
 SLOTS = 4  # specialisations that are kept for calls that look alike
 _FILE = "record"
 _TABLES = ("_parameters", "_buffers", "_modules")
-_BY_VALUE = (list, dict, set, frozenset, bytes, complex, torch.dtype, torch.Size, torch.device)
-_IDENTITIES = ("DICT_IS", "CELL_IS", "TYPE_ATTR_IS", "LIST_ITEMS_ARE", "DICT_KEYS_ARE")
-_NOWHERE = (Nameless, LookupError, AttributeError, TypeError, ValueError, OSError)  # raised by paths that lead nowhere
+_IDENTITIES = (
+    "DICT_IS", "CELL_IS", "TYPE_ATTR_IS", "LIST_ITEMS_ARE", "DICT_KEYS_ARE", "OBJECT_IS", "FUNCTION_IS", "MRO_IS",
+    "ITERATION_GIVES", "ATTRIBUTE_IS",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Record:
-    """What is kept of a variant. Guards of identity hold a description in the place of what they expect."""
-
-    contract: Contract
-    gradients: Dependencies
-    random: bool
-    source_ir: str
-    library: tuple[str, str]  # its entry in the cache, and its name there
-    files: dict[str, str]  # the user's files, with their hashes
-    names: list[tuple[dict[Any, Any], tuple[str, ...]]]  # dicts, and the keys they have
-    sharing: list[int]  # which of the objects that are told apart by identity are the same
+class Refused(Exception):
+    """The bridge does not take what a record says."""
 
 
 class Records:
@@ -70,14 +60,21 @@ class Records:
         except (Nameless, ToolchainError):
             return
 
-    def recall(self) -> Iterator[Variant]:
-        """Variants whose world is as it was. Whether they fit the call is the bridge's to say."""
+    def recall(self, usable: Callable[[Variant], bool]) -> Variant | None:
+        """Return a variant whose world is as it was, and that `usable` takes: whether it fits the call, the bridge says.
+
+        A record that is damaged, or that the bridge refuses, is none; its slot is used again.
+        """
         for slot in range(SLOTS) if self.key else ():
             variant = self._recalled(slot)
+            try:
+                if variant is not None and usable(variant):
+                    return variant
+            except Refused:
+                variant = None
             if variant is None:
                 self.free.append(slot)
-            else:
-                yield variant
+        return None
 
     def remember(self, variant: Variant) -> None:
         """Keeps a variant that was compiled now, if all that it depends on has a name."""
@@ -85,10 +82,10 @@ class Records:
             return
         try:
             data = _dumped(self.target, variant)
-        except (Nameless, pickle.PicklingError, TypeError, AttributeError, RecursionError):
+        except (Nameless, TypeError, AttributeError, ValueError, RecursionError):
             return
-        slot = self.free[0] if self.free else SLOTS - 1
-        cached(self._slot(slot), lambda directory: _write(directory, data), again=True)
+        key = self._slot(self.free[0] if self.free else SLOTS - 1)
+        cached(key, lambda directory: _write(directory, data), again=True)
 
     def _slot(self, number: int) -> str:
         return cache_key("record", self.key, number)
@@ -98,20 +95,14 @@ class Records:
         if found is None:
             return None
         try:
-            digest, data = _split((found / _FILE).read_bytes())
-            _require(digest == hashlib.sha256(data).digest(), "whole")
-            return _variant(_Unpickler(io.BytesIO(data), self.target).load(), self.options)
-        except _NOWHERE:
+            record = record_format.read((found / _FILE).read_bytes(), self.target)
+            return _variant(record, self.target, self.options)
+        except UNREADABLE:
             return None
 
 
 def _write(directory: Path, data: bytes) -> None:
-    (directory / _FILE).write_bytes(hashlib.sha256(data).digest() + data)
-
-
-def _split(content: bytes) -> tuple[bytes, bytes]:
-    size = hashlib.sha256().digest_size
-    return content[:size], content[size:]
+    (directory / _FILE).write_bytes(data)
 
 
 # ---- the key ----
@@ -138,12 +129,12 @@ def _kind(value: Any) -> Any:
 
 @cache
 def _versions() -> list[object]:
-    """Of Python, torch, the processor, and each file of scriptc, as this process found them."""
+    """Of Python and whether it asserts, torch, the processor, and each file of scriptc, as this process found them."""
     own = os.path.dirname(__file__)
     stages = (package.__path__[0] for package in (frontend, ir, backend_c, runtime))
     folders = (own, *(folder for folder in stages if not folder.startswith(own + os.sep)))  # below it, where installed
     stamps = [sorted(_stamps(folder)) for folder in folders]
-    return [sys.version, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
+    return [sys.version, __debug__, torch.__version__, torch.__file__, cpu_identity(), folders, stamps]
 
 
 def _stamps(folder: str) -> Iterator[str]:
@@ -169,7 +160,21 @@ def _present(guard: Guard) -> Any:
             return guard.container.cell_contents
         case "TYPE_ATTR_IS":
             return next(vars(base)[guard.key] for base in guard.container.__mro__ if guard.key in vars(base))
+        case "OBJECT_IS":
+            own = getattr(guard.container, "__dict__", None)
+            return type(guard.container), own if type(own) is dict else None
+        case "FUNCTION_IS":
+            return guard.container.__code__, guard.container.__defaults__, guard.container.__kwdefaults__
+        case "MRO_IS":
+            return guard.container.__mro__
+        case "ATTRIBUTE_IS":
+            return getattr(guard.container, guard.key)
     return tuple(guard.container)
+
+
+def _described(guard: Guard, present: Any) -> Any:
+    """What tells whether a guard of identity finds the same in another process."""
+    return description(guard.container if guard.kind == "FUNCTION_IS" else present)
 
 
 def _names(watched: dict[Any, Any]) -> tuple[str, ...]:
@@ -178,7 +183,7 @@ def _names(watched: dict[Any, Any]) -> tuple[str, ...]:
 
 def _watched(variant: Variant) -> Iterator[Any]:
     """The dicts that guards watch, and those of all objects that were met: code may have asked whether they have a name."""
-    yield from (g.container for g in variant.contract.guards if isinstance(g.container, dict))
+    yield from (g.container for g in variant.contract.guards if isinstance(g.container, dict) and not is_fact(g))
     for obj in variant.translated.entry.met:
         if world.has_state(obj):
             yield vars(obj)
@@ -199,23 +204,34 @@ def _sharing(contract: Contract, found: list[Any]) -> list[int]:
 
 
 def _dumped(target: Target, variant: Variant) -> bytes:
-    contract, met = variant.contract, variant.translated.entry.met
+    met = variant.translated.entry.met
     paths = world.Paths(target)
-    paths.follow((g.container, g.key, g.expected) for g in contract.guards)
+    paths.follow((g.container, g.key, g.expected) for g in variant.contract.guards)
+    facts = facts_of(filter(is_fact, variant.contract.guards), paths)
+    own = [g for g in variant.contract.guards if not is_fact(g)]
+    contract = Contract(**variant.contract.parts() | {"guards": own})
     _require_names(contract, met, paths)
-    identities = [g for g in contract.guards if g.kind in _IDENTITIES]
-    guards = [
-        g._replace(expected=description(_present(g))) if g.kind in _IDENTITIES else g for g in contract.guards
-    ]
+    identities = [g for g in own if g.kind in _IDENTITIES]
+    guards = [g._replace(expected=_described(g, _present(g))) if g.kind in _IDENTITIES else g for g in own]
     record = Record(
-        Contract(**contract.parts() | {"guards": guards}), variant.gradients, variant.random, variant.source_ir,
+        replace(contract, guards=guards), facts, variant.gradients, variant.random, variant.source_ir,
         (variant.library.parent.name, variant.library.name), world.source_files(met),
         [(watched, _names(watched)) for watched in {id(d): d for d in _watched(variant)}.values()],
         _sharing(contract, [_present(g) for g in identities]),
+        list(_functions(target, identities, met)),
     )  # fmt: skip
-    out = io.BytesIO()
-    _Pickler(out, paths, {id(obj) for obj in met}).dump(record)
-    return out.getvalue()
+    return record_format.write(record, paths, {id(obj) for obj in met})
+
+
+def _functions(target: Target, identities: list[Guard], met: Collection[Any]) -> Iterator[FunctionType]:
+    """Yield the user's functions that were read, but for the target and those that guards describe.
+
+    A record has their descriptions: a file may have been edited after this process defined its functions.
+    """
+    described = {id(g.container if g.kind == "FUNCTION_IS" else _present(g)) for g in identities} | {id(target.func)}
+    for obj in met:
+        if isinstance(obj, FunctionType) and id(obj) not in described and not is_library(obj.__module__):
+            yield obj
 
 
 def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths) -> None:
@@ -230,7 +246,7 @@ def _require_names(contract: Contract, met: Collection[Any], paths: world.Paths)
     places += filter(world.has_state, met)
     for place in places:
         of_its_own = type(place) is dict and len(place) == 1 and id(*place.values()) in watched
-        by_name = place is None or isinstance(place, type)  # classes: see _Pickler
+        by_name = place is None or isinstance(place, (type, FunctionType, BuiltinFunctionType))  # see record_format
         if not by_name and not of_its_own and paths.of(place) is None:
             raise Nameless(type(place).__qualname__)
 
@@ -239,49 +255,10 @@ def _listed(expected: Any) -> tuple[Any, ...]:
     return expected if isinstance(expected, tuple) else (expected,)
 
 
-class _Pickler(pickle.Pickler):
-    """Writes what has a path as that path, functions and classes by their names, and of the rest only what is ours."""
-
-    def __init__(self, out: io.BytesIO, paths: world.Paths, met: set[int]):
-        super().__init__(out, protocol=pickle.HIGHEST_PROTOCOL)
-        self.paths = paths
-        self.met = met
-
-    def persistent_id(self, obj: Any) -> tuple[world.Steps, Any] | None:
-        if isinstance(obj, (str, int, float, tuple)) or obj is None:
-            return None
-        code = isinstance(obj, (type, FunctionType))
-        if code and is_library(obj.__module__):
-            return None
-        path = self.paths.of(obj)
-        if code:
-            return path or world.named(obj), description(obj)
-        if path is not None:
-            return path, None
-        ours = type(obj).__module__.startswith("scriptc.") or isinstance(obj, _BY_VALUE) and id(obj) not in self.met
-        if ours or isinstance(obj, BuiltinFunctionType):
-            return None
-        raise Nameless(type(obj).__qualname__)
-
-
 # ---- reading ----
 
 
-class _Unpickler(pickle.Unpickler):
-    """Classes that it finds by name are ours, torch's and Python's; those of the user have paths."""
-
-    def __init__(self, data: io.BytesIO, target: Target):
-        super().__init__(data)
-        self.target = target
-
-    def persistent_load(self, name: tuple[world.Steps, Any]) -> Any:
-        path, expected = name
-        found = world.resolve(path, self.target)
-        _require(expected is None or description(found) == expected, "code")
-        return found
-
-
-def _variant(record: Record, options: Options) -> Variant:
+def _variant(record: Record, target: Target, options: Options) -> Variant:
     """The variant that a record tells of; Nameless where the world is another."""
     for name, digest in record.files.items():
         _require(world.digest_of_file(name) == digest, name)
@@ -291,12 +268,12 @@ def _variant(record: Record, options: Options) -> Variant:
     for guard in record.contract.guards:
         if guard.kind in _IDENTITIES:
             present = _present(guard)
-            _require(description(present) == guard.expected, guard.kind)
+            _require(_described(guard, present) == guard.expected, guard.kind)
             found.append(present)
             guard = guard._replace(expected=present)
         guards.append(guard)
-    contract = replace(record.contract, guards=guards)
-    _require(_sharing(contract, found) == record.sharing, "sharing")
+    _require(_sharing(record.contract, found) == record.sharing, "sharing")
+    contract = replace(record.contract, guards=[*guards, *guards_of(record.facts, target)])
     entry, name = record.library
     library = current().find(entry)
     _require(library is not None, "library")

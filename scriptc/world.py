@@ -10,6 +10,7 @@ import enum
 import functools
 import hashlib
 import sys
+from array import array
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from types import (
     CodeType,
     FunctionType,
     GetSetDescriptorType,
+    MappingProxyType,
     MethodDescriptorType,
     MethodType,
     ModuleType,
@@ -29,18 +31,22 @@ from weakref import ReferenceType
 
 import torch
 
-from scriptc.frontend.outside import is_library
+from scriptc.frontend.outside import is_instance, is_library
 from scriptc.target import Target
 
 Step = tuple[Any, ...]
 Steps = tuple[Step, ...]
+STEPS = ("item", "vars", "class", "base", "cell", "contents", "attribute")
 MOST_OBJECTS = 50_000  # that are looked at for paths
 
 _CONSTANTS = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice,
     torch.dtype, torch.device, torch.Size, torch.layout, torch.memory_format,
 )  # fmt: skip
-_OF_C = (BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType)
+OF_C = (BuiltinFunctionType, GetSetDescriptorType, MethodDescriptorType, WrapperDescriptorType)
+
+
+_GUARDED_BY_CONTENT = (list, dict, set, deque, bytearray, array, memoryview, torch.Tensor)
 
 
 class Nameless(Exception):
@@ -53,29 +59,54 @@ class Nameless(Exception):
 def resolve(path: Steps, target: Target | None) -> Any:
     """What a path leads to; LookupError, AttributeError, TypeError or ValueError where it leads nowhere."""
     root, *steps = path
-    obj: Any = vars(sys.modules[root[1]]) if root[0] == "module" else target
-    for step in steps:
-        obj = _step(obj, step)
+    match root:
+        case ("module", name):
+            obj: Any = vars(sys.modules[name])
+        case ("class of module", name):  # some modules of torch are of classes of their own
+            obj = type(sys.modules[name])
+        case _:
+            obj = target
+    for each in steps:
+        obj = step(obj, each)
     return obj
 
 
-def _step(obj: Any, step: Step) -> Any:
-    match step:
-        case ("item", key):
+# Attributes of objects of Python's own types, and of a Target, that steps may lead to.
+_ATTRIBUTES: dict[str, tuple[type, ...]] = {
+    "func": (Target, functools.partial),
+    "args": (functools.partial,),
+    "keywords": (functools.partial,),
+    "receiver": (Target,),
+    "__wrapped__": (FunctionType,),
+    "__defaults__": (FunctionType,),
+    "__kwdefaults__": (FunctionType,),
+    "__func__": (MethodType, staticmethod, classmethod),
+    "__self__": (MethodType,),
+    "fget": (property,),
+}
+
+
+def step(obj: Any, way: Step) -> Any:
+    """Return what a step leads to. Whatever the step says, no property or `__getattr__` of the user's runs."""
+    match way:
+        case ("item", key) if isinstance(obj, (dict, list, tuple, MappingProxyType)):
             return obj[key]
         case ("vars",):
             return vars(obj)
         case ("class",):
             return type(obj)
-        case ("base", i):
+        case ("base", i) if isinstance(obj, type):
             return obj.__mro__[i]
-        case ("cell", i):
-            return obj.__closure__[i]
-        case ("contents",):
+        case ("cell", i) if isinstance(obj, FunctionType):
+            return (obj.__closure__ or ())[i]
+        case ("contents",) if isinstance(obj, CellType):
             return obj.cell_contents
-        case ("attribute", name):
+        case ("attribute", name) if isinstance(obj, _ATTRIBUTES.get(name, ())):
             return getattr(obj, name)
-    raise ValueError(step)
+        case ("attribute", name) if isinstance(obj, type):
+            found = next((vars(base)[name] for base in obj.__mro__ if name in vars(base)), None)
+            return found.__func__ if isinstance(found, (staticmethod, classmethod)) else found
+    raise ValueError(way)
 
 
 def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
@@ -86,8 +117,9 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
         yield from ((("item", i), v) for i, v in enumerate(obj))
     elif isinstance(obj, FunctionType):
         yield from ((("cell", i), cell) for i, cell in enumerate(obj.__closure__ or ()))
-        if hasattr(obj, "__wrapped__"):
-            yield ("attribute", "__wrapped__"), obj.__wrapped__
+        for name in ("__wrapped__", "__kwdefaults__", "__defaults__"):
+            if getattr(obj, name, None) is not None:
+                yield ("attribute", name), getattr(obj, name)
     elif isinstance(obj, CellType):
         try:
             yield ("contents",), obj.cell_contents
@@ -106,6 +138,8 @@ def _parts(obj: Any) -> Iterator[tuple[Step, Any]]:
     elif has_state(obj):
         yield ("vars",), vars(obj)
         yield ("class",), type(obj)
+    elif isinstance(obj, functools.partial):
+        yield from ((("attribute", name), getattr(obj, name)) for name in ("func", "args", "keywords"))
 
 
 def has_state(obj: Any) -> bool:
@@ -117,6 +151,8 @@ def has_state(obj: Any) -> bool:
 
 def named(obj: Any) -> Steps:
     """The path of a function or class by its name; Nameless where it is not found under that."""
+    if type(sys.modules.get(obj.__module__)) is obj:
+        return (("class of module", obj.__module__),)
     first, *rest = obj.__qualname__.split(".")
     path = (("module", obj.__module__), ("item", first), *(("attribute", name) for name in rest))
     try:
@@ -208,9 +244,11 @@ def description(obj: Any) -> Any:
         return "partial", description(obj.func), *map(description, obj.args), *named
     if isinstance(obj, ReferenceType):
         return "weak", description(obj())
-    if isinstance(obj, _OF_C):
+    if isinstance(obj, OF_C):
         return "builtin", getattr(obj, "__module__", None), obj.__qualname__
-    if isinstance(obj, (list, dict, set, deque, torch.Tensor)) or has_state(obj):
+    if is_instance(obj, "numpy", "generic"):
+        return "number", str(obj.dtype), repr(obj.item())
+    if isinstance(obj, _GUARDED_BY_CONTENT) or is_instance(obj, "numpy", "ndarray") or has_state(obj):
         return "object", description(type(obj))
     raise Nameless(type(obj).__qualname__)
 
@@ -232,7 +270,7 @@ def _digest_of_code(code: CodeType) -> str:
         _digest_of_code(c) if isinstance(c, CodeType) else sorted(map(repr, c)) if isinstance(c, frozenset) else repr(c)
         for c in code.co_consts
     ]
-    return hashlib.sha256(repr((parts, constants)).encode()).hexdigest()
+    return hashlib.sha256(repr((parts, constants)).encode(errors="surrogatepass")).hexdigest()
 
 
 # ---- source files ----
@@ -257,7 +295,7 @@ def digest_of_file(name: str) -> str:
 
 
 def _files_of(obj: Any) -> Iterator[str]:
-    if type(obj) in _CONSTANTS or isinstance(obj, (*_OF_C, list, dict, set, super)):
+    if type(obj) in _CONSTANTS or isinstance(obj, (*OF_C, list, dict, set, super)):
         return  # what lists hold is met item by item, as are the two that make up a super()
     if isinstance(obj, (tuple, frozenset)):
         for item in obj:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
+import math
 import re
 import sys
 import uuid
@@ -85,6 +87,7 @@ def make():
     return Net()
 """,
     "layers of torch": "def make():\n    return nn.GRU(3, 4, num_layers=2, bidirectional=True)\n",
+    "flags of torch": "def make():\n    return nn.Sequential(nn.BatchNorm1d(3), nn.LayerNorm(3)).eval()\n",
     "base class": """
 class Base(nn.Module):
     def __init__(self):
@@ -202,6 +205,70 @@ def test_files_that_changed_are_read_again(world: World, name: str) -> None:
     net = made(world.load(NET.replace(old, new)))
     x = x.to(next(net.parameters()).dtype)
     torch.testing.assert_close(run(scriptc.compile(net), x), run(net, x))
+
+
+PATCHED = """
+import numpy as np
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.ReLU()
+        self.scale = np.array([2.0, 3.0])
+    def forward(self, x):
+        return torch.tanh(self.act(x)) * abs(float(self.scale[0])) * math.sqrt(4.0) + math.pi
+def make():
+    return Net()
+"""
+PATCHES: dict[str, Callable[[pytest.MonkeyPatch, Any], None]] = {
+    "function of C": lambda m, net: m.setattr(torch, "tanh", torch.sigmoid),
+    "function of Python's": lambda m, net: m.setattr(math, "sqrt", lambda x: 9.0),
+    "constant": lambda m, net: m.setattr(math, "pi", 3.0),
+    "method of a layer": lambda m, net: m.setattr(torch.nn.ReLU, "forward", lambda self, x: x + 1),
+    "code of a function": lambda m, net: m.setattr(torch.nn.ReLU.forward, "__code__", (lambda self, input: input + 1).__code__),
+    "function below a layer": lambda m, net: m.setattr(torch.nn.functional, "relu", lambda x, inplace: x + 1),
+    "call of all modules": lambda m, net: m.setattr(torch.nn.Module, "__call__", lambda self, x: x + 1),
+    "operator": lambda m, net: m.setattr(torch.Tensor, "__mul__", lambda self, x: self.add(x)),
+    "builtin": lambda m, net: m.setattr(builtins, "abs", lambda x: 5.0),
+    "array": lambda m, net: net.scale.fill(5),
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_patches_are_read_and_what_is_as_it_was_is_found(
+    world: World, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = torch.arange(6.0).reshape(2, 3) - 2
+    run(scriptc.compile(made(world.load(PATCHED)), optimize=0), x)
+    net = made(world.load(PATCHED))
+    found = world.without_reading(lambda: run(scriptc.compile(net, optimize=0), x))
+    torch.testing.assert_close(found, run(net, x))
+    net = made(world.load(PATCHED))
+    with monkeypatch.context() as patched:
+        PATCHES[name](patched, net)
+        torch.testing.assert_close(run(scriptc.compile(net, optimize=0), x), run(net, x))
+
+
+OF_ONE_PROCESS = {
+    "result of a cache": """
+import functools
+@functools.lru_cache
+def cached(name):
+    return len(name) * 2.0
+def f(x):
+    return x * cached("abc")
+""",
+    "order of strings in a set": "NAMES = {'a', 'bb', 'ccc'}\ndef f(x):\n    return x * len(list(NAMES)[0])\n",
+}
+
+
+@pytest.mark.parametrize("name", OF_ONE_PROCESS)
+def test_what_holds_in_one_process_alone_is_not_recorded(world: World, name: str) -> None:
+    x = torch.ones(2)
+    first = world.load(OF_ONE_PROCESS[name])
+    assert torch.equal(run(scriptc.compile(first.f, optimize=0), x), first.f(x))
+    again = world.load(OF_ONE_PROCESS[name])
+    with pytest.raises(AssertionError, match="this was read"):
+        world.without_reading(lambda: run(scriptc.compile(again.f, optimize=0), x))
 
 
 def double(x: torch.Tensor) -> torch.Tensor:
