@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 import scriptc
+from scriptc.backend_c.toolchain import BuildError, ToolchainError
 from scriptc.copies import copied, copied_receiver, forked_generators, identical, kept, leaves_of, state_of, tensors_of
 from scriptc.differences import difference, error_against, tolerance
 from scriptc.ir.errors import CompileError, InternalError
-from scriptc.report import Report, Row
+from scriptc.report import RAISES, Report, Row
 from scriptc.rounding import Rounded, rounded, rounded_weights
 from scriptc.target import original, target_of
 
@@ -29,6 +30,7 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
     Values agree if `torch.testing.assert_close` with its defaults says so (NaN equals NaN), or if the compiled error
     against a float64 run is within twice eager's own. Where compiled code keeps weights in fewer bits, values must agree
     with eager on such weights; the errors shown are those against eager on the weights as they are.
+    The report's `check` raises where values differ, and where none were compared because both sides raised.
     """
     eager, compiled, receiver = _both(model)
     before = _Inputs.copy_of(args, kwargs, receiver)
@@ -36,7 +38,7 @@ def compare(model: Any, *args: Any, locate: bool = False, **kwargs: Any) -> Repo
         expected = _run(eager, args, kwargs, receiver)
     with torch.no_grad(), kept(receiver):
         actual = _run(compiled, args, kwargs, receiver)
-    if isinstance(actual.error, (CompileError, InternalError)):
+    if isinstance(actual.error, (CompileError, InternalError, ToolchainError, BuildError)):
         raise actual.error
     written = list(_compare_writes(actual, expected, before))
     if weights := _rounded_weights(compiled):
@@ -204,8 +206,8 @@ def _compare_errors(actual: Exception | None, expected: Exception | None) -> Row
         return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}" if error else "no exception"
 
     if type(actual) is type(expected):
-        return Row("raises", text(expected), "equal", True)
-    return Row("raises", text(expected), f"RAISES {text(actual)}", False)
+        return Row(RAISES, text(expected), "equal", True)
+    return Row(RAISES, text(expected), f"RAISES {text(actual)}", False)
 
 
 def _compare_writes(actual: _Outcome, expected: _Outcome, before: _Inputs) -> Iterator[Row]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import threading
+import logging
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from scriptc import remembered
+from scriptc.forks import Lock
 from scriptc.frontend import specs
+from scriptc.frontend.outside import is_of_library
 from scriptc.frontend.specs import Contract, Guard
 from scriptc.options import Options
 from scriptc.runtime import bridge, tensors
@@ -19,9 +22,14 @@ from scriptc.target import Target, target_of
 from scriptc.variant import Dependencies, Variant
 
 MOST_TEXTS = 4  # values of one string argument that are compiled for
+MANY = 8  # recompilations from which on each is warned about
+EXPLAINED_FROM = 3  # recompilations from which on reasons are counted, also where nobody reads the log
 
 if TYPE_CHECKING:
     from scriptc.memory import Memory
+    from scriptc.stages import Stages
+
+_logger = logging.getLogger("scriptc")
 
 
 class Dispatcher:
@@ -33,34 +41,109 @@ class Dispatcher:
         self.options = options
         self.variants: list[Variant] = []
         self.memory: Memory | None = None  # what `compiled.memory` found last
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._changes: Counter[Any] = Counter()  # how often a number that was baked in had changed
+        self._reasons: Counter[str] = Counter()  # what was why it was compiled again
         self.callable = bridge.Callable(self._miss)
         self.call = self.callable.call
 
-    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """A call that no variant fits: find one that does in the cache, or compile it."""
-        with self._lock:
+    def _miss(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Exception | None:
+        """Serve a call that no variant fits. An error of the user's program is given back: the bridge raises it, so that
+        no frame of ours stands in its traceback."""
+        begin = time.perf_counter()
+        with self._lock.lock:
             self.target = target_of(self.obj)  # a module may have been given another forward
-            arguments = self.target.bind(args, kwargs)
-            records = remembered.Records(self.target, arguments, self.options)
-            for variant in records.recall():
-                probe = bridge.Callable(_refuse)
-                probe.add_variant(self.spec(variant))
-                if probe.fits(*args, **kwargs):
-                    return self.install(variant)
-            records.remember(self.add(arguments))
+            try:
+                arguments = self.target.bind(args, kwargs)
+            except TypeError as error:
+                from scriptc.tracebacks import shortened
 
-    def add(self, arguments: dict[str, Any]) -> Variant:
+                return shortened(error)
+            try:
+                self._serve(arguments, args, kwargs, begin)
+            except Exception as error:
+                from scriptc.tracebacks import is_the_users, shortened
+
+                if not is_the_users(error):
+                    raise
+                return shortened(error)
+        return None
+
+    def _serve(self, arguments: dict[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], begin: float) -> None:
+        """Find a variant for a call in the cache, or compile it."""
+        self._announce(arguments)
+        records = remembered.Records(self.target, arguments, self.options)
+        probes: list[bridge.Callable] = []  # their libraries stay loaded meanwhile
+        recalled = records.recall(lambda variant: self._fits(variant, args, kwargs, probes))
+        if recalled is not None:
+            self.install(recalled)
+            seconds = time.perf_counter() - begin
+            _logger.info("took %s for (%s) from the disk cache in %.3f s", self.target.name, recalled, seconds)
+            return
+        from scriptc.stages import Stages, progress
+
+        stages = Stages(self.target.name)
+        with progress(stages):
+            variant = self.add(arguments, stages)
+            with stages.stage("record"):
+                records.remember(variant)
+        _logger.info("compiled %s for (%s) in %s", stages.name, variant, stages)
+
+    def _fits(
+        self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], probes: list[bridge.Callable]
+    ) -> bool:
+        """Return whether a variant that an earlier process made takes a call; Refused where the bridge cannot use it."""
+        probe = bridge.Callable(_refuse)
+        probes.append(probe)
+        try:
+            probe.add_variant(self.spec(variant))
+        except Exception as error:  # as of a library that cannot be loaded
+            raise remembered.Refused from error
+        return bool(probe.fits(*args, **kwargs))
+
+    def _announce(self, arguments: dict[str, Any]) -> None:
+        """Log for what call there is no variant, and why."""
+        made, code = len(self.variants), self.target.func.__code__
+        if not made:
+            _logger.info("%s, %s:%d: first call", self.target.name, code.co_filename, code.co_firstlineno)
+            return
+        if made < EXPLAINED_FROM and not _logger.isEnabledFor(logging.INFO):
+            return
+        from scriptc.reasons import why
+
+        reason = why(self.target, [variant.contract for variant in self.variants], arguments)
+        text = reason.text if reason else "something that it reads is other than it was"
+        _logger.info("%s needs specialization %d: %s", self.target.name, made + 1, text)
+        if reason is None:
+            return
+        self._reasons[reason.place] += 1
+        if made >= MANY:
+            place, times = self._reasons.most_common(1)[0]
+            often = f"; {place} was the reason {times} times" if times > 1 else ""
+            _logger.warning("%s is compiled again and again, now for the %dth time: %s%s; %s",
+                            self.target.name, made + 1, text, often, reason.advice)  # fmt: skip
+
+    def add(self, arguments: dict[str, Any], stages: Stages | None = None) -> Variant:
         """Compiles for one call."""
-        from scriptc.backend_c.build import build_library
-        from scriptc.pipeline import translate
+        from scriptc.stages import Stages
 
-        made = translate(self.target, arguments, self.options, self._changing(), self._varied())
+        stages = stages or Stages()
+        with stages.stage("loading the compiler"):
+            from scriptc.backend_c.build import build_library
+            from scriptc.pipeline import translate
+
+        made = translate(self.target, arguments, self.options, self._changing(), self._varied(), stages=stages)
         name, source = made.entry.module.name, made.program.source
-        library = build_library(source, name, optimize=self.options.optimize, debug=self.options.debug)
+        built: list[str] = []
+        with stages.stage("C compiler"):
+            library = build_library(
+                source, name, optimize=self.options.optimize, debug=self.options.debug, building=built.append
+            )
+        if not built:
+            stages.rename("C compiler", "library from the disk cache")
         variant = Variant(made.entry, made.gradients, made.random, made.source_ir, library, self.options, made)
-        self.install(variant)
+        with stages.stage("load"):
+            self.install(variant)
         return variant
 
     def _changing(self) -> set[Any]:
@@ -125,4 +208,5 @@ def _store(store: specs.Store) -> bridge.Store:
 
 def _guard(guard: Guard) -> GuardSpec:
     expected = tensors.DTYPES[guard.expected] if guard.kind == "DEFAULT_DTYPE_IS" else guard.expected
-    return GuardSpec(bridge.Guard[guard.kind], guard.container, guard.key, expected)
+    seldom = isinstance(guard.container, type) or is_of_library(guard.container)
+    return GuardSpec(bridge.Guard[guard.kind], guard.container, guard.key, expected, seldom)

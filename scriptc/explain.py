@@ -7,6 +7,7 @@ from typing import Any
 
 from scriptc.frontend.entry import read
 from scriptc.frontend.specs import describe
+from scriptc.html import html_table, paragraph, print_text
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.options import Options
 from scriptc.target import target_of
@@ -29,11 +30,20 @@ class Explanation:
         return not self.diagnostics
 
     def __str__(self) -> str:
+        return "\n\n".join([self._head(), *map(str, self.diagnostics)])
+
+    def _repr_html_(self) -> str:
+        rows = [(str(d.loc), d.loc.text.strip(), d.message, d.hint or "") for d in self.diagnostics]
+        columns = ("place", "source", "what cannot be compiled", "what to do instead")
+        return paragraph(self._head()) + (html_table(columns, rows) if rows else "")
+
+    _repr_pretty_ = print_text
+
+    def _head(self) -> str:
         if self.ok:
             return f"{self.name} compiles for {self.signature or 'a call without arguments'}"
         count = len(self.diagnostics)
-        head = f"{self.name} cannot be compiled: {count} place{'s' if count != 1 else ''} to change"
-        return "\n\n".join([head, *map(str, self.diagnostics)])
+        return f"{self.name} cannot be compiled: {count} place{'s' if count != 1 else ''} to change"
 
 
 def explain(obj: Any, *args: Any, **kwargs: Any) -> Explanation:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from scriptc.ir.analysis import may_be_leaf
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.dtypes import INEXACT
 from scriptc.ir.types import CellType, Container, OptionalType, TensorType, TupleType, Type
@@ -40,7 +41,8 @@ class _Flow:
             self.changed = False
             self.block(self.body)
         lists = {i: self.get(a) - {i} for i, a in enumerate(self.body.args) if isinstance(a.type, Container)}
-        return Dependencies(self.results, dict(self.targets), lists)
+        checks = (op for op in self.module.walk() if op.name == "check.leaf")
+        return Dependencies(self.results, dict(self.targets), lists, any(may_be_leaf(op.operands[0]) for op in checks))
 
     def get(self, value: Value) -> Inputs:
         return self.of.get(value, _NONE)

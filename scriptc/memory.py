@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from scriptc.copies import copied, kept
+from scriptc.html import html_table, print_text
 from scriptc.runtime import bridge
 from scriptc.target import Target
 from scriptc.variations import Place, Variations
@@ -81,15 +82,25 @@ class Memory:
         return round(_largest(self.pieces, [(self.sizes | sizes)[name] for name in self.symbols]))
 
     def __str__(self) -> str:
-        head = [
-            f"{self.name}: peak memory of a call, in bytes",
-            f"  {self.formula or 'does not follow from the sizes alone'}",
-        ]
-        if self.least:
-            head[-1] += f"  from {', '.join(f'{name}={value}' for name, value in self.least.items())} on"
+        head = [f"{self.name}: peak memory of a call, in bytes", f"  {self._holds()}"]
         head += [f"  {name} = {meaning}" for name, meaning in self.symbols.items()]
-        at = ", ".join(f"{name}={self.sizes[name]}" for name in self.symbols)
-        return "\n".join([*head, f"at {at or 'these arguments'}: {self.predicted}; measured {self.measured}"])
+        return "\n".join([*head, f"at {self._call()}: {self.predicted}; measured {self.measured}"])
+
+    def _repr_html_(self) -> str:
+        rows = [("formula", self._holds()), *self.symbols.items()]
+        rows += [(f"at {self._call()}", str(self.predicted)), ("measured", str(self.measured))]
+        return html_table((self.name, "peak memory of a call, in bytes"), rows)
+
+    _repr_pretty_ = print_text
+
+    def _holds(self) -> str:
+        """Return the formula, and from which sizes on it holds."""
+        formula = self.formula or "does not follow from the sizes alone"
+        least = ", ".join(f"{name}={value}" for name, value in self.least.items())
+        return f"{formula}  from {least} on" if least else formula
+
+    def _call(self) -> str:
+        return ", ".join(f"{name}={self.sizes[name]}" for name in self.symbols) or "these arguments"
 
 
 def memory(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Memory:

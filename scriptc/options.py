@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from scriptc.typed import CompileOptions
 
 WEIGHTS = ("float32", "bfloat16", "float16")
 
@@ -28,11 +32,18 @@ class Options:
     weights: str = "float32"
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Options:
+    def of(cls, options: Mapping[str, Any]) -> Options:
+        """Return the checked options: TypeError for one that is not there, ValueError for a value that one cannot have."""
         known = [f.name for f in fields(cls)]
-        for name in options:
+        for name, value in options.items():
             if name not in known:
-                raise TypeError(f"there is no option '{name}'; options: {', '.join(known)}")
+                import difflib
+
+                near = difflib.get_close_matches(name, known, 1, 0.5)
+                nearest = f"; did you mean '{near[0]}'?" if near else "."
+                raise TypeError(f"there is no option '{name}'{nearest} Options: {', '.join(known)}")
+            if isinstance(getattr(cls, name), bool) and not isinstance(value, bool):
+                raise ValueError(f"{name} is True or False, not {value!r}")
         made = cls(**options)
         if made.optimize not in (0, 1, 2, 3):
             raise ValueError(f"optimize is 0, 1, 2 or 3, not {made.optimize!r}")
@@ -41,3 +52,8 @@ class Options:
         if made.weights != "float32" and (not made.freeze or made.optimize < 2):
             raise ValueError(f"weights={made.weights!r} needs freeze=True, and optimize=2 or 3")
         return made
+
+    def given(self) -> CompileOptions:
+        """Return the options that are not the defaults, as `scriptc.compile` takes them."""
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        return changed  # type: ignore[return-value]

@@ -19,6 +19,8 @@ from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
 from scriptc.options import WEIGHTS, Options
+from scriptc.runtime.bridge import stack_left
+from scriptc.stages import Stages
 from scriptc.target import Target
 from scriptc.variant import Dependencies
 
@@ -51,33 +53,40 @@ def optimise(module: Module, options: Options, after: Callable[[str, Module], No
 @collector_paused()
 def translate(
     target: Target, arguments: Mapping[str, Any], options: Options, changing: Collection[Any] = (),
-    varied: Collection[int] = (), *, ahead: bool = False,
+    varied: Collection[int] = (), *, ahead: bool = False, path: Callable[[str], str] = str, stages: Stages | None = None,
 ) -> Translated:  # fmt: skip
-    """Python source to C text, specialised on one call. changing, varied, ahead: see `frontend.entry.read`."""
+    """Python source to C text, specialized on one call. changing, varied, ahead: see `frontend.entry.read`; path: see
+    `backend_c.locations.LocTable`. stages: is told the time of each."""
+    stages = stages or Stages()
     # Python to tensor IR
-    entry = read(
-        target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied, ahead=ahead
-    )
-    return _translated(entry, options)
+    with stages.stage("front end"):
+        entry = read(
+            target.func, target.receiver, arguments, dynamic=options.dynamic, changing=changing, varied=varied,
+            ahead=ahead, left=stack_left,
+        )  # fmt: skip
+    return _translated(entry, options, stages, path)
 
 
 @collector_paused()
 def translated_again(contract: Contract, source_ir: str, options: Options) -> Translated:
     """What `translate` made, from the IR that it read."""
-    return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], met=()), options)
+    return _translated(Entry(**contract.parts(), module=parse_module(source_ir), kept=[], met=()), options, Stages())
 
 
-def _translated(entry: Entry, options: Options) -> Translated:
+def _translated(entry: Entry, options: Options, stages: Stages, path: Callable[[str], str] = str) -> Translated:
     source_ir = print_module(entry.module)
     gradients = dependencies(entry.module)
     try:
-        verify(entry.module)
         # tensor IR to better tensor IR
-        optimise(entry.module, options)
+        with stages.stage("passes"):
+            verify(entry.module)
+            optimise(entry.module, options)
         # tensor IR to loop IR to C
-        program = emit_program(
-            entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals
-        )
+        with stages.stage("C generation"):
+            program = emit_program(
+                entry.module, debug=options.debug, profile=options.profile, flush_denormals=options.flush_denormals,
+                path=path,
+            )  # fmt: skip
     except InternalError:
         raise
     except Exception as e:

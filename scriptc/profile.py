@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,9 @@ import torch
 from scriptc.backend_c.instrument import Site
 from scriptc.backend_c.peaks import Peaks, measured
 from scriptc.copies import copied, kept
-from scriptc.ir.loc import Loc
+from scriptc.html import html_table, paragraph, print_text
+from scriptc.ir.loc import shown_file
+from scriptc.source_paths import user_line
 from scriptc.tables import table
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 SECONDS = 0.3  # how long calls are repeated for
 CALLS = 1000  # at most
 EVENTS = 200_000  # kept for the trace
-_TORCH = Path(torch.__file__).parent
+_COLUMNS = ("line", "source", "kernel", "visits", "time", "%", "GFLOP/s", "GB/s")
+_NUMBERS = (3, 4, 5, 6, 7)  # columns
 
 
 @dataclass(frozen=True)
@@ -50,29 +53,38 @@ class Profile:
     seconds: float  # of a call, in instrumented C
     rows: tuple[Row, ...]
     peaks: Peaks
-    events: tuple[tuple[int, int, int], ...]  # (row, begin, end) in nanoseconds
+    events: tuple[tuple[int, int, int], ...] = field(repr=False)  # (row, begin, end) in nanoseconds
     missed: int  # events for which there was no room
 
     def __str__(self) -> str:
-        head = (
+        return self.text()
+
+    def text(self, width: int | None = None) -> str:
+        """Return the peaks and the table, whole or cut to a width."""
+        shown = table(_COLUMNS, [self._cells(row) for row in self.rows], right=_NUMBERS, width=width)
+        return f"{self._head()}\n\n{shown}"
+
+    def _repr_html_(self) -> str:
+        return paragraph(self._head()) + html_table(_COLUMNS, [self._cells(row) for row in self.rows], right=_NUMBERS)
+
+    _repr_pretty_ = print_text
+
+    def _head(self) -> str:
+        return (
             f"{self.name}: {_time(self.seconds)} a call in C, mean of {self.calls}, counting included\n"
             f"peaks of {self.peaks.threads} thread{'s' * (self.peaks.threads > 1)}: {self.peaks.flops / 1e9:.0f} GFLOP/s, "
             f"{self.peaks.bytes / 1e9:.1f} GB/s from memory (caches are faster)"
         )
-        shown = [self._cells(row) for row in self.rows]
-        columns = ("line", "source", "kernel", "visits", "time", "%", "GFLOP/s", "GB/s")
-        return f"{head}\n\n{table(columns, shown, right=(3, 4, 5, 6, 7))}"
 
     def _cells(self, row: Row) -> list[str]:
         def rate(amount: float) -> str:
             return f"{amount / row.seconds / 1e9:.1f}" if amount and row.seconds else ""
 
-        source = row.source if len(row.source) <= 48 else row.source[:45] + "..."
         share = 100 * row.seconds / self.seconds if self.seconds else 0.0
-        place = f"{os.path.basename(row.file)}:{row.line}"
+        place = f"{os.path.basename(shown_file(row.file))}:{row.line}"
         return [
             place,
-            source,
+            row.source,
             row.kernel,
             f"{row.visits:g}",
             _time(row.seconds),
@@ -106,7 +118,7 @@ class Profile:
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the trace as JSON."""
-        Path(path).write_text(json.dumps(self.trace()))
+        Path(path).write_text(json.dumps(self.trace()), encoding="utf-8")
 
 
 def profile(dispatcher: Dispatcher, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
@@ -148,18 +160,10 @@ def _rows(
     found = []
     for site, (visits, *amounts) in zip(sites, counts, strict=True):
         ns, flops, moved = (amount / calls for amount in amounts)
-        loc = _own_line(site.loc)
+        loc = user_line(site.loc)
         found.append(Row(loc.file, loc.line, loc.text.strip(), site.kernel, visits / calls, ns * 1e-9, flops, moved))
     order = sorted(range(len(found)), key=lambda i: -found[i].seconds)
     return tuple(found[i] for i in order if found[i].visits), {site: at for at, site in enumerate(order)}
-
-
-def _own_line(loc: Loc) -> Loc:
-    """Not torch's line, where the code is torch's own, but the one that called it."""
-    at: Loc | None = loc
-    while at is not None and Path(at.file).is_relative_to(_TORCH):
-        at = at.inlined_at
-    return at or loc
 
 
 def _time(seconds: float) -> str:

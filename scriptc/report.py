@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scriptc.tables import table
+from scriptc.html import html_table, paragraph, print_text
+from scriptc.tables import Paint, table
 
 _HEADER = ("output", "value", "max abs", "max rel", "max ulp", "where", "tolerance", "verdict")
+_NUMBERS = (2, 3, 4)  # columns
+RAISES = "raises"  # the path of the row that compares exceptions
+NOTHING = "NoneType None"  # the value of a row where None was returned
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,29 @@ class Report:
     located: str | None = None
 
     @property
-    def ok(self) -> bool:
+    def agrees(self) -> bool:
+        """Return whether all rows agree, also where both sides raised or nothing was compared."""
         return all(row.ok for row in self.rows)
+
+    @property
+    def raised(self) -> bool:
+        """Return whether both sides raised exceptions of one type."""
+        return any(row.path == RAISES and row.ok for row in self.rows)
+
+    @property
+    def ok(self) -> bool:
+        """Return whether values were compared, and all of them agree."""
+        return self.agrees and not self.vacuous
+
+    @property
+    def vacuous(self) -> str:
+        """The reason why agreement says nothing of values, empty where values were compared."""
+        if self.raised:
+            (error,) = (row.value for row in self.rows if row.path == RAISES)
+            return f"no value was compared: eager and compiled both raised {error}"
+        if all(row.value == NOTHING for row in self.rows):
+            return "no value was compared: the call returned None and wrote nothing"
+        return ""
 
     @property
     def max_abs(self) -> float:
@@ -56,12 +81,36 @@ class Report:
     def max_ulp(self) -> int:
         return max((row.max_ulp for row in self.rows if row.max_ulp is not None), default=0)
 
-    def check(self) -> Report:
-        """Raises AssertionError with the table unless every row agrees."""
-        if not self.ok:
-            raise AssertionError(f"compiled and eager differ\n{self}")
+    def failure(self, *, expect_raise: bool = False) -> str:
+        """Return why the comparison is no success, empty where it is one.
+
+        expect_raise: success is that both sides raise exceptions of one type.
+        """
+        if not self.agrees:
+            return "compiled and eager differ"
+        if expect_raise:
+            return "" if self.raised else "the call was expected to raise, but it returned"
+        return self.vacuous
+
+    def check(self, *, expect_raise: bool = False) -> Report:
+        """Raise AssertionError with the table unless values were compared and all of them agree.
+
+        expect_raise: raise unless both sides raised exceptions of one type.
+        """
+        if failure := self.failure(expect_raise=expect_raise):
+            raise AssertionError(f"{failure}\n{self}")
         return self
 
-    def __str__(self) -> str:
-        lines = table(_HEADER, [row.cells() for row in self.rows], right=(2, 3, 4))
+    def text(self, width: int | None = None, paint: Paint | None = None) -> str:
+        """Return the table, whole or cut to a width; see `scriptc.tables.table`."""
+        lines = table(_HEADER, [row.cells() for row in self.rows], right=_NUMBERS, width=width, paint=paint)
         return lines if self.located is None else f"{lines}\n{self.located}"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        shown = html_table(_HEADER, [row.cells() for row in self.rows], right=_NUMBERS)
+        return shown if self.located is None else shown + paragraph(self.located)
+
+    _repr_pretty_ = print_text

@@ -18,14 +18,17 @@ Inputs = frozenset[int]  # leaves of the arguments and live values, then params
 @dataclass(frozen=True)
 class Dependencies:
     """The inputs from which a gradient would flow to each result of the entry, to what it sets outside of itself (by the
-    number of the target), and to what it puts into lists that it was given (by the number of the leaf)."""
+    number of the target), and to what it puts into lists that it was given (by the number of the leaf). writes: it may write
+    tensors in place that autograd protects."""
 
     results: list[Inputs]
     targets: dict[int, Inputs]
     lists: dict[int, Inputs]
+    writes: bool = False
 
     def any(self) -> bool:
-        return any((*self.results, *self.targets.values(), *self.lists.values()))
+        """Return whether autograd must see a call to which a tensor that requires grad is passed."""
+        return self.writes or any((*self.results, *self.targets.values(), *self.lists.values()))
 
 
 @dataclass
@@ -57,4 +60,4 @@ class Variant:
         """The C that the library was built from."""
         if self._translated is not None:
             return self._translated.program.source
-        return self.library.with_suffix(".c").read_text()
+        return self.library.with_suffix(".c").read_text(encoding="utf-8")

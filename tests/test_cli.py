@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import io
+import json
+import math
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import scriptc
+from scriptc import terminal
 from scriptc.cli import main
+from scriptc.cli_json import dumped
 from scriptc.report import Report, Row
 
 NETS = """
@@ -33,6 +39,13 @@ def raises(x):
 
 def generates(x):
     yield x
+
+def returns_none(x):
+    x + 1
+
+class Raises:
+    def __init__(self):
+        raise ValueError("two\\nlines")
 
 net = Net(3)
 net_args = (torch.ones(2, 3),)
@@ -84,12 +97,29 @@ def test_python_m_scriptc_shows_compile_errors_without_a_traceback(nets: str) ->
         ("net", ["--eval"]),
         ("net.inner", ["--args", "torch.ones(1, 3)"]),
         ("Net", ["--init", "5, hidden=2", "--eval", "--args", "torch.ones(1, 5)"]),
-        ("raises", ["--args", "torch.ones(2)"]),
+        ("raises", ["--args", "torch.ones(2)", "--expect-raise"]),
     ],
 )
 def test_compare(nets: str, target: str, options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("compare", f"{nets}:{target}", *options) == 0
     assert "verdict" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("target", "options", "message"),
+    [
+        ("raises", ["--args", "torch.ones(2)"], "both raised IndexError"),
+        ("twice", ["--args", "torch.ones(2), 3, 4"], "both raised TypeError"),
+        ("returns_none", ["--args", "torch.ones(2)"], "returned None and wrote nothing"),
+        ("twice", ["--expect-raise"], "expected to raise, but it returned"),
+    ],
+)
+def test_a_comparison_of_no_values_fails(
+    nets: str, target: str, options: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("compare", f"{nets}:{target}", "--optimize", "0", *options) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("scriptc: ") and message in line
 
 
 @pytest.mark.parametrize(
@@ -105,6 +135,21 @@ def test_compare(nets: str, target: str, options: list[str], capsys: pytest.Capt
         (["ir", "{nets}:twice", "--args", ""], "missing a required argument: 'x'"),
         (["ir", "{nets}:net_args", "--args", ""], "not tuple objects"),
         (["ir", "{nets}:twice", "--after", "nothing"], "no pass nothing ran; these did: read"),
+        (["ir", "{folder}/broken.py:f"], "broken.py: SyntaxError: "),
+        (["ir", "{folder}/fails.py:f"], "fails.py:2: ZeroDivisionError: division by zero"),
+        (["ir", "{folder}/needs.py:f"], "needs.py:1: ModuleNotFoundError: No module named 'absent_module'"),
+        (["ir", "{folder}/exits.py:f"], "exits.py:1: SystemExit: 3"),
+        (["ir", "{nets}:Raises"], "cannot make a Raises: ValueError: two; lines"),
+        (["profile", "{nets}:raises", "--args", "torch.ones(2)", "--optimize", "0"], "the call raised IndexError: "),
+        (["memory", "{nets}:twice", "--args", "1, 2, 3"], "too many positional arguments"),
+        (["profile", "{nets}:twice", "--threads", "0"], "--threads is at least 1"),
+        (["c", "{nets}:twice", "--weights", "float16"], "weights='float16' needs freeze=True"),
+        (["compare", "{nets}:twice", "--optimize", "7"], "argument --optimize: invalid choice: 7"),
+        (["compare", "{nets}:net_args"], "not tuple objects"),
+        (["build", "{nets}:twice", "--out", "{nets}/out"], "[Errno "),
+        (["nothing"], "invalid choice: 'nothing'"),
+        (["compare"], "the following arguments are required: TARGET"),
+        (["opt", "--passes=cse", "{folder}"], "Is a directory"),
         (["opt", "--passes=cse", "absent.ir"], "No such file"),
         (["opt", "--passes=absent", "-"], "there is no pass absent"),
     ],
@@ -112,9 +157,15 @@ def test_compare(nets: str, target: str, options: list[str], capsys: pytest.Capt
 def test_mistakes_of_the_user(
     nets: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folder = Path(nets).parent
+    files = {"broken": "f = (", "fails": "\n1 / 0", "needs": "import absent_module", "exits": "raise SystemExit(3)"}
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(text)
     monkeypatch.setattr(sys, "stdin", io.StringIO(IR))
-    assert run(*(a.replace("{nets}", nets) for a in arguments)) == 2
-    assert message in capsys.readouterr().err
+    assert run(*(a.replace("{nets}", nets).replace("{folder}", str(folder)) for a in arguments)) == 2
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith("scriptc: ") and message in line and not said.out
 
 
 def test_a_failed_comparison(nets: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -167,6 +218,124 @@ def test_opt_refuses_what_is_not_ir(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))
         assert run("opt", "--passes=cse", "-") == 2
         assert capsys.readouterr().err
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run() == 0
+    assert "Examples:" in capsys.readouterr().out
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"scriptc {scriptc.__version__}\n"
+
+
+ROW = {"output", "value", "verdict", "ok", "max_abs", "max_rel", "max_ulp", "where", "rtol", "atol"}
+KEYS = [
+    ("compare", {"ok", "failure", "rows", "located"}, ("rows", ROW)),
+    ("explain", {"ok", "name", "signature", "diagnostics"}, None),
+    (
+        "profile",
+        {"name", "calls", "seconds", "peaks", "rows"},
+        ("rows", {"file", "line", "source", "kernel", "visits", "seconds", "flops", "bytes"}),
+    ),
+    ("memory", {"name", "formula", "symbols", "sizes", "least", "predicted", "measured"}, None),
+    ("doctor", {"ok", "checks"}, ("checks", {"check", "found", "ok", "advice"})),
+]
+
+
+@pytest.mark.parametrize(("command", "keys", "inner"), KEYS)
+def test_json_has_the_documented_keys(
+    nets: str, command: str, keys: set[str], inner: tuple[str, set[str]] | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = [] if command == "doctor" else [f"{nets}:twice", "--optimize", "0"]
+    assert run(command, *target, "--json") in (0, 1)
+    found = json.loads(capsys.readouterr().out)
+    assert set(found) == keys
+    page = (Path(__file__).parents[1] / "docs" / "cli.md").read_text()
+    assert all(f"`{key}`" in page for key in keys)
+    if inner is not None:
+        assert found[inner[0]] and all(set(row) == inner[1] for row in found[inner[0]])
+
+
+def test_json_of_what_cannot_be_compiled(nets: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("explain", f"{nets}:generates", "--args", "torch.ones(1)", "--json") == 1
+    (found,) = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert set(found) == {"file", "line", "column", "message", "hint", "calls"}
+    assert (found["file"], found["line"], found["column"]) == (nets, 20, 5)
+
+
+def test_json_has_no_numbers_that_json_lacks() -> None:
+    assert json.loads(dumped({"a": [math.inf, -math.inf, math.nan, 1.5]})) == {"a": ["inf", "-inf", "nan", 1.5]}
+
+
+# ---- terminals ----
+
+REPORT = Report((Row("out", "f32[" + "1, " * 40 + "1]", "DIFFERS: " + "error after error " * 6, False, 0.5, 0.25, 3),))
+
+
+def test_tables_fit_the_terminal_and_are_whole_in_pipes() -> None:
+    whole = REPORT.text()
+    assert str(REPORT) == whole and "error after error error after error" in whole and "…" not in whole
+    for width in (100, 120):
+        cut = REPORT.text(width)
+        assert max(map(len, cut.splitlines())) <= width and "…" in cut
+        assert "".join(cut.split()).count("errorafter") < 7 and cut.split().count("after") == 6  # wrapped, and not cut
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("environment", "stream", "expected"),
+    [
+        ({}, Terminal(), True),
+        ({}, io.StringIO(), False),
+        ({"TERM": "dumb"}, Terminal(), False),
+        ({"NO_COLOR": "1"}, Terminal(), False),
+        ({"FORCE_COLOR": "1"}, io.StringIO(), True),
+        ({"FORCE_COLOR": "0"}, io.StringIO(), False),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, Terminal(), False),
+    ],
+)
+def test_colors(environment: dict[str, str], stream: Any, expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TERM", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+        if name in environment:
+            monkeypatch.setenv(name, environment[name])
+    assert terminal.has_colors(stream) == expected
+    text = terminal.diagnostics("nets.py:1:2: error: no\n  hint: write it\n", stream)
+    assert ("\x1b[31merror:\x1b[0m" in text and "\x1b[36mhint:" in text) == expected
+    assert re.sub(r"\x1b\[\d*m", "", text) == "nets.py:1:2: error: no\n  hint: write it\n"
+
+
+def test_verdicts_are_colored(nets: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert run("compare", f"{nets}:twice", "--optimize", "0") == 0
+    assert "\x1b[32mequal" in capsys.readouterr().out
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FORCE_COLOR", "SCRIPTC_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_an_interrupted_command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scriptc.backend_c.doctor.examine", interrupted)
+    assert run("doctor") == 130 and not capsys.readouterr().err
+
+
+def test_no_compiler_is_an_error_of_one_line(
+    nets: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CC", "there-is-no-such-compiler")
+    assert run("compare", f"{nets}:twice") == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("scriptc: CC names a compiler that does not exist")
 
 
 def test_doctor(capsys: pytest.CaptureFixture[str]) -> None:

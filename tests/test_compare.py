@@ -143,6 +143,26 @@ def test_exceptions_are_compared_by_type() -> None:
     assert scriptc.compare(f, torch.ones(2), 5).rows[0].value.startswith("IndexError: ")
 
 
+def test_a_comparison_of_no_values_is_no_success() -> None:
+    def f(x: Tensor, i: int) -> Tensor:
+        return x[i]
+
+    x = torch.ones(2)
+    raised = scriptc.compare(wrong(lambda x, i: x[i], f), x, 5)
+    assert raised.agrees and raised.raised and not raised.ok
+    with pytest.raises(AssertionError, match="both raised IndexError"):
+        raised.check()
+    assert raised.check(expect_raise=True) is raised
+    returned = scriptc.compare(wrong(lambda x, i: x[i], f), x, 1)
+    with pytest.raises(AssertionError, match="expected to raise, but it returned"):
+        returned.check(expect_raise=True)
+    nothing = scriptc.compare(wrong(lambda x: None, lambda x: None), x)
+    with pytest.raises(AssertionError, match="returned None and wrote nothing"):
+        nothing.check()
+    written = scriptc.compare(wrong(lambda x: x.add_(1) and None, lambda x: x.add_(1) and None), x[:1])
+    assert written.check().rows[1].path == "args[0]"
+
+
 def test_twice_eagers_own_error_is_allowed() -> None:
     def f(x: Tensor) -> Tensor:
         return (x + 1e5) - 1e5

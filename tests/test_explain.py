@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import itertools
+import operator
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,7 +12,18 @@ from typing import Any
 
 import pytest
 import torch
-from language.rejected import REJECTED, Rejected, containers, modules, objects, page, statements, tensors, values  # noqa: F401
+from language.rejected import (  # noqa: F401
+    REJECTED,
+    Rejected,
+    containers,
+    modules,
+    objects,
+    page,
+    statements,
+    tensors,
+    torchscript,
+    values,
+)
 from three_ways import Args, assert_same, compile_at, compiled, eager
 
 import scriptc
@@ -92,7 +105,7 @@ def test_arguments_that_do_not_fit() -> None:
 
 
 def test_a_script_module_keeps_no_python() -> None:
-    with pytest.raises(TypeError, match="compile what was given to torch.jit.script"):
+    with pytest.raises(TypeError, match="compile what was given to torch.jit"):
         scriptc.compile(torch.jit.script(torch.nn.Linear(1, 1)))(torch.ones(1))
 
 
@@ -187,3 +200,15 @@ def test_docs_name_the_rejected() -> None:
 def test_the_page_of_rejections_is_the_table() -> None:
     command = "PYTHONPATH=tests python -m language.rejected > docs/rejections.md"
     assert (DOCS / "rejections.md").read_text() == page(), f"run {command}"
+
+
+def test_more_arguments_than_an_operator_takes() -> None:
+    """None takes the place of what a function of the library was registered with."""
+    for call in (lambda x: operator.iadd(x, x, 1), lambda x: operator.neg(x, "Not"), lambda x: list(itertools.combinations(x))):
+        with pytest.raises(scriptc.CompileError, match="too many|missing a required"):
+            scriptc.compile(call)(torch.ones(1))
+
+
+def test_no_iterator_is_returned() -> None:
+    with pytest.raises(scriptc.CompileError, match="which cannot be returned from compiled code"):
+        scriptc.compile(lambda xs: iter(xs))([1, 2])

@@ -1,0 +1,108 @@
+"""What a compilation is doing: the times of its stages for the log, and a line on the terminal where it takes long."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+logger = logging.getLogger("scriptc")
+PATIENCE = 2.0  # seconds of silence, ...
+PERIOD = 0.5  # ... and then between two looks
+_CLEAR = "\r\x1b[K"
+
+
+class Stages:
+    """The stages of one compilation: what it does now, and how long each stage took."""
+
+    def __init__(self, name: str = "") -> None:
+        self.name = name
+        self.now = "starting"
+        self.seconds: dict[str, float] = {}
+        self.started = time.perf_counter()
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.now, begin = name, time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    def rename(self, name: str, to: str) -> None:
+        """Give a stage that turned out to be another the name of that."""
+        self.seconds[to] = self.seconds.pop(name)
+
+    @property
+    def total(self) -> float:
+        return time.perf_counter() - self.started
+
+    def __str__(self) -> str:
+        parts = ", ".join(f"{name} {seconds:.3f}" for name, seconds in self.seconds.items())
+        return f"{self.total:.3f} s ({parts})"
+
+
+def shows_progress(stream: TextIO | None) -> bool:
+    """Return whether a line of progress may go to a stream: a terminal that a person looks at, who sees no log.
+
+    SCRIPTC_PROGRESS=0 turns the line off.
+    """
+    environment = os.environ
+    if environment.get("SCRIPTC_PROGRESS") == "0" or environment.get("TERM") == "dumb":
+        return False
+    if "CI" in environment or "PYTEST_CURRENT_TEST" in environment:
+        return False
+    if logger.isEnabledFor(logging.INFO) and logger.hasHandlers():
+        return False
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+@contextmanager
+def progress(stages: Stages) -> Iterator[None]:
+    """Show a line of progress on the terminal once a compilation takes more than two seconds; clear it at the end."""
+    stream = sys.stderr
+    if not shows_progress(stream):
+        yield
+        return
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(stages, stream, done), name="scriptc-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def _watch(stages: Stages, stream: TextIO, done: threading.Event) -> None:
+    if done.wait(PATIENCE):
+        return
+    while True:
+        text = f"scriptc: compiling {stages.name}: {stages.now}, {stages.total:.0f} s"
+        _write(stream, _CLEAR + text[: _columns(stream) - 1])
+        if done.wait(PERIOD):
+            break
+    _write(stream, _CLEAR)
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError, AttributeError):
+        return 80
+
+
+def _write(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except (OSError, ValueError):  # the terminal has gone; the compilation goes on
+        return

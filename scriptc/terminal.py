@@ -1,0 +1,48 @@
+"""What the terminal of a command can show: its width, and colors."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from typing import TextIO
+
+_CODES = {"red": "31", "green": "32", "cyan": "36", "bold": "1"}
+_WORDS = re.compile(r"^(?P<place>\S+: )(?P<error>error:)|^\s+(?P<hint>hint:)", re.MULTILINE)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # it is closed
+        return False
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Return the columns of a terminal, None for a pipe or file, which gets whole lines."""
+    return shutil.get_terminal_size().columns if is_terminal(stream) else None
+
+
+def has_colors(stream: TextIO) -> bool:
+    """Return whether to use colors: on terminals but dumb ones; never with NO_COLOR, else always with FORCE_COLOR."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR", "") not in ("", "0"):
+        return True
+    return is_terminal(stream) and os.environ.get("TERM") != "dumb"
+
+
+def painted(text: str, color: str, stream: TextIO) -> str:
+    """Return the text in a color, where the stream has colors."""
+    return f"\x1b[{_CODES[color]}m{text}\x1b[0m" if text and has_colors(stream) else text
+
+
+def diagnostics(text: str, stream: TextIO) -> str:
+    """Return the text of compile errors with colored `error:` and `hint:`."""
+
+    def paint(match: re.Match[str]) -> str:
+        if match["hint"]:
+            return match[0].replace("hint:", painted("hint:", "cyan", stream))
+        return match["place"] + painted(match["error"], "red", stream)
+
+    return _WORDS.sub(paint, text)
