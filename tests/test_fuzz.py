@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 from three_ways import call
 
+from scriptc.dispatch import Dispatcher
 from tests.fuzz import batch, children
 from tests.fuzz.batch import Program, program
-from tests.fuzz.calls import Wide, compare
+from tests.fuzz.calls import Wide, compare, steps
 from tests.fuzz.children import run_batches
 from tests.fuzz.grammar import PRELUDE
 from tests.fuzz.minimise import minimised
+from tests.fuzz.productions import PRODUCTIONS, chosen
 
 
 @pytest.mark.parametrize("levels", [(0, 0), (3, 0), (3, 3)])
@@ -30,7 +32,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, compare: Callable[..., Any]) -> list
     whole = batch.compare
 
     def chosen(function: Any, *rest: Any) -> Any:
-        return (compare if "1 + 1" in rest[-1] else whole)(function, *rest)
+        return (compare if "1 + 1" in rest[2] else whole)(function, *rest)
 
     monkeypatch.setattr(batch, "compare", chosen)
     texts = ["def f1(n):\n    return n\n", "def f2(n):\n    n = n * 2\n    if n > 100:\n        n -= 1\n    return 1 + 1, n\n"]
@@ -92,3 +94,58 @@ def test_ints_that_a_key_computes_are_seen() -> None:
     exec(PRELUDE + text, names)
     with pytest.raises(Wide):
         compare(names["smallest"], overflows, call(2**63 - 1), text)
+
+
+@pytest.mark.parametrize("name", sorted(PRODUCTIONS.keys() - {"guards", "scalars"}))
+def test_productions_agree_with_python(name: str) -> None:
+    programs = [program(seed, (3, 0), frozenset({name})) for seed in range(910_000, 910_010)]
+    (reports,) = run_batches([programs])
+    wrong = [f"{r.kind}: {r.message}\n{r.program.text}" for r in reports if r.is_finding]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("name", sorted(PRODUCTIONS))
+def test_programs_depend_on_the_seed_alone(name: str) -> None:
+    texts = [[program(seed, (3, 0), frozenset({name})).text for seed in range(20)] for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert len({*texts[0]}) == 20
+    for text in texts[0]:
+        compile(text, "<program>", "exec")
+
+
+def test_only_productions_that_there_are() -> None:
+    assert chosen(["views", "guards"]) == {"views", "guards"}
+    with pytest.raises(ValueError, match="no production 'view'; there are core, views"):
+        chosen(["view"])
+
+
+OUTSIDE = """
+f1_k = [1]
+def f1(n):
+    return n + f1_k[0]
+def f1_change(step):
+    f1_k[0] = step * 2
+    if step == 2:
+        raise ValueError
+def f1_restore():
+    f1_k.append("restored")
+"""
+
+
+def test_what_lives_outside_changes_between_calls() -> None:
+    """Each call is compared behind its change, also one that fails on its way, and what was changed is put back."""
+    names: dict[str, Any] = {}
+    exec(PRELUDE + OUTSIDE, names)
+    found = [names["f1"](0) for _ in steps(1, names["f1"], names["Cell"])]
+    assert found == [0, 2, 4, 6] and names["f1_k"] == [6, "restored"]
+    (reports,) = run_batches([[Program(1, OUTSIDE, 0, 0)]])
+    assert [(r.kind, r.calls) for r in reports] == [("same", 4)]
+
+
+def test_a_guard_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Dispatcher, "spec", lambda self, variant: spec(self, variant)._replace(guards=()))
+    (reports,) = run_batches([[Program(1, OUTSIDE.replace("f1_k[0] =", "f1_k[:] = [step, step]; f1_k[0] ="), 0, 0)]])
+    assert [r.kind for r in reports] == ["differs"]
+
+
+spec = Dispatcher.spec

@@ -1,7 +1,7 @@
-"""`python -m tests.fuzz [--count N] [--seed S] [--jobs J]`: exits 1 where compiled code and Python differ.
+"""`python -m tests.fuzz [--count N] [--seed S] [--jobs J] [--only NAMES]`: exits 1 where compiled code and Python differ.
 
-A seed determines its program, levels included: a run can be cut anywhere and gone on with, and `--seed S --count 1`
-repeats one program.
+A seed determines its program, levels included, for the productions that are chosen. A run can be cut anywhere and gone on
+with, and `--seed S --count 1` repeats one program.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from tests.fuzz.batch import PER_LIBRARY, Report, program, reason, stage
 from tests.fuzz.children import run_batches
 from tests.fuzz.minimise import minimised
+from tests.fuzz.productions import PRODUCTIONS, chosen
 
 
 class Tally:
@@ -57,19 +58,29 @@ class Tally:
         )
 
 
+def _productions(names: str) -> frozenset[str]:
+    try:
+        return chosen(names.split(","))
+    except ValueError as e:
+        raise argparse.ArgumentTypeError(str(e)) from e
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="programs (default: 20000)")
     parser.add_argument("--seed", type=int, default=0, help="of the first program")
     parser.add_argument("--jobs", type=int, default=1, help="processes at a time (default: 1)")
     parser.add_argument("--levels", help="of passes and C compiler, as in 3,0 (default: libraries take turns)")
+    parser.add_argument("--only", type=_productions, default=frozenset(), metavar="NAMES",
+                        help=f"productions beside the core, with commas: {', '.join(PRODUCTIONS)} (default: all)")  # fmt: skip
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for what fails (default: build/fuzz)")
     parser.add_argument("--minimise", type=float, default=60, metavar="SECONDS", help="to make each smaller (default: 60)")
     options = parser.parse_args()
     levels = tuple(map(int, options.levels.split(","))) if options.levels else None
     tally, said = Tally(options.seed, options.count), 0.0
     ends = range(options.seed - options.seed % PER_LIBRARY, tally.end, PER_LIBRARY)
-    batches = ([program(s, levels) for s in range(max(e, options.seed), min(e + PER_LIBRARY, tally.end))] for e in ends)
+    batches = ([program(s, levels, options.only) for s in range(max(e, options.seed), min(e + PER_LIBRARY,
+        tally.end))] for e in ends)
     for reports in run_batches(batches, options.jobs):
         tally.add(reports)
         for report in (r for r in reports if r.is_finding):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import inspect
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tests.fuzz.grammar import PRELUDE
+from tests.fuzz.scalars import WEIRD_FLOATS, WEIRD_INTS
 from tests.three_ways import Args, Outcome, assert_same, compiled, eager
 
 CALLS = 4
@@ -52,10 +54,32 @@ def arguments(seed: int, function: Any, cell: Any) -> list[Args]:
             "d": {rng.randint(-1, 5): rng.randint(-3, 6) for _ in range(rng.randint(least, 3))},
             "h": vector() if rng.random() < optional else None, "o": cell(rng.randint(-2, 6), vector()),
         }  # fmt: skip
+        if {"w", "z"} & {*names}:
+            given |= {"w": float(eval(rng.choice(WEIRD_FLOATS))), "z": int(eval(rng.choice(WEIRD_INTS)))}
         if rng.random() < 0.06:
             _share(given, rng)
-        made.append(Args(tuple(given[name] for name in names)))
+        made.append(Args(tuple(given[name] for name in names if name in given)))
     return made
+
+
+def steps(seed: int, function: Any, cell: Any) -> Iterator[tuple[int, Args]]:
+    """The calls with their numbers. In front of each, what lives outside changes, where the program says how."""
+    names, name = function.__globals__, function.__name__
+    try:
+        for step, given in enumerate(arguments(seed, function, cell)):
+            _change(names, name, step)
+            yield step, given
+    finally:
+        if f"{name}_restore" in names:
+            names[f"{name}_restore"]()
+
+
+def _change(names: dict[str, Any], name: str, step: int) -> None:
+    """Makes one change; those that what is there does not allow are left out."""
+    if f"{name}_change" in names:
+        with contextlib.suppress(Exception), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            names[f"{name}_change"](step)
 
 
 def _share(given: dict[str, Any], rng: random.Random) -> None:
@@ -82,7 +106,7 @@ class Order(Exception):
     (docs/limits.md)."""
 
 
-def compare(function: Any, target: Any, given: Args, text: str) -> BaseException | None:
+def compare(function: Any, target: Any, given: Args, text: str, step: int = 0) -> BaseException | None:
     """What Python raises in a call, if anything. AssertionError where compiled code does otherwise, Wide and Order where it
     may."""
     with warnings.catch_warnings():
@@ -91,7 +115,7 @@ def compare(function: Any, target: Any, given: Args, text: str) -> BaseException
         try:
             assert_same(expected, actual)
         except AssertionError:
-            if _is_wide(function, given, text):
+            if _is_wide(function, given, text, step):
                 raise Wide from None
             if _depends_on_order(function, given):
                 raise Order from None
@@ -154,7 +178,8 @@ class _Watching(ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
         node.target.ctx = ast.Load()
-        look = ast.Expr(ast.Call(ast.Name("_watched", ast.Load()), [ast.parse(ast.unparse(node.target), mode="eval").body], []))
+        look = ast.Expr(ast.Call(ast.Name("_watched", ast.Load()), [ast.parse(ast.unparse(node.target), mode="eval").body],
+                                 []))
         node.target.ctx = ast.Store()
         return [node, look]  # type: ignore[return-value]
 
@@ -173,7 +198,7 @@ class _Watching(ast.NodeTransformer):
         return node
 
 
-def _is_wide(function: Any, given: Args, text: str) -> bool:
+def _is_wide(function: Any, given: Args, text: str, step: int) -> bool:
     """Runs the program again, looking at all ints that it computes."""
     found = []
 
@@ -186,6 +211,8 @@ def _is_wide(function: Any, given: Args, text: str) -> bool:
     tree = ast.fix_missing_locations(_Watching().visit(ast.parse(PRELUDE + text)))
     names: dict[str, Any] = {"_watched": watched}
     exec(compile(tree, "<watched>", "exec"), names)
+    for earlier in range(step + 1):
+        _change(names, function.__name__, earlier)
     given = copy.deepcopy(given)
     for arg in given.args:
         if isinstance(arg, function.__globals__["Cell"]):

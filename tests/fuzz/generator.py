@@ -6,19 +6,16 @@ import random
 import re
 from collections.abc import Callable, Sequence
 
+from tests.fuzz.closures import CLOSURE_LINES, CLOSURES
 from tests.fuzz.grammar import (
     AUGMENTED,
     CAUGHT,
-    EXPRESSIONS,
-    ITEMS,
-    KINDS,
-    LEAVES,
-    LOOPS,
-    MUTATIONS,
-    PARAMETERS,
     RAISES,
     SLICES,
 )
+from tests.fuzz.productions import Grammar, grammar_of
+from tests.fuzz.scalars import DTYPES, WEIRD_FLOATS, WEIRD_INTS
+from tests.fuzz.specs import percent, spec
 
 Env = dict[str, str]  # the kinds of the variables that are bound
 _HOLE = re.compile(r"\$(\w+)")
@@ -27,8 +24,10 @@ _HOLE = re.compile(r"\$(\w+)")
 class Generator:
     """One function of some of the parameters. `fuel` bounds its statements."""
 
-    def __init__(self, seed: int, name: str):
+    def __init__(self, seed: int, name: str, grammar: Grammar | None = None):
+        self.grammar = grammar or grammar_of()
         self.rng = random.Random(seed)
+        self.closures = 0.0 if "closures" not in self.grammar.names else 3.0 if len(self.grammar.names) < 3 else 0.6
         self.name = name
         self.lines: list[str] = []
         self.fuel = self.rng.randint(4, 15)
@@ -37,7 +36,7 @@ class Generator:
         self.frozen: set[str] = set()  # never assigned: loops end by them, inner functions only read them
         self.functions: list[tuple[str, list[str], str]] = []  # inner functions: name, kinds of parameters, of the result
         self.result: str | None = None  # the kind that the inner function around returns
-        self.parameters = {n: k for n, k in PARAMETERS.items() if n in ("n", "x", "xs") or self.chance(0.5)}
+        self.parameters = {n: k for n, k in self.grammar.parameters.items() if n in ("n", "x", "xs") or self.chance(0.5)}
 
     def text(self) -> str:
         self.emit(0, f"def {self.name}({', '.join(self.parameters)}):")
@@ -78,18 +77,29 @@ class Generator:
         if names and (depth <= 0 or self.chance(0.35)):
             return self.rng.choice(names)
         if depth <= 0:
-            return self.fill(self.weighted(LEAVES[kind]), env, 0)
+            return self.fill(self.weighted(self.grammar.leaves[kind]), env, 0)
         fitting = [f for f in self.functions if f[2] == kind]
         if fitting and self.chance(0.25):
             name, kinds, _ = self.rng.choice(fitting)
             return f"{name}({', '.join(self.expr(k, env, depth - 1) for k in kinds)})"
         if self.chance(0.08):
-            return self.fill(self.weighted(LEAVES[kind]), env, 0)
-        return self.fill(self.weighted(EXPRESSIONS[kind]), env, depth - 1)
+            return self.fill(self.weighted(self.grammar.leaves[kind]), env, 0)
+        return self.fill(self.weighted(self.grammar.expressions[kind]), env, depth - 1)
 
     def fill(self, template: str, env: Env, depth: int = 2) -> str:
-        """The template with its holes filled, from left to right."""
-        return _HOLE.sub(lambda hole: self.hole(hole[1], env, depth), template)
+        """The template with its holes filled, from left to right; `$same` is what the last `$a_kind` was."""
+        named = ""
+
+        def filled(hole: re.Match[str]) -> str:
+            nonlocal named
+            if hole[1] == "same":
+                return named
+            text = self.hole(hole[1], env, depth)
+            if hole[1].startswith("a_"):
+                named = text
+            return text
+
+        return _HOLE.sub(filled, template)
 
     def hole(self, name: str, env: Env, depth: int) -> str:
         match name:
@@ -109,9 +119,30 @@ class Generator:
                 if self.chance(0.5):
                     return str(self.rng.randint(-3, 3))
                 return f"({self.expr('int', env, min(depth, 1))}) % {self.rng.randint(1, 5)}"
+            case "end":
+                return self.rng.choice(["", "", *map(str, range(-5, 6))])
+            case "edge":
+                return str(self.rng.randint(-4, 6))
+            case "back":
+                return self.rng.choice(["-1", "-1", "-2", "-3"])
+            case "dtype":
+                return self.rng.choice(DTYPES)
+            case "odd":
+                return self.expr(self.rng.choice(["odd_float", "odd_int"]), env, min(depth, 1))
+            case "weird_float":
+                return self.rng.choice(WEIRD_FLOATS)
+            case "weird_int":
+                return f"({self.rng.choice(WEIRD_INTS)})"
+            case "spec_int" | "spec_float" | "spec_text" | "spec_bool":
+                return spec(self.rng, name[5:])
+            case "percent_int" | "percent_float" | "percent_text":
+                return percent(self.rng, name[8:])
             case "a_int" | "a_float" | "a_bool" | "a_text":
                 names = [n for n, k in env.items() if k == name[2:]]
                 return self.rng.choice(names or ["12"])
+            case _ if name.startswith("a_"):
+                names = [n for n, k in env.items() if k == name[2:]]
+                return self.rng.choice(names) if names else self.fill(self.weighted(self.grammar.leaves[name[2:]]), env, 0)
         return self.expr(name, env, depth)
 
     # ---- statements ----
@@ -133,12 +164,13 @@ class Generator:
             (5, self.assignment), (2, self.augmented), (3.5, self.mutation), (0.7, self.unpacking), (0.3, self.deletion),
             (0 if deep else 2.5, self.branch), (0 if deep else 0.5, self.optional), (0 if deep else 0.4, self.cases),
             (0 if deep else 2.5, self.loop), (0 if deep else 0.7, self.handled), (0 if deep else 0.3, self.managed),
-            (0.8 if depth == 1 else 0, self.function), (0.4, self.leave), (0.3, self.rebind), (0.2, self.check),
+            (0.8 if depth == 1 else 0, self.function), (self.closures if depth == 1 else 0, self.closure), (0.4,
+                self.leave), (0.3, self.rebind), (0.2, self.check),
         ]  # fmt: skip
         return self.rng.choices([c for _, c in choices], [w for w, _ in choices])[0](env, depth)
 
     def assignment(self, env: Env, depth: int) -> bool:
-        kind = self.rng.choices(list(KINDS), list(KINDS.values()))[0]
+        kind = self.rng.choices(list(self.grammar.kinds), list(self.grammar.kinds.values()))[0]
         name = self.target(env, kind)
         line = f"{name} = {self.expr(kind, env)}"
         env[name] = kind
@@ -151,7 +183,7 @@ class Generator:
     def unpacking(self, env: Env, depth: int) -> bool:
         a, b, c = (self.fresh("v") for _ in range(3))
         first, second = self.known(env, ["int"]), self.known(env, ["vector"])
-        swapped = self.rng.choice([k for k in KINDS if sum(v == k for v in env.values()) > 1] or [None])
+        swapped = self.rng.choice([k for k in self.grammar.kinds if sum(v == k for v in env.values()) > 1] or [None])
         if swapped and self.chance(0.3):
             x, y = self.rng.sample([n for n, k in env.items() if k == swapped], 2)
             if not {x, y} & self.frozen:
@@ -179,13 +211,13 @@ class Generator:
         return True
 
     def mutation(self, env: Env, depth: int) -> bool:
-        name = self.rng.choice([n for n, k in env.items() if k in MUTATIONS] or [None])
+        name = self.rng.choice([n for n, k in env.items() if k in self.grammar.mutations] or [None])
         if name is None:
             return self.assignment(env, depth)
-        line = self.changed(MUTATIONS[env[name]], name, env)
+        line = self.changed(self.grammar.mutations[env[name]], name, env)
         if name in self.frozen and re.match(rf"{name} \S+= ", line):  # would bind it
             line = "pass"
-        grows = self.loops and env[name] in ITEMS
+        grows = self.loops and env[name] in self.grammar.items
         self.emit(depth, f"if len({name}) < 20:\n{'    ' * (depth + 1)}{line}" if grows else line)
         return True
 
@@ -193,7 +225,7 @@ class Generator:
         return self.fill(self.rng.choice(templates).replace("$me", name), env)
 
     def deletion(self, env: Env, depth: int) -> bool:
-        name = self.known(env, list(KINDS))
+        name = self.known(env, list(self.grammar.kinds))
         if name is None or len(env) < 4:
             return self.assignment(env, depth)
         self.emit(depth, f"del {name}")
@@ -254,7 +286,8 @@ class Generator:
     def cases(self, env: Env, depth: int) -> bool:
         kind, patterns = self.rng.choice([
             ("$int % 5", ["0", "1 | 2", "3", "w if w > 3"]), ("$text[:2]", ['"a"', '"ab" | "b"', '""']),
-            ("$ints", ["[]", "[1, _]", "[_, *_]"]), ("$pair_of_ints", ["(0, _)", "(1, 2)"]), ("$maybe_int", ["None", "int()"]),
+            ("$ints", ["[]", "[1, _]", "[_, *_]"]), ("$pair_of_ints", ["(0, _)", "(1, 2)"]), ("$maybe_int", ["None",
+                "int()"]),
         ])  # fmt: skip
         self.emit(depth, f"match {self.fill(kind, env)}:")
         ends = [dict(env)]
@@ -300,7 +333,7 @@ class Generator:
             self.frozen.add(counter)
             inner[counter] = "int"
         else:
-            template, kinds = self.rng.choice(LOOPS)
+            template, kinds = self.rng.choice(self.grammar.loops)
             for i, kind in enumerate(kinds, 1):
                 name = self.fresh("i")
                 template = template.replace(f"${i}", name)
@@ -345,6 +378,26 @@ class Generator:
         self.emit(depth + 1, f"return {self.expr(result, inner)}")
         self.loops, self.frozen, self.result = saved
         self.functions.append((name, kinds, result))
+        return True
+
+    def closure(self, env: Env, depth: int) -> bool:
+        """A function that makes two over variables of its own, which change them and read them from here on."""
+        make, bump, peek = (self.fresh("c") for _ in range(3))
+        kind, steps = self.rng.choice(list(CLOSURES.items()))
+        self.emit(depth, f"def {make}(a, *, b=$digit):".replace("$digit", self.hole("digit", env, 0)))
+        self.emit(depth + 1, "c, d = a, 0")
+        self.emit(depth + 1, f"def {bump}(q, /, *, r={self.rng.randint(0, 4)}):")
+        self.emit(depth + 2, "nonlocal c, d")
+        lines = [self.rng.choice(steps), "d += r + b", *self.rng.sample(CLOSURE_LINES, self.rng.randint(0, 2))]
+        self.rng.shuffle(lines)
+        for line in lines:
+            self.emit(depth + 2, line.replace("\n", "\n" + "    " * (depth + 2)))
+        self.emit(depth + 2, "return d")
+        self.emit(depth + 1, f"def {peek}():")
+        self.emit(depth + 2, "return c")
+        self.emit(depth + 1, f"return {bump}, {peek}")
+        self.emit(depth, f"{bump}, {peek} = {make}({self.expr(kind, env)}, b={self.rng.randint(0, 3)})")
+        self.functions += [(bump, ["int"], "int"), (peek, [], kind)]
         return True
 
     def handled(self, env: Env, depth: int) -> bool:
@@ -395,7 +448,8 @@ class Generator:
 
     def rebind(self, env: Env, depth: int) -> bool:
         """A name gets a value of another kind."""
-        name, kind = self.known(env, list(KINDS)), self.rng.choice(["int", "float", "vector", "bool", "text", "ints"])
+        name, kind = self.known(env, list(self.grammar.kinds)), self.rng.choice(["int", "float", "vector", "bool", "text",
+            "ints"])
         if name is None:
             return self.assignment(env, depth)
         self.emit(depth, f"{name} = {self.expr(kind, env)}")

@@ -31,12 +31,17 @@ PRELUDE = '''\
 import collections
 import contextlib
 import dataclasses
+import enum
 import functools
 import itertools
 import math
+import types
 import typing
 
+import numpy
 import torch
+
+ORIGINALS = torch.nn.ReLU.forward, torch.abs, math.sqrt, torch.nn.functional.relu
 
 
 @contextlib.contextmanager
