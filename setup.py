@@ -1,8 +1,12 @@
 """Maps the stage folders at the repository's root to one installed name, `scriptc`. Metadata is in pyproject.toml."""
 
 import os
+import sys
 
 from setuptools import find_packages, setup
+
+if sys.platform == "win32":
+    sys.exit("scriptc does not run on Windows, whose C compiler takes no GNU C; install it in the Windows Subsystem for Linux")
 
 FOLDERS = {
     "scriptc": "scriptc",

@@ -50,7 +50,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 def _lark() -> Any:
     from lark import Lark
 
-    grammar = (Path(__file__).parent / "grammar.lark").read_text()
+    grammar = (Path(__file__).parent / "grammar.lark").read_text(encoding="utf-8")
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=True)
 
 

@@ -1,4 +1,4 @@
-"""A wheel, installed into a fresh environment away from the checkout, holds everything."""
+"""The source distribution holds what the tests need; the wheel that is made of it works in an environment of its own."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
+import torch
+from readme_program import first_program
 
 ROOT = Path(__file__).parent.parent
-# What the wheel is built from; a checkout holds caches and builds beside it.
-PARTS = ["scriptc", "frontend", "ir", "backend_c", "runtime", "setup.py", "pyproject.toml", "README.md", "LICENSE"]
+# What is distributed; a checkout holds caches and builds beside it.
+PARTS = ["scriptc", "frontend", "ir", "backend_c", "runtime", "tests", "examples", "benchmarks", "docs"]
+PARTS += ["Makefile", "MANIFEST.in", "setup.py", "pyproject.toml", "README.md", "LICENSE"]
 STAGES = ["frontend", "ir", "ir.passes", "backend_c.build", "runtime"]
 MODULES = ["scriptc", *(f"scriptc.{stage}" for stage in STAGES)]
 PROGRAM = f"""
@@ -25,30 +29,44 @@ for name in {MODULES}:
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of an environment that holds the wheel, and of its dependencies none."""
-    tmp = tmp_path_factory.mktemp("wheel")
-    unwanted = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The unpacked source distribution."""
+    tmp = tmp_path_factory.mktemp("sdist")
+    unwanted = shutil.ignore_patterns("__pycache__", "*.so", "*.egg-info", "build")
     for part in PARTS:
         if (ROOT / part).is_dir():
-            shutil.copytree(ROOT / part, tmp / "source" / part, ignore=unwanted)
+            shutil.copytree(ROOT / part, tmp / "checkout" / part, ignore=unwanted)
         else:
-            shutil.copy(ROOT / part, tmp / "source" / part)
-    run = [sys.executable, "-m"]
-    for command in (
-        [*run, "venv", "--without-pip", str(tmp / "venv")],
-        [*run, "pip", "-q", "wheel", "--no-deps", "-w", str(tmp), str(tmp / "source")],
-    ):
-        call(command)
-    (wheel,) = tmp.glob("*.whl")
-    made = tmp / "venv" / "bin" / "python"
-    call([*run, "pip", "-q", "--python", str(made), "install", "--no-deps", "--no-index", str(wheel)])
+            shutil.copy(ROOT / part, tmp / "checkout" / part)
+    call([sys.executable, "setup.py", "-q", "sdist", "--dist-dir", str(tmp)], cwd=tmp / "checkout")
+    (archive,) = tmp.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        opened.extractall(tmp / "unpacked")
+    (folder,) = (tmp / "unpacked").iterdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(source: Path) -> Path:
+    """The wheel of the source distribution."""
+    options = ["--no-deps", "--no-index", "--no-build-isolation", "-w", str(source.parent.parent)]
+    call([sys.executable, "-m", "pip", "-q", "wheel", *options, str(source)])
+    (wheel,) = source.parent.parent.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path) -> Path:
+    """The interpreter of an environment that holds the wheel, and of its dependencies none."""
+    made = wheel.parent / "venv" / "bin" / "python"
+    call([sys.executable, "-m", "venv", "--without-pip", str(wheel.parent / "venv")])
+    call([sys.executable, "-m", "pip", "-q", "--python", str(made), "install", "--no-deps", "--no-index", str(wheel)])
     return made
 
 
-def call(command: list[str]) -> str:
+def call(command: list[str], cwd: str | Path = "/") -> str:
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -74,3 +92,34 @@ def test_everything_beside_the_modules_is_there(python: Path) -> None:
 def test_only_one_name_is_installed(python: Path) -> None:
     (packages,) = python.parent.parent.glob("lib/python*/site-packages")
     assert sorted(path.name for path in packages.iterdir()) == ["scriptc", "scriptc-0.1.0.dist-info"]
+
+
+def test_the_wheel_compiles_builds_and_loads(python: Path, tmp_path: Path) -> None:
+    """Its dependencies come from the environment that runs the tests."""
+    program, output = first_program()
+    dependencies = Path(torch.__file__).parents[1]
+    begin = f"import sys\nsys.path.append({str(dependencies)!r})\n"
+    end = """
+import numpy, scriptc
+assert scriptc.__file__.startswith(sys.prefix)
+folder = scriptc.build(net, [torch.randn(8)] * 3, out="net", march="native", optimize=0)
+xs = [torch.randn(8) for _ in range(5)]
+numpy.testing.assert_allclose(scriptc.load(folder)([x.numpy() for x in xs]), net(xs).detach(), rtol=1e-5, atol=1e-6)
+"""
+    (tmp_path / "first.py").write_text(begin + program + end)
+    assert call([str(python), "first.py"], cwd=tmp_path) == output
+
+
+def test_the_source_distribution_holds_what_the_checkout_holds(source: Path) -> None:
+    def files(root: Path) -> set[str]:
+        parts = [root / part for part in PARTS]
+        found = [path for part in parts for path in ([part] if part.is_file() else part.rglob("*"))]
+        ours = [path for path in found if path.is_file() and path.suffix not in (".pyc", ".so")]
+        return {path.relative_to(root).as_posix() for path in ours if not {"build", "scriptc.egg-info"} & set(path.parts)}
+
+    assert files(ROOT) - files(source) == set()
+
+
+def test_tests_of_the_source_distribution_are_collected(source: Path) -> None:
+    told = call([sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p", "no:cacheprovider"], cwd=source)
+    assert "tests collected" in told

@@ -1,0 +1,18 @@
+"""The README's first program runs as it stands, and prints what the README says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from readme_program import README, first_program
+
+
+def test_the_first_block_is_a_program_that_runs(tmp_path: Path) -> None:
+    program, output = first_program()
+    assert README.read_text().index("```") == README.read_text().index("```python")
+    (tmp_path / "first.py").write_text(program)
+    done = subprocess.run([sys.executable, "first.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == output
