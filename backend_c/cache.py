@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from scriptc.backend_c.fork_safety import unforkable
+
 META = "meta.json"
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 LOOK = "looked-at"  # a file that is as old as the last look at the total size
@@ -174,8 +176,9 @@ class Cache:
         """Holds the lock of `key`, which ends with the process that holds it. Yields False if it must not wait."""
         path = self.root / f"{key}.lock"
         while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            _descriptors.add(descriptor)
+            with unforkable:
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                _descriptors.add(descriptor)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
+from scriptc.backend_c.fork_safety import unforkable
+
 TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # names the environment variable
 
 _lock = threading.Lock()  # held for the time of one access
@@ -39,9 +41,11 @@ def run(command: Sequence[str], env: Mapping[str, str], text: str | None = None)
     """Run a command in a process group of its own, with `text` as its input. Raises subprocess.TimeoutExpired."""
     limit = _time_limit()
     given, told = subprocess.PIPE if text is not None else subprocess.DEVNULL, subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=given, stdout=told, stderr=told, encoding="utf-8", errors="replace", env=env, start_new_session=True
-    ) as process:
+    with unforkable:  # a child would keep the pipes open whose ends are awaited here
+        process = subprocess.Popen(
+            command, stdin=given, stdout=told, stderr=told, encoding="utf-8", errors="replace", env=env, start_new_session=True
+        )
+    with process:
         with _lock:
             _running[process.pid] = process
         try:

@@ -78,6 +78,23 @@ end(child(work), thread)
 expect(f, 2)
 assert not list(cache.glob("*.lock")) and not list(cache.glob("*.tmp"))
 """,
+    "while the C compiler is started": """
+expect(h, 0)
+made, fresh_pipe = threading.Event(), os.pipe
+def slow_pipe():
+    ends = fresh_pipe()
+    made.set()
+    time.sleep(0.3)
+    return ends
+os.pipe = slow_pipe
+thread = threading.Thread(target=f, args=(x,), daemon=True)
+thread.start()
+made.wait(60)
+os.pipe = fresh_pipe
+def work():
+    expect(f, 2)
+end(child(work), thread)
+""",
     "while the compiler is imported": """
 thread = threading.Thread(target=f, args=(x,), daemon=True)
 assert "scriptc.pipeline" not in sys.modules

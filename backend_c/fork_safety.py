@@ -1,0 +1,14 @@
+"""Keep a fork from splitting a step that must be whole in the parent or absent in the child.
+
+A forked child copies every open descriptor. A descriptor that another thread has opened but not yet recorded stays open in the
+child: the child then holds the lock of a file, or the pipe whose end the parent waits for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+
+unforkable = threading.RLock()  # while a thread holds it, forks by other threads wait
+
+os.register_at_fork(before=unforkable.acquire, after_in_parent=unforkable.release, after_in_child=unforkable.release)
