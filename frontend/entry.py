@@ -16,6 +16,7 @@ import torch
 from scriptc.frontend import decompositions, library, met
 from scriptc.frontend.arguments import Arguments, same_containers
 from scriptc.frontend.assumptions import Assumptions
+from scriptc.frontend.caller_signature import signature_of
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.context import Restart, Terminated, UserError
@@ -29,7 +30,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
 from scriptc.frontend.settling import Settling
 from scriptc.frontend.signature import Signature
-from scriptc.frontend.source import SourceError, signature_of, source_of, statements_of
+from scriptc.frontend.source import SourceError, source_of, statements_of
 from scriptc.frontend.specs import (
     ArgSpec,
     Contract,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING
@@ -82,17 +80,12 @@ def _read(code: CodeType, func: FunctionType) -> Source:
     )
 
 
-def signature_of(func: FunctionType) -> inspect.Signature:
-    """As callers see it: that of what a decorator wraps, where its function only passes on what it is given."""
-    return inspect.signature(inspect.unwrap(func, stop=lambda f: not _passes_on(f)), follow_wrapped=False)
+def passes_on(func: FunctionType, inner: FunctionType) -> bool:
+    """Return whether a wrapper gives `*args` and `**kwargs`, and what stands before them, to what it wraps.
 
-
-def _passes_on(func: Callable[..., object]) -> bool:
-    """Whether it gives *args and **kwargs, and what stands before them, to what it wraps, and looks at neither itself: then it
-    is the same whether an argument is given by its name, or not given and has a default."""
-    inner = getattr(func, "__wrapped__", None)
-    if not isinstance(inner, FunctionType) or not isinstance(func, FunctionType):
-        return False
+    Such a wrapper looks at neither itself: then a call is the same whether an argument is given by its name, or not given and
+    has a default.
+    """
     try:
         node = source_of(func).node
     except SourceError:

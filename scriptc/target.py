@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any
 
-from scriptc.frontend.source import signature_of
+from scriptc.frontend.caller_signature import signature_of
 from scriptc.ir.lazy import cached_property
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
