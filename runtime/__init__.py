@@ -8,13 +8,12 @@ from pathlib import Path
 INCLUDE_DIR = Path(__file__).parent / "include"
 SOURCE_DIR = Path(__file__).parent / "src"
 
+# Patterns are compiled where they are used: most starts of a process build nothing.
 # A function that other files may call, at its definition.
-_DEFINITION = re.compile(r"^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{", re.MULTILINE)
+_DEFINITION = r"(?m)^(?!static|typedef|extern)\w[\w *]*?\b(\w+)\([^;{}]*\{"
 # A function that headers define, with its body.
-_INLINE = re.compile(
-    r"^(?:static inline|SC_SCALAR|SC_STRING)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
-)
-_PRIVATE_HEADER = re.compile(r'^#include "(\w+)\.h"', re.MULTILINE)
+_INLINE = r"(?ms)^(?:static inline|SC_SCALAR|SC_STRING)\b[^;{}]*?\b(\w+)\([^;{}]*\{(.*?)^\}"
+_PRIVATE_HEADER = r'(?m)^#include "(\w+)\.h"'
 
 
 def c_sources() -> list[Path]:
@@ -39,11 +38,11 @@ def _dependencies(folder: Path) -> tuple[dict[str, Path], dict[Path, set[Path]]]
     """By function, the file that defines it; by file, the files it needs. sc_x.c's templates stand for what sc_x.h
     declares, so including sc_x.h is needing sc_x.c."""
     texts = {path: path.read_text(encoding="utf-8") for path in c_sources()}
-    homes = {name: path for path, text in texts.items() for name in _DEFINITION.findall(text)}
+    homes = {name: path for path, text in texts.items() for name in re.findall(_DEFINITION, text)}
     needs = {}
     inlines = _inlines()
     for path, text in texts.items():
-        included = {folder / f"{stem}.c" for stem in _PRIVATE_HEADER.findall(text)}
+        included = {folder / f"{stem}.c" for stem in re.findall(_PRIVATE_HEADER, text)}
         needs[path] = _named(text, homes, inlines) | (included & texts.keys())
     return homes, needs
 
@@ -56,7 +55,8 @@ def inline_functions() -> Collection[str]:
 @lru_cache(maxsize=1)
 def _inlines() -> dict[str, str]:
     """What the functions that headers define consist of."""
-    return {name: body for path in INCLUDE_DIR.glob("*.h") for name, body in _INLINE.findall(path.read_text(encoding="utf-8"))}
+    headers = (path.read_text(encoding="utf-8") for path in INCLUDE_DIR.glob("*.h"))
+    return {name: body for text in headers for name, body in re.findall(_INLINE, text)}
 
 
 def _named(text: str, homes: dict[str, Path], inlines: dict[str, str]) -> set[Path]:
