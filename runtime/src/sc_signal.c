@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <stddef.h>
 
-static int *running;  /* the flag that a signal sets, or NULL */
-static int handling;  /* handlers that may be about to set one */
+int *sc_sigint_running;
+static int handling; /* handlers that may be about to set one */
 
 enum { PATIENCE = 100000 }; /* a child that was forked within a handler of another thread has its count, but not its thread */
 
@@ -22,7 +22,7 @@ static void pass_on(const struct sigaction *to, int number, siginfo_t *info, voi
  * handler that was there before all of them. */
 static void on_sigint(int number, siginfo_t *info, void *context) {
     __atomic_fetch_add(&handling, 1, __ATOMIC_SEQ_CST);
-    int *flag = __atomic_load_n(&running, __ATOMIC_SEQ_CST);
+    int *flag = __atomic_load_n(&sc_sigint_running, __ATOMIC_SEQ_CST);
     if (flag) __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
     __atomic_fetch_sub(&handling, 1, __ATOMIC_SEQ_CST);
     if (is_inside) {
@@ -32,12 +32,6 @@ static void on_sigint(int number, siginfo_t *info, void *context) {
     is_inside = 1;
     pass_on(&next, number, info, context);
     is_inside = 0;
-}
-
-int *sc_sigint_flag(int *flag) {
-    int *before = running;
-    __atomic_store_n(&running, flag, __ATOMIC_RELAXED);
-    return before;
 }
 
 void sc_sigint_settle(void) {

@@ -160,7 +160,8 @@ typedef struct frame {
     int deepest;                   /* the largest depth that the stack of this thread has room for; 0: not measured */
     bool lent;                     /* tensors may be lent: the GIL is kept */
     PyThreadState *saved;          /* not NULL while the GIL is released */
-    int *around;                   /* in the main thread: the flag of the call that this one runs within, or NULL */
+    bool in_main;                  /* the call runs in the main thread */
+    int *around;                   /* there: the flag of the call that this one runs within, or NULL */
     uint64_t fp_mode;              /* the caller's floating point mode */
     PyObject *stopped;             /* exception of a signal handler, which ends the call, ... */
     sc_error stopped_as;           /* ... and the error that it became */

@@ -122,7 +122,8 @@ static int run_entry(frame *f, variant *v)
     PyObject *threads = PyObject_CallNoArgs(f->owner->host.num_threads);
     cx->num_threads = threads ? (int)PyLong_AsLong(threads) : 1;
     Py_XDECREF(threads);
-    PyErr_Clear();
+    if (!threads || cx->num_threads < 0)
+        PyErr_Clear();
     cx->error.type[0] = cx->error.message[0] = 0, cx->error.loc = -1;
     cx->bytes_peak = cx->bytes_live, cx->asked_peak = cx->asked_live;
     cx->depth = 0;
@@ -239,9 +240,5 @@ PyObject *execute(frame *f, variant *v)
     } else if (kept == 0) {
         result = result_build(f, v);
     }
-    size_t peak = f->cx->bytes_peak;
-    frame_reset(f, false);
-    if (f->cx->bytes_cached > peak)
-        sc_ctx_trim(f->cx, peak);
     return result;
 }

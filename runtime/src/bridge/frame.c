@@ -98,6 +98,8 @@ void frame_reset(frame *f, bool keep_taken)
 void frame_release(frame *f)
 {
     frame_reset(f, false);
+    if (f->cx->bytes_cached > f->cx->bytes_peak) /* no more than the last call used at once */
+        sc_ctx_trim(f->cx, f->cx->bytes_peak);
     f->next = f->owner->idle;
     f->owner->idle = f;
 }

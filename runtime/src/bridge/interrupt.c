@@ -46,23 +46,28 @@ static int on_stop(sc_ctx *cx)
     return r;
 }
 
-void interrupt_begin(frame *f, double now)
+static __attribute__((noinline)) void watch(double now)
 {
-    sc_ctx *cx = f->cx;
-    cx->stop = 0;
-    if (!pthread_equal(pthread_self(), main_thread))
-        return;
-    cx->on_stop = on_stop;
-    f->around = sc_sigint_flag(&cx->stop);
-    if (now - watched < WATCH_EVERY)
-        return;
     watched = now;
     sc_sigint_watch();
 }
 
+void interrupt_begin(frame *f, double now)
+{
+    sc_ctx *cx = f->cx;
+    cx->stop = 0;
+    f->in_main = pthread_equal(pthread_self(), main_thread);
+    if (!f->in_main)
+        return;
+    cx->on_stop = on_stop;
+    f->around = sc_sigint_flag(&cx->stop);
+    if (now - watched >= WATCH_EVERY)
+        watch(now);
+}
+
 void interrupt_end(frame *f)
 {
-    if (!pthread_equal(pthread_self(), main_thread))
+    if (!f->in_main)
         return;
     sc_sigint_flag(f->around);
     if (f->around && __atomic_load_n(&f->cx->stop, __ATOMIC_RELAXED))
