@@ -2,8 +2,10 @@
 
 import os
 import sys
+from pathlib import Path
 
 from setuptools import find_packages, setup
+from setuptools.command.build_ext import build_ext
 
 if sys.platform == "win32":
     sys.exit("scriptc does not run on Windows, whose C compiler takes no GNU C; install it in the Windows Subsystem for Linux")
@@ -23,6 +25,18 @@ PACKAGE_DATA = {
 }
 BRIDGE = "runtime/build_bridge.py"
 
+
+class BuildBridge(build_ext):
+    """Build the bridge, and remove builds of it for one version of Python: that version would load them instead."""
+
+    def run(self) -> None:
+        super().run()
+        for folder in Path("runtime"), Path(self.build_lib, "scriptc", "runtime"):
+            for stale in folder.glob("_bridge.cpython-*.so"):
+                stale.unlink()
+
+
+
 packages = [
     name
     for package, folder in FOLDERS.items()
@@ -34,5 +48,7 @@ setup(
     package_dir=FOLDERS,
     package_data=PACKAGE_DATA,
     include_package_data=False,
+    cmdclass={"build_ext": BuildBridge},
+    options={"bdist_wheel": {"py_limited_api": "cp310"}},  # one wheel for each Python from 3.10 on
     cffi_modules=[f"{BRIDGE}:ffibuilder"] if os.path.exists(BRIDGE) else [],
 )

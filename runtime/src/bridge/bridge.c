@@ -33,22 +33,10 @@ static int find(bridge *b, frame *f, PyObject *const *args, Py_ssize_t nargs, Py
     return 0;
 }
 
-static int as_objects(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **tuple, PyObject **dict)
-{
-    *tuple = PyTuple_New(nargs);
-    *dict = PyDict_New();
-    for (Py_ssize_t i = 0; *tuple && i < nargs; i++)
-        PyTuple_SET_ITEM(*tuple, i, Py_NewRef(args[i]));
-    bool ok = *tuple && *dict;
-    for (Py_ssize_t i = 0; ok && kwnames && i < PyTuple_GET_SIZE(kwnames); i++)
-        ok = PyDict_SetItem(*dict, PyTuple_GET_ITEM(kwnames, i), args[nargs + i]) == 0;
-    return ok ? 0 : -1;
-}
-
 static int miss(bridge *b, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *tuple, *dict, *done = NULL;
-    if (as_objects(args, nargs, kwnames, &tuple, &dict) == 0)
+    if (call_objects(args, nargs, kwnames, &tuple, &dict) == 0)
         done = PyObject_CallFunctionObjArgs(b->on_miss, tuple, dict, NULL);
     if (done && PyExceptionInstance_Check(done)) { /* raised here, it has no frame of on_miss */
         PyErr_SetObject((PyObject *)Py_TYPE(done), done);
@@ -80,7 +68,7 @@ static bool needs_grad(const frame *f, const variant *v)
 static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     PyObject *tuple, *dict, *run = PyObject_GetAttrString((PyObject *)b, "run_nograd"), *result = NULL;
-    if (as_objects(args, nargs, kwnames, &tuple, &dict) == 0 && run)
+    if (call_objects(args, nargs, kwnames, &tuple, &dict) == 0 && run)
         result = PyObject_CallFunctionObjArgs(v->grad_call, run, tuple, dict, NULL);
     Py_XDECREF(run);
     Py_XDECREF(tuple);
@@ -92,7 +80,7 @@ static PyObject *call_with_grad(bridge *b, const variant *v, PyObject *const *ar
 static int mark_leaves(frame *f)
 {
     for (int i = 0; i < f->n_held; i++) {
-        PyObject *kind = PyObject_CallOneArg(f->owner->host.leaf_kind, f->held[i].object);
+        PyObject *kind = call_one(f->owner->host.leaf_kind, f->held[i].object);
         if (!kind)
             return -1;
         f->held[i].tensor->leaf = (uint8_t)PyLong_AsLong(kind);
@@ -215,7 +203,7 @@ static PyObject *bridge_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     unsigned long long team;
     if (!PyArg_ParseTuple(args, "OOK", &namespace, &on_miss, &team))
         return NULL;
-    bridge *b = (bridge *)type->tp_alloc(type, 0);
+    bridge *b = (bridge *)PyType_GenericAlloc(type, 0);
     if (!b)
         return NULL;
     b->on_miss = Py_NewRef(on_miss);
@@ -260,7 +248,7 @@ static void bridge_dealloc(PyObject *self)
     PyMem_Free(b->variants);
     if (b->counters)
         counters_release(b->counters);
-    type->tp_free(self);
+    PyObject_GC_Del(self);
     Py_DECREF(type);
 }
 
@@ -301,7 +289,7 @@ size_t sc_bridge_stack_left(void)
 void *sc_bridge_type(void)
 {
     PyGILState_STATE gil = PyGILState_Ensure(); /* cffi released it */
-    PyObject *type = PyType_FromSpec(&spec);
+    PyObject *type = python_inspect() < 0 ? NULL : PyType_FromSpec(&spec);
     if (!type)
         PyErr_Clear();
     PyGILState_Release(gil);

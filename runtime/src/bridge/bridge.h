@@ -7,8 +7,8 @@
  * Matching functions answer 1 (matches), 0 (does not) or -1 (Python exception set). */
 #ifndef SC_BRIDGE_H
 #define SC_BRIDGE_H
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "stable_abi.h"
+
 #include <stdatomic.h>
 
 #include "sc.h"
@@ -78,6 +78,7 @@ enum guard_kind { G_DICT_IS, G_DICT_EQ, G_DICT_MISSING, G_CELL_IS, G_CELL_EQ, G_
 typedef struct guard {
     uint8_t kind;
     bool seldom;      /* the container, a class or dict, nearly never changes */
+    bool of_type;     /* the container is a class */
     int run;          /* of the first of such guards over one container as hold while that has one version: how many; else 0 */
     uint64_t version; /* of that container when they held last; 0: not known */
     PyObject *container, *key, *expected;
@@ -89,7 +90,10 @@ typedef struct param {
     node spec;
 } param;
 
+enum live_kind { IN_DICT, IN_LIST, IN_CELL };
+
 typedef struct live {
+    uint8_t kind;
     PyObject *container, *key; /* a dict or list and a key in it, or a cell */
     node spec;
 } live;
@@ -208,7 +212,7 @@ bool host_grad_enabled(const host *h);
 
 /* guards.c */
 bool same_value(PyObject *a, PyObject *b); /* the same constant: identical, or equal and of one type; a NaN is a NaN, 0.0 is not -0.0 */
-int guards_watch(guard *guards, int n);    /* finds their runs; -1: exception set */
+void guards_watch(guard *guards, int n);   /* finds their runs */
 bool guards_hold(const host *h, const variant *v);
 
 /* match.c */

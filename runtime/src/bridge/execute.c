@@ -14,9 +14,6 @@ static double seconds_now(void)
 
 PyObject *raised_now(void)
 {
-#if PY_VERSION_HEX >= 0x030c0000
-    return PyErr_GetRaisedException();
-#else
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
@@ -25,7 +22,6 @@ PyObject *raised_now(void)
     Py_XDECREF(type);
     Py_XDECREF(traceback);
     return value;
-#endif
 }
 
 static void raise_object(PyObject *exception)
@@ -195,7 +191,7 @@ static int bump_versions(const frame *f)
     }
     if (!written)
         return 0;
-    PyObject *done = PyObject_CallOneArg(f->owner->host.bump, written);
+    PyObject *done = call_one(f->owner->host.bump, written);
     Py_DECREF(written);
     Py_XDECREF(done);
     return done ? 0 : -1;
@@ -215,7 +211,7 @@ static PyObject *lend_generator(frame *f)
 static int take_generator_back(frame *f, PyObject *state)
 {
     f->cx->rng = NULL;
-    PyObject *done = PyObject_CallOneArg(f->owner->host.random_end, state);
+    PyObject *done = call_one(f->owner->host.random_end, state);
     Py_DECREF(state);
     Py_XDECREF(done);
     return done ? 0 : -1;

@@ -18,18 +18,20 @@ static int param_named(const variant *v, PyObject *name)
 
 static int bind_in_python(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    f->flat = PyObject_Vectorcall(v->bind, args, (size_t)nargs, kwnames);
+    f->flat = call_vector(v->bind, args, nargs, kwnames);
     if (!f->flat)
         return -1;
-    if (!PyTuple_Check(f->flat) || PyTuple_GET_SIZE(f->flat) != v->n_params)
+    if (!PyTuple_CheckExact(f->flat) || tuple_length(f->flat) != v->n_params)
         return 0;
-    f->slot = &PyTuple_GET_ITEM(f->flat, 0);
+    for (int i = 0; i < v->n_params; i++)
+        f->slots[i] = tuple_item(f->flat, i);
+    f->slot = f->slots;
     return 1;
 }
 
 static int bind(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
-    Py_ssize_t keywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    Py_ssize_t keywords = kwnames ? tuple_length(kwnames) : 0;
     if (v->bind)
         return bind_in_python(f, v, args, nargs, kwnames);
     if (nargs > v->n_positional)
@@ -41,7 +43,7 @@ static int bind(frame *f, const variant *v, PyObject *const *args, Py_ssize_t na
     for (int i = 0; i < v->n_params; i++)
         f->slots[i] = i < nargs ? args[i] : NULL;
     for (Py_ssize_t k = 0; k < keywords; k++) {
-        int i = param_named(v, PyTuple_GET_ITEM(kwnames, k));
+        int i = param_named(v, tuple_item(kwnames, k));
         if (i < 0 || f->slots[i])
             return 0;
         f->slots[i] = args[nargs + k];
@@ -69,15 +71,37 @@ static int take_int(PyObject *o, sc_value *out)
     return -1;
 }
 
+/* A str whose characters cannot be read in place. */
+static int take_copied_str(frame *f, PyObject *o, sc_value *out)
+{
+    Py_UCS4 *wide = PyUnicode_AsUCS4Copy(o), most = 0;
+    Py_ssize_t length = PyUnicode_GetLength(o);
+    for (Py_ssize_t i = 0; wide && i < length; i++)
+        most |= wide[i];
+    int width = most < 0x100 ? 1 : most < 0x10000 ? 2 : 4;
+    sc_str *s = wide ? sc_str_new(f->cx, width, length) : NULL;
+    for (Py_ssize_t i = 0; s && i < length; i++)
+        if (width == 1)
+            ((uint8_t *)s->data)[i] = (uint8_t)wide[i];
+        else if (width == 2)
+            ((uint16_t *)s->data)[i] = (uint16_t)wide[i];
+        else
+            ((uint32_t *)s->data)[i] = wide[i];
+    PyMem_Free(wide);
+    return (out->s = s) ? 1 : (PyErr_NoMemory(), -1);
+}
+
 static int take_str(frame *f, PyObject *o, sc_value *out)
 {
     if (!PyUnicode_CheckExact(o))
         return 0;
-    sc_str *s = sc_str_new(f->cx, PyUnicode_KIND(o), PyUnicode_GET_LENGTH(o));
-    if (!s)
+    int width;
+    const void *data = string_data(o, &width);
+    if (!data)
+        return take_copied_str(f, o, out);
+    if (!(out->s = sc_str_new(f->cx, width, ((string_fields *)o)->length)))
         return PyErr_NoMemory(), -1;
-    memcpy(s->data, PyUnicode_DATA(o), (size_t)s->len * s->width);
-    out->s = s;
+    memcpy(out->s->data, data, (size_t)out->s->len * out->s->width);
     return 1;
 }
 
@@ -140,11 +164,18 @@ static int taken_before(frame *f, const node *n, PyObject *o, sc_value *out, see
 /* An item of a list: `out` is borrowed from the context, but for a tuple, which is the caller's. */
 static int take_item(frame *f, const node *n, PyObject *o, sc_value *out);
 
+static Py_ssize_t length_of(PyObject *items) { return PyTuple_CheckExact(items) ? tuple_length(items) : list_length(items); }
+
+static PyObject *item_of(PyObject *items, Py_ssize_t i)
+{
+    return PyTuple_CheckExact(items) ? tuple_item(items, i) : list_item(items, i);
+}
+
 /* Fills a new list with numbers, for which there is room. */
 static int take_numbers(const node *n, PyObject *o, sc_list *l)
 {
-    for (int r; l->len < PySequence_Fast_GET_SIZE(o); l->len++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(o, l->len);
+    for (int r; l->len < length_of(o); l->len++) {
+        PyObject *item = item_of(o, l->len);
         sc_value *to = &l->items[l->len];
         if (n->kind == N_INT) {
             if ((r = take_int(item, to)) <= 0)
@@ -152,7 +183,7 @@ static int take_numbers(const node *n, PyObject *o, sc_list *l)
         } else if (n->kind == N_FLOAT) {
             if (!PyFloat_CheckExact(item))
                 return 0;
-            to->f = PyFloat_AS_DOUBLE(item);
+            to->f = float_value(item);
         } else {
             if (!PyBool_Check(item))
                 return 0;
@@ -171,16 +202,16 @@ static int take_sequence(frame *f, const node *n, PyObject *o, PyObject *items, 
         const node *spec = f->lists[*bucket_of(f, o) - 1].spec;
         return same_node(spec, n) || (out->l->len == 0 && spec->kind == n->kind && spec->child->kind == n->child->kind);
     }
-    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, items_of(n), PySequence_Fast_GET_SIZE(items));
+    sc_list *l = before < 0 ? NULL : sc_list_new(f->cx, items_of(n), length_of(items));
     if (!l)
         return PyErr_NoMemory(), -1;
     l->owner = o;
     row->made.l = l;
     if (n->child->kind == N_INT || n->child->kind == N_FLOAT || n->child->kind == N_BOOL)
         return out->l = l, take_numbers(n->child, items, l);
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); i++) {
+    for (Py_ssize_t i = 0; i < length_of(items); i++) {
         sc_value item = {0};
-        int r = take_item(f, n->child, PySequence_Fast_GET_ITEM(items, i), &item);
+        int r = take_item(f, n->child, item_of(items, i), &item);
         if (r <= 0)
             return r;
         if (sc_list_append(f->cx, l, l->holds, item) < 0)
@@ -213,10 +244,10 @@ static int take_leaves(frame *f, const node *n, PyObject *o, sc_value *leaves, i
     if (n->kind == N_KNOWN)
         return same_value(o, n->data);
     if (n->kind == N_TUPLE) {
-        if (!PyTuple_CheckExact(o) || PyTuple_GET_SIZE(o) != n->n)
+        if (!PyTuple_CheckExact(o) || tuple_length(o) != n->n)
             return 0;
         for (int i = 0, r; i < n->n; i++)
-            if ((r = take_leaves(f, &n->child[i], PyTuple_GET_ITEM(o, i), leaves, count, mask)) <= 0)
+            if ((r = take_leaves(f, &n->child[i], tuple_item(o, i), leaves, count, mask)) <= 0)
                 return r;
         return 1;
     }
@@ -259,8 +290,12 @@ static int take_pair(frame *f, const node *n, sc_dict *d, PyObject *key, PyObjec
 }
 
 /* A set as it is laid out: programs see the order that this gives. */
-static int take_slots(frame *f, const node *n, sc_dict *s, PySetObject *o)
+static int take_slots(frame *f, const node *n, sc_dict *s, const set_fields *o)
 {
+    if (!python.sets) {
+        PyErr_SetString(PyExc_RuntimeError, "scriptc does not know how this version of Python lays sets out");
+        return -1;
+    }
     if (sc_set_layout(f->cx, s, (uint64_t)o->mask, o->fill, (uint64_t)o->finger) < 0)
         return PyErr_NoMemory(), -1;
     for (Py_ssize_t i = 0; i <= o->mask; i++) {
@@ -290,7 +325,7 @@ static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
     int before = taken_before(f, n, o, out, &row);
     if (before > 0)
         return same_node(f->lists[*bucket_of(f, o) - 1].spec, n);
-    const char *kind = PyBytes_AS_STRING(n->key_kind);
+    const char *kind = PyBytes_AsString(n->key_kind);
     bool counted = n->n > 1 && (is_object(&n->child[1]) || is_boxed(&n->child[1]) || n->child[1].kind == N_OPTIONAL);
     sc_dict *d = before < 0 ? NULL : n->kind == N_MAP ? sc_dict_new(f->cx, kind, counted) : sc_set_new(f->cx, kind);
     if (!d)
@@ -302,7 +337,7 @@ static int take_table(frame *f, const node *n, PyObject *o, sc_value *out)
         while (r > 0 && PyDict_Next(o, &at, &key, &item))
             r = take_pair(f, n, d, key, item);
     } else {
-        r = take_slots(f, n, d, (PySetObject *)o);
+        r = take_slots(f, n, d, (const set_fields *)o);
     }
     d->written = false;
     out->d = d;
@@ -314,7 +349,7 @@ static int take_leaf(frame *f, const node *n, PyObject *o, sc_value *out)
     switch ((enum node_kind)n->kind) {
     case N_TENSOR: return tensor_take(f, o, n, out);
     case N_INT: return take_int(o, out);
-    case N_FLOAT: return PyFloat_CheckExact(o) ? (out->f = PyFloat_AS_DOUBLE(o), 1) : 0;
+    case N_FLOAT: return PyFloat_CheckExact(o) ? (out->f = float_value(o), 1) : 0;
     case N_BOOL: return PyBool_Check(o) ? (out->b = o == Py_True, 1) : 0;
     case N_STR: return take_str(f, o, out);
     case N_LIST: return take_list(f, n, o, out);
@@ -343,10 +378,10 @@ static int take_keys(frame *f, const node *n, PyObject *dict)
 {
     PyObject *key, *item;
     Py_ssize_t at = 0;
-    if (PyDict_GET_SIZE(dict) != n->n)
+    if (PyDict_Size(dict) != n->n)
         return 0;
     for (int i = 0; i < n->n && PyDict_Next(dict, &at, &key, &item); i++) {
-        PyObject *wanted = PyTuple_GET_ITEM(n->data, i);
+        PyObject *wanted = tuple_item(n->data, i);
         int r = key == wanted || same_value(key, wanted) ? take(f, &n->child[i], item) : 0;
         if (r <= 0)
             return r;
@@ -363,14 +398,14 @@ static int take_dict(frame *f, const node *n, PyObject *o)
 /* data: the class, then the names of the attributes. */
 static int take_object(frame *f, const node *n, PyObject *o)
 {
-    if ((PyObject *)Py_TYPE(o) != PyTuple_GET_ITEM(n->data, 0))
+    if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
         return 0;
     int r = place_add(f, o);
     PyObject *attributes = r > 0 ? PyObject_GenericGetDict(o, NULL) : NULL;
     if (!attributes)
         return PyErr_Occurred() ? -1 : r;
     node named = *n;
-    named.data = PyTuple_GET_ITEM(n->data, 1);
+    named.data = tuple_item(n->data, 1);
     r = take_keys(f, &named, attributes);
     Py_DECREF(attributes);
     return r;
@@ -378,19 +413,19 @@ static int take_object(frame *f, const node *n, PyObject *o)
 
 static int take_items(frame *f, const node *n, PyObject *o)
 {
-    int r = PyList_CheckExact(o) && PyList_GET_SIZE(o) == n->n ? place_add(f, o) : 0;
+    int r = PyList_CheckExact(o) && list_length(o) == n->n ? place_add(f, o) : 0;
     for (int i = 0; r > 0 && i < n->n; i++)
-        r = PyList_GET_SIZE(o) == n->n ? take(f, &n->child[i], PyList_GET_ITEM(o, i)) : 0;
+        r = list_length(o) == n->n ? take(f, &n->child[i], list_item(o, i)) : 0;
     return r;
 }
 
 /* data: the class and the maxlen. The items are taken as a list, which changes_write_back puts back. */
 static int take_queue(frame *f, const node *n, PyObject *o)
 {
-    if ((PyObject *)Py_TYPE(o) != PyTuple_GET_ITEM(n->data, 0))
+    if ((PyObject *)Py_TYPE(o) != tuple_item(n->data, 0))
         return 0;
     PyObject *maxlen = PyObject_GetAttrString(o, "maxlen"), *items = maxlen ? PySequence_List(o) : NULL;
-    int r = !items || frame_keep(f, Py_XNewRef(items)) < 0 ? -1 : same_value(maxlen, PyTuple_GET_ITEM(n->data, 1));
+    int r = !items || frame_keep(f, Py_XNewRef(items)) < 0 ? -1 : same_value(maxlen, tuple_item(n->data, 1));
     if (r > 0)
         r = place_add(f, o);
     if (r > 0) {
@@ -423,10 +458,10 @@ static int take(frame *f, const node *n, PyObject *o)
         if (n->data == (PyObject *)&PyComplex_Type)
             return take_complex(f, o);
         if ((n->kind == N_TUPLE ? !PyTuple_CheckExact(o) : (PyObject *)Py_TYPE(o) != n->data) ||
-            PyTuple_GET_SIZE(o) != n->n)
+            tuple_length(o) != n->n)
             return 0;
         for (int i = 0; i < n->n; i++)
-            if ((r = take(f, &n->child[i], PyTuple_GET_ITEM(o, i))) <= 0)
+            if ((r = take(f, &n->child[i], tuple_item(o, i))) <= 0)
                 return r;
         return 1;
     case N_DICT: return take_dict(f, n, o);
@@ -446,12 +481,12 @@ static int take(frame *f, const node *n, PyObject *o)
 /* What stands in the place of a live value now: borrowed, NULL for nothing. */
 static PyObject *found_at(const live *l)
 {
-    if (PyDict_Check(l->container))
+    if (l->kind == IN_DICT)
         return PyDict_GetItemWithError(l->container, l->key);
-    if (!PyList_Check(l->container))
-        return PyCell_GET(l->container);
+    if (l->kind == IN_CELL)
+        return cell_content(l->container);
     Py_ssize_t i = PyLong_AsSsize_t(l->key);
-    return i < PyList_GET_SIZE(l->container) ? PyList_GET_ITEM(l->container, i) : NULL;
+    return i < list_length(l->container) ? list_item(l->container, i) : NULL;
 }
 
 int match_call(frame *f, const variant *v, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)

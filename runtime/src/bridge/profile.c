@@ -40,7 +40,7 @@ static PyObject *listed(const sc_profile *p, int64_t n, PyObject *(*f)(const sc_
     for (int64_t i = 0; list && i < n; i++) {
         PyObject *item = f(p, i);
         if (item)
-            PyList_SET_ITEM(list, (Py_ssize_t)i, item);
+            list_fill(list, (Py_ssize_t)i, item);
         else
             Py_CLEAR(list);
     }

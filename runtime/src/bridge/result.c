@@ -84,7 +84,7 @@ static PyObject *of_class(const node *n, PyObject *items)
     if (!items)
         return NULL;
     bool by_parts = n->data == (PyObject *)&PyComplex_Type || PyObject_HasAttrString(n->data, "_fields");
-    PyObject *made = by_parts ? PyObject_CallObject(n->data, items) : PyObject_CallOneArg(n->data, items);
+    PyObject *made = by_parts ? PyObject_CallObject(n->data, items) : call_one(n->data, items);
     Py_DECREF(items);
     return made;
 }
@@ -120,7 +120,7 @@ static PyObject *give_str(const sc_str *s)
 {
     if (!s) /* one of several results, and not the one */
         Py_RETURN_NONE;
-    return PyUnicode_FromKindAndData(s->width, s->data, (Py_ssize_t)s->len);
+    return string_make(s->width, s->data, (Py_ssize_t)s->len);
 }
 
 enum { AHEAD = 8 }; /* items: made long ago, they may have left the cache */
@@ -135,9 +135,9 @@ static PyObject *fresh_items(frame *f, const node *n, const sc_list *l)
         if (!item)
             Py_CLEAR(made);
         else if (is_tuple(n))
-            PyTuple_SET_ITEM(made, i, item);
+            tuple_fill(made, i, item);
         else
-            PyList_SET_ITEM(made, i, item);
+            list_fill(made, i, item);
     }
     return made;
 }
@@ -164,7 +164,7 @@ static PyObject *give_instance(frame *f, const node *n, sc_list *l)
         return Py_NewRef((PyObject *)l->owner);
     if (f->depth >= deepest(f))
         return PyErr_SetString(PyExc_RecursionError, "a result has too many objects that refer to one another"), NULL;
-    PyObject *cls = PyTuple_GET_ITEM(n->data, 1), *names = PyTuple_GET_ITEM(n->data, 2);
+    PyObject *cls = tuple_item(n->data, 1), *names = tuple_item(n->data, 2);
     bool is_dict = cls == (PyObject *)&PyDict_Type;
     PyObject *made = is_dict ? PyDict_New() : PyObject_CallMethod(cls, "__new__", "O", cls);
     PyObject *attributes = !made ? NULL : is_dict ? Py_NewRef(made) : PyObject_GenericGetDict(made, NULL);
@@ -175,7 +175,7 @@ static PyObject *give_instance(frame *f, const node *n, sc_list *l)
     f->depth++;
     for (int i = 0; i < n->n; i++) {
         PyObject *item = give_leaves(f, &n->child[i], &next);
-        int r = item ? PyDict_SetItem(attributes, PyTuple_GET_ITEM(names, i), item) : -1;
+        int r = item ? PyDict_SetItem(attributes, tuple_item(names, i), item) : -1;
         Py_XDECREF(item);
         if (r < 0)
             return f->depth = 0, Py_DECREF(attributes), NULL;
@@ -219,7 +219,7 @@ static PyObject *give_table(frame *f, const node *n, sc_dict *d)
         if (made && fill_table(f, n, d, made) < 0)
             Py_CLEAR(made);
         if (made && n->data != Py_None && n->data != (PyObject *)&PySet_Type)
-            Py_SETREF(made, PyObject_CallOneArg(n->data, made));
+            replace_reference(&made, call_one(n->data, made));
         if (frame_keep(f, made) < 0)
             return NULL;
         d->owner = made;
@@ -244,12 +244,12 @@ static PyObject *give(frame *f, const node *n, sc_value v)
 
 static PyObject *argument_at(const frame *f, PyObject *path)
 {
-    Py_ssize_t index = PyLong_AsSsize_t(PyTuple_GET_ITEM(path, 0));
+    Py_ssize_t index = PyLong_AsSsize_t(tuple_item(path, 0));
     if (index < 0 || index >= f->n_slots)
         return PyErr_Format(PyExc_IndexError, "internal scriptc error: no parameter %zd", index);
     PyObject *at = Py_NewRef(f->slot[index]);
-    for (Py_ssize_t i = 1; at && i < PyTuple_GET_SIZE(path); i++)
-        Py_SETREF(at, PyObject_GetItem(at, PyTuple_GET_ITEM(path, i)));
+    for (Py_ssize_t i = 1; at && i < tuple_length(path); i++)
+        replace_reference(&at, PyObject_GetItem(at, tuple_item(path, i)));
     return at;
 }
 
@@ -261,7 +261,7 @@ static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyOb
         if (!item)
             Py_CLEAR(tuple);
         else
-            PyTuple_SET_ITEM(tuple, i, item);
+            tuple_fill(tuple, i, item);
     }
     return tuple;
 }
@@ -279,7 +279,7 @@ PyObject *give_tree(frame *f, const node *n, const sc_value **next)
         object = PyDict_New();
         for (int i = 0; object && i < n->n; i++) {
             PyObject *item = give_tree(f, &n->child[i], next);
-            if (!item || PyDict_SetItem(object, PyTuple_GET_ITEM(n->data, i), item) < 0)
+            if (!item || PyDict_SetItem(object, tuple_item(n->data, i), item) < 0)
                 Py_CLEAR(object);
             Py_XDECREF(item);
         }
@@ -295,7 +295,7 @@ static int queue_back(PyObject *queue, PyObject *items)
 {
     PyObject *done = PyObject_CallMethod(queue, "clear", NULL);
     if (done)
-        Py_SETREF(done, PyObject_CallMethod(queue, "extend", "(O)", items));
+        replace_reference(&done, PyObject_CallMethod(queue, "extend", "(O)", items));
     Py_XDECREF(done);
     return done ? 0 : -1;
 }
@@ -304,7 +304,7 @@ static int list_back(frame *f, const seen *s)
 {
     PyObject *items = fresh_items(f, s->spec, s->made.l);
     int r = !items                       ? -1
-            : PyList_Check(s->object)    ? PyList_SetSlice(s->object, 0, PyList_GET_SIZE(s->object), items)
+            : PyList_Check(s->object)    ? PyList_SetSlice(s->object, 0, list_length(s->object), items)
                                          : queue_back(s->object, items);
     Py_XDECREF(items);
     return r;

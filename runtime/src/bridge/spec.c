@@ -17,13 +17,13 @@ static int tensor_init(node *n, PyObject *data)
     PyObject *sizes;
     if (!PyArg_ParseTuple(data, "iipO!", &dtype, &rank, &contiguous, &PyTuple_Type, &sizes))
         return -1;
-    if (dtype < 0 || dtype >= SC_NDTYPES || rank < 0 || rank > SC_MAX_RANK || PyTuple_GET_SIZE(sizes) != rank) {
+    if (dtype < 0 || dtype >= SC_NDTYPES || rank < 0 || rank > SC_MAX_RANK || tuple_length(sizes) != rank) {
         PyErr_SetString(PyExc_ValueError, "bad dtype, rank or sizes in a tensor spec");
         return -1;
     }
     n->dtype = (uint8_t)dtype, n->rank = (uint8_t)rank, n->contiguous = contiguous;
     for (int d = 0; d < rank; d++) {
-        PyObject *size = PyTuple_GET_ITEM(sizes, d);
+        PyObject *size = tuple_item(sizes, d);
         n->size[d] = size == Py_None ? -1 : PyLong_AsLongLong(size);
     }
     return PyErr_Occurred() ? -1 : 0;
@@ -50,7 +50,7 @@ static int class_init(node *n, node **classes)
     if (number >= MAX_CLASSES)
         return PyErr_SetString(PyExc_ValueError, "objects of too many classes in one value"), -1;
     if (classes[number])
-        n->child = classes[number]->child, n->n = (int)PyTuple_GET_SIZE(names), n->shared = true;
+        n->child = classes[number]->child, n->n = (int)tuple_length(names), n->shared = true;
     else
         classes[number] = n;
     return 0;
@@ -78,13 +78,13 @@ static int subtree_init(node *n, PyObject *source, int *leaves, node **classes)
         if (n->shared)
             return ++*leaves, 0;
     }
-    Py_ssize_t count = PyTuple_GET_SIZE(children);
+    Py_ssize_t count = tuple_length(children);
     if (count && !(n->child = PyMem_Calloc((size_t)count, sizeof *n->child))) {
         PyErr_NoMemory();
         return -1;
     }
     for (; n->n < count; n->n++)
-        if (subtree_init(&n->child[n->n], PyTuple_GET_ITEM(children, n->n), &below, classes) < 0)
+        if (subtree_init(&n->child[n->n], tuple_item(children, n->n), &below, classes) < 0)
             return node_free(n), n->n = 0, n->child = NULL, -1;
     if (kind == N_OPTIONAL)
         n->rank = (uint8_t)item_leaves(n->child);
@@ -108,13 +108,13 @@ static PyObject *or_null(PyObject *o) { return o == Py_None ? NULL : o; }
 
 static int params_init(variant *v, PyObject *params, int *leaves)
 {
-    if (!(v->params = PyMem_Calloc((size_t)PyTuple_GET_SIZE(params) + 1, sizeof *v->params)))
+    if (!(v->params = PyMem_Calloc((size_t)tuple_length(params) + 1, sizeof *v->params)))
         return -1;
-    for (; v->n_params < PyTuple_GET_SIZE(params); v->n_params++) {
+    for (; v->n_params < tuple_length(params); v->n_params++) {
         param *p = &v->params[v->n_params];
         PyObject *spec, *fallback;
         int has_default;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(params, v->n_params), "OOpO", &p->name, &spec, &has_default, &fallback) ||
+        if (!PyArg_ParseTuple(tuple_item(params, v->n_params), "OOpO", &p->name, &spec, &has_default, &fallback) ||
             node_init(&p->spec, spec, leaves) < 0)
             return -1;
         p->fallback = has_default ? fallback : NULL;
@@ -124,48 +124,50 @@ static int params_init(variant *v, PyObject *params, int *leaves)
 
 static int lives_init(variant *v, PyObject *lives, int *leaves)
 {
-    if (!(v->lives = PyMem_Calloc((size_t)PyTuple_GET_SIZE(lives) + 1, sizeof *v->lives)))
+    if (!(v->lives = PyMem_Calloc((size_t)tuple_length(lives) + 1, sizeof *v->lives)))
         return -1;
-    for (; v->n_live < PyTuple_GET_SIZE(lives); v->n_live++) {
+    for (; v->n_live < tuple_length(lives); v->n_live++) {
         live *l = &v->lives[v->n_live];
         PyObject *spec;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(lives, v->n_live), "OOO", &l->container, &l->key, &spec) ||
+        if (!PyArg_ParseTuple(tuple_item(lives, v->n_live), "OOO", &l->container, &l->key, &spec) ||
             node_init(&l->spec, spec, leaves) < 0)
             return -1;
+        l->kind = PyDict_Check(l->container) ? IN_DICT : PyList_Check(l->container) ? IN_LIST : IN_CELL;
     }
     return 0;
 }
 
 static int guards_init(variant *v, PyObject *guards)
 {
-    if (!(v->guards = PyMem_Calloc((size_t)PyTuple_GET_SIZE(guards) + 1, sizeof *v->guards)))
+    if (!(v->guards = PyMem_Calloc((size_t)tuple_length(guards) + 1, sizeof *v->guards)))
         return -1;
-    for (; v->n_guards < PyTuple_GET_SIZE(guards); v->n_guards++) {
+    for (; v->n_guards < tuple_length(guards); v->n_guards++) {
         guard *g = &v->guards[v->n_guards];
         int kind, seldom;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(guards, v->n_guards), "iOOOp", &kind, &g->container, &g->key, &g->expected, &seldom))
+        if (!PyArg_ParseTuple(tuple_item(guards, v->n_guards), "iOOOp", &kind, &g->container, &g->key, &g->expected, &seldom))
             return -1;
         g->kind = (uint8_t)kind;
         g->seldom = seldom;
     }
-    return guards_watch(v->guards, v->n_guards);
+    guards_watch(v->guards, v->n_guards);
+    return 0;
 }
 
 static int stores_init(variant *v, PyObject *stores)
 {
     int leaves = 0;
-    if (!(v->stores = PyMem_Calloc((size_t)PyTuple_GET_SIZE(stores) + 1, sizeof *v->stores)))
+    if (!(v->stores = PyMem_Calloc((size_t)tuple_length(stores) + 1, sizeof *v->stores)))
         return -1;
-    for (; v->n_stores < PyTuple_GET_SIZE(stores); v->n_stores++) {
+    for (; v->n_stores < tuple_length(stores); v->n_stores++) {
         store *s = &v->stores[v->n_stores];
         PyObject *forms;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(stores, v->n_stores), "iOOOOO!", &s->place, &s->owner, &s->key, &s->path, &s->direct,
+        if (!PyArg_ParseTuple(tuple_item(stores, v->n_stores), "iOOOOO!", &s->place, &s->owner, &s->key, &s->path, &s->direct,
                               &PyTuple_Type, &forms) ||
-            !(s->forms = PyMem_Calloc((size_t)PyTuple_GET_SIZE(forms) + 1, sizeof *s->forms)))
+            !(s->forms = PyMem_Calloc((size_t)tuple_length(forms) + 1, sizeof *s->forms)))
             return -1;
         s->path = or_null(s->path), s->direct = or_null(s->direct);
-        for (; s->n_forms < PyTuple_GET_SIZE(forms); s->n_forms++)
-            if (node_init(&s->forms[s->n_forms], PyTuple_GET_ITEM(forms, s->n_forms), &leaves) < 0)
+        for (; s->n_forms < tuple_length(forms); s->n_forms++)
+            if (node_init(&s->forms[s->n_forms], tuple_item(forms, s->n_forms), &leaves) < 0)
                 return v->n_stores++, -1;
     }
     return 0;

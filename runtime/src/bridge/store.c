@@ -24,8 +24,8 @@ static PyObject *owner_of(const frame *f, const store *s) { return s->place < 0 
 static PyObject *container_of(const frame *f, const store *s)
 {
     PyObject *at = Py_NewRef(owner_of(f, s));
-    for (Py_ssize_t i = 0; at && i < PyTuple_GET_SIZE(s->path); i++)
-        Py_SETREF(at, PyObject_GetItem(at, PyTuple_GET_ITEM(s->path, i)));
+    for (Py_ssize_t i = 0; at && i < tuple_length(s->path); i++)
+        replace_reference(&at, PyObject_GetItem(at, tuple_item(s->path, i)));
     return at;
 }
 

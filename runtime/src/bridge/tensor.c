@@ -23,13 +23,13 @@ static void free_described(sc_dl_managed *m) { PyMem_Free(m); }
 /* Without the exchange API: describe(t) tells (data pointer, dtype, sizes, strides). */
 static int describe(const host *h, PyObject *o, sc_dl_managed **out)
 {
-    PyObject *told = PyObject_CallOneArg(h->describe, o), *sizes, *strides;
+    PyObject *told = call_one(h->describe, o), *sizes, *strides;
     unsigned long long data;
     int dtype, rank;
     sc_dl_managed *m = NULL;
     if (!told || !PyArg_ParseTuple(told, "KiO!O!", &data, &dtype, &PyTuple_Type, &sizes, &PyTuple_Type, &strides))
         goto done;
-    rank = (int)PyTuple_GET_SIZE(sizes);
+    rank = (int)tuple_length(sizes);
     if (!(m = PyMem_Calloc(1, sizeof *m + 2 * (size_t)rank * sizeof(int64_t)))) {
         PyErr_NoMemory();
         goto done;
@@ -39,8 +39,8 @@ static int describe(const host *h, PyObject *o, sc_dl_managed **out)
                                .dtype = dl_dtypes[dtype], .shape = (int64_t *)(m + 1)};
     m->tensor.strides = m->tensor.shape + rank;
     for (int d = 0; d < rank; d++) {
-        m->tensor.shape[d] = PyLong_AsLongLong(PyTuple_GET_ITEM(sizes, d));
-        m->tensor.strides[d] = PyLong_AsLongLong(PyTuple_GET_ITEM(strides, d));
+        m->tensor.shape[d] = PyLong_AsLongLong(tuple_item(sizes, d));
+        m->tensor.strides[d] = PyLong_AsLongLong(tuple_item(strides, d));
     }
 done:
     Py_XDECREF(told);
@@ -65,7 +65,7 @@ static bool is_usual(const host *h, PyObject *o)
 {
     if (has_usual_keys(h, o))
         return true;
-    PyObject *reason = PyObject_CallOneArg(h->why_refused, o);
+    PyObject *reason = call_one(h->why_refused, o);
     Py_XDECREF(reason);
     return reason == Py_None;
 }
@@ -273,7 +273,7 @@ static PyObject *tuple_of(int n, const int64_t *values)
         if (!value)
             Py_CLEAR(tuple);
         else
-            PyTuple_SET_ITEM(tuple, i, value);
+            tuple_fill(tuple, i, value);
     }
     return tuple;
 }
