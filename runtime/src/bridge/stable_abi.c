@@ -142,7 +142,7 @@ static size_t string_head(PyObject *o, size_t width)
     PyObject *size = PyObject_CallMethod(o, "__sizeof__", NULL);
     size_t n = size ? PyLong_AsSize_t(size) : 0;
     Py_XDECREF(size);
-    return n > 3 * width + sizeof(string_fields) ? n - 3 * width : 0;
+    return n >= 3 * width + sizeof(string_fields) ? n - 3 * width : 0;
 }
 
 static uint32_t state_of(PyObject *o) { return ((string_fields *)o)->state; }
@@ -167,16 +167,16 @@ static void find_strings(PyObject *text)
                  : i == WIDE  ? *(const uint16_t *)(data + 2)
                               : *(const uint32_t *)(data + 4)) == last[i];
     }
-    for (unsigned shift = 0; found && !python.strings && shift + 3 <= 32; shift++) {
-        bool fits = true;
-        for (int i = 0; i < N; i++)
-            fits = fits && (state_of(o[i]) >> shift & 7) == width[i];
-        /* the two bits behind, in one order or the other, tell ASCII from others and characters in place from elsewhere */
-        uint32_t ascii = state_of(o[ASCII]) & ~state_of(o[LATIN]);
-        uint32_t compact = state_of(o[ASCII]) & state_of(o[LATIN]) & state_of(o[WIDE]) & state_of(o[WIDEST]) & ~state_of(text);
-        compact &= ~(UINT32_C(7) << shift);
-        if (fits && ascii && !(ascii & (ascii - 1)) && compact && !(compact & (compact - 1)) && (state_of(text) & ascii)) {
-            python.kind_shift = shift, python.ascii = ascii, python.compact = compact;
+    /* the width, and behind it two bits: characters in place, ASCII; bits behind these may be anything */
+    for (unsigned shift = 0; found && !python.strings && shift + 5 <= 32; shift++) {
+        uint32_t in_place = UINT32_C(1) << (shift + 3), ascii = UINT32_C(1) << (shift + 4);
+        bool fits = !(state_of(text) & in_place) && (state_of(text) & ascii);
+        for (int i = 0; i < N; i++) {
+            uint32_t state = state_of(o[i]);
+            fits = fits && (state >> shift & 7) == width[i] && (state & in_place) && !(state & ascii) == (i != ASCII);
+        }
+        if (fits) {
+            python.kind_shift = shift, python.ascii = ascii, python.compact = in_place;
             python.ascii_at = head[ASCII], python.wide_at = head[LATIN];
             python.strings = true;
         }
