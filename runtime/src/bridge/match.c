@@ -72,7 +72,7 @@ static int take_int(PyObject *o, sc_value *out)
 }
 
 /* A str whose characters cannot be read in place. */
-static int take_copied_str(frame *f, PyObject *o, sc_value *out)
+__attribute__((noinline, cold)) static int take_copied_str(frame *f, PyObject *o, sc_value *out)
 {
     Py_UCS4 *wide = PyUnicode_AsUCS4Copy(o), most = 0;
     Py_ssize_t length = PyUnicode_GetLength(o);
@@ -91,7 +91,7 @@ static int take_copied_str(frame *f, PyObject *o, sc_value *out)
     return (out->s = s) ? 1 : (PyErr_NoMemory(), -1);
 }
 
-static int take_str(frame *f, PyObject *o, sc_value *out)
+__attribute__((noinline)) static int take_str(frame *f, PyObject *o, sc_value *out) /* numbers save no registers for it */
 {
     if (!PyUnicode_CheckExact(o))
         return 0;
@@ -171,11 +171,13 @@ static PyObject *item_of(PyObject *items, Py_ssize_t i)
     return PyTuple_CheckExact(items) ? tuple_item(items, i) : list_item(items, i);
 }
 
-/* Fills a new list with numbers, for which there is room. */
+/* Fills a new list with numbers, for which there is room. Nothing here runs Python, so the items stay where they are. */
 static int take_numbers(const node *n, PyObject *o, sc_list *l)
 {
-    for (int r; l->len < length_of(o); l->len++) {
-        PyObject *item = item_of(o, l->len);
+    PyObject *const *items = items_in_place(o);
+    Py_ssize_t length = length_of(o);
+    for (int r; l->len < length; l->len++) {
+        PyObject *item = items ? items[l->len] : item_of(o, l->len);
         sc_value *to = &l->items[l->len];
         if (n->kind == N_INT) {
             if ((r = take_int(item, to)) <= 0)

@@ -253,7 +253,7 @@ static PyObject *argument_at(const frame *f, PyObject *path)
     return at;
 }
 
-static PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **))
+static inline PyObject *give_tuple(frame *f, const node *n, const sc_value **next, PyObject *(*give_child)(frame *, const node *, const sc_value **))
 {
     PyObject *tuple = PyTuple_New(n->n);
     for (int i = 0; tuple && i < n->n; i++) {

@@ -62,36 +62,47 @@ typedef struct python_record {
     int (*watch)(int, PyObject *);
     int watcher;
 } python_record;
-extern python_record python;
+extern __attribute__((visibility("hidden"))) python_record python; /* read without a look into the table of addresses */
 
 int python_inspect(void); /* -1: exception set */
+
+/* Was a field found? The other way is rare: it stays out of the line of the calls. */
+static inline bool was_found(size_t field) { return __builtin_expect(field != 0, 1); }
 
 /* ---- numbers and sequences ---- */
 
 static inline double float_value(PyObject *o)
 {
-    return python.floats ? ((const float_fields *)o)->value : PyFloat_AsDouble(o);
+    return was_found(python.floats) ? ((const float_fields *)o)->value : PyFloat_AsDouble(o);
 }
 
 static inline PyObject **tuple_items(PyObject *o) { return (PyObject **)((char *)o + python.tuple_at); }
 
-static inline Py_ssize_t tuple_length(PyObject *o) { return python.tuple_at ? Py_SIZE(o) : PyTuple_Size(o); }
-static inline Py_ssize_t list_length(PyObject *o) { return python.lists ? Py_SIZE(o) : PyList_Size(o); }
+static inline Py_ssize_t tuple_length(PyObject *o) { return was_found(python.tuple_at) ? Py_SIZE(o) : PyTuple_Size(o); }
+static inline Py_ssize_t list_length(PyObject *o) { return was_found(python.lists) ? Py_SIZE(o) : PyList_Size(o); }
 
 static inline PyObject *tuple_item(PyObject *o, Py_ssize_t i) /* borrowed */
 {
-    return python.tuple_at ? tuple_items(o)[i] : PyTuple_GetItem(o, i);
+    return was_found(python.tuple_at) ? tuple_items(o)[i] : PyTuple_GetItem(o, i);
 }
 
 static inline PyObject *list_item(PyObject *o, Py_ssize_t i) /* borrowed */
 {
-    return python.lists ? ((const list_fields *)o)->items[i] : PyList_GetItem(o, i);
+    return was_found(python.lists) ? ((const list_fields *)o)->items[i] : PyList_GetItem(o, i);
+}
+
+/* The items of an exact tuple or list, up to its next change. NULL: they cannot be read in place. */
+static inline PyObject *const *items_in_place(PyObject *o)
+{
+    if (PyTuple_CheckExact(o))
+        return was_found(python.tuple_at) ? tuple_items(o) : NULL;
+    return was_found(python.lists) ? ((const list_fields *)o)->items : NULL;
 }
 
 /* Puts the first item at a place of a new tuple or list, and takes the reference. */
 static inline void tuple_fill(PyObject *o, Py_ssize_t i, PyObject *item)
 {
-    if (python.tuple_at)
+    if (was_found(python.tuple_at))
         tuple_items(o)[i] = item;
     else
         PyTuple_SetItem(o, i, item);
@@ -99,7 +110,7 @@ static inline void tuple_fill(PyObject *o, Py_ssize_t i, PyObject *item)
 
 static inline void list_fill(PyObject *o, Py_ssize_t i, PyObject *item)
 {
-    if (python.lists)
+    if (was_found(python.lists))
         ((list_fields *)o)->items[i] = item;
     else
         PyList_SetItem(o, i, item);
@@ -111,7 +122,7 @@ PyObject *cell_content_by_name(PyObject *cell);
 
 static inline PyObject *cell_content(PyObject *cell) /* borrowed; NULL: empty */
 {
-    return python.cells ? ((const cell_fields *)cell)->content : cell_content_by_name(cell);
+    return was_found(python.cells) ? ((const cell_fields *)cell)->content : cell_content_by_name(cell);
 }
 
 PyObject *function_field_by_name(PyObject *function, int field);
@@ -120,7 +131,7 @@ PyObject *function_field_by_name(PyObject *function, int field);
 static inline bool function_field_is(PyObject *function, int field, PyObject *expected)
 {
     size_t at = python.function_at[field];
-    PyObject *have = at ? *(PyObject *const *)((const char *)function + at) : function_field_by_name(function, field);
+    PyObject *have = was_found(at) ? *(PyObject *const *)((const char *)function + at) : function_field_by_name(function, field);
     return have ? have == expected : expected == Py_None;
 }
 
@@ -138,7 +149,7 @@ static inline uint64_t dict_version(PyObject *dict)
 /* A number that is another one after each change of the type or of its bases. 0: none is known. */
 static inline uint64_t type_version(PyObject *type)
 {
-    if (!python.type_version_at)
+    if (!was_found(python.type_version_at))
         return 0;
     const char *fields = (const char *)type;
     bool valid = !python.valid_version || (*(const unsigned long *)(fields + python.type_flags_at) & python.valid_version);
@@ -158,7 +169,7 @@ bool has_referent(PyObject *reference); /* does the object live that a weak refe
 static inline const void *string_data(PyObject *o, int *width)
 {
     const string_fields *s = (const string_fields *)o;
-    if (!python.strings || !(s->state & python.compact))
+    if (!was_found(python.strings && s->state & python.compact))
         return NULL;
     *width = (int)(s->state >> python.kind_shift & 7);
     return (const char *)o + (s->state & python.ascii ? python.ascii_at : python.wide_at);
