@@ -7,10 +7,14 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
 import torch
+from abi3info import DATAS, FUNCTIONS
+from abi3info.models import PyVersion, Symbol
+from bridge_support import library_fixture  # noqa: F401  (fixture)
 from readme_program import first_program
 
 ROOT = Path(__file__).parent.parent
@@ -69,6 +73,52 @@ def call(command: list[str], cwd: str | Path = "/") -> str:
     done = subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
+
+
+def test_one_wheel_serves_every_version_of_python(wheel: Path) -> None:
+    assert wheel.name.startswith("scriptc-0.1.0-cp310-abi3-")
+    with zipfile.ZipFile(wheel) as opened:
+        assert [name for name in opened.namelist() if name.endswith(".so")] == ["scriptc/runtime/_bridge.abi3.so"]
+
+
+def test_the_bridge_links_the_stable_abi_alone(python: Path) -> None:
+    """Every symbol of Python's is in the stable ABI of the oldest version that the wheel serves."""
+    (bridge,) = python.parent.parent.glob("lib/python*/site-packages/scriptc/runtime/_bridge.abi3.so")
+    symbols = [line.split()[-1] for line in call(["nm", "-D", "--undefined-only", str(bridge)]).splitlines()]
+    used = [name for name in symbols if name.startswith(("Py", "_Py"))]
+    stable = {**FUNCTIONS, **DATAS}
+    entries = {name: stable.get(Symbol(name)) for name in used}
+    assert used and [name for name, entry in entries.items() if entry is None or entry.added > PyVersion(3, 10)] == []
+
+
+def other_pythons() -> list[str]:
+    """Interpreters of other versions that have cffi: those on the path, and those that SCRIPTC_PYTHONS names."""
+    named = os.environ.get("SCRIPTC_PYTHONS", "").split(os.pathsep)
+    found = named + [shutil.which(f"python3.{minor}") or "" for minor in range(10, 20) if minor != sys.version_info.minor]
+    return [path for path in found if path and subprocess.run([path, "-c", "import cffi"], capture_output=True).returncode == 0]
+
+
+@pytest.mark.parametrize("form", ["as found", "alone"])
+def test_other_versions_of_python_call_the_bridge(wheel: Path, library: Path, tmp_path: Path, form: str) -> None:
+    """Without torch: scalars, texts and containers go in and out, and guards see every change."""
+    pythons = other_pythons()
+    if not pythons:
+        pytest.skip("no other version of Python with cffi; SCRIPTC_PYTHONS may name some")
+    call([sys.executable, "-m", "zipfile", "-e", str(wheel), str(tmp_path)])
+    program = [str(ROOT / "tests" / "data" / "bridge_without_torch.py"), str(library), *(["alone"] if form == "alone" else [])]
+    for interpreter in pythons:
+        found = call(["env", f"PYTHONPATH={tmp_path}", interpreter, *program], cwd=tmp_path)
+        assert found.strip() == "sets" if form == "alone" else "types, dicts" in found
+
+
+def test_a_build_for_one_version_is_removed(source: Path, tmp_path: Path) -> None:
+    """It would be loaded instead of the build that serves all versions."""
+    checkout = tmp_path / "checkout"
+    shutil.copytree(source, checkout)
+    stale = checkout / "runtime" / "_bridge.cpython-311-x86_64-linux-gnu.so"
+    stale.write_bytes(b"")
+    call([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=checkout)
+    assert [path.name for path in (checkout / "runtime").glob("*.so")] == ["_bridge.abi3.so"]
 
 
 def test_modules_come_from_the_environment(python: Path) -> None:
