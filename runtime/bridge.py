@@ -422,7 +422,7 @@ def _lower_variant(spec: VariantSpec) -> tuple:
 
 # ---- calling ----
 
-_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team()))  # helps all calls of the process, one at a time
+_team = int(ffi.cast("uintptr_t", lib.sc_bridge_team(tensors.runs_openmp())))  # helps all calls of the process, one at a time
 lib.sc_bridge_main_thread(threading.main_thread().ident)
 _Bridge: Any = ctypes.cast(int(ffi.cast("uintptr_t", lib.sc_bridge_type())), ctypes.py_object).value
 

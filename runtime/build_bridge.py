@@ -5,12 +5,12 @@ import os
 from cffi import FFI
 
 _HERE = os.path.dirname(os.path.relpath(__file__))
-_SOURCES = "bridge execute frame guards host interrupt match profile result spec stable_abi store tensor".split()
+_SOURCES = "bridge execute frame guards host interrupt match openmp profile result spec stable_abi store tensor".split()
 
 ffibuilder = FFI()
 _DECLARATIONS = """
     void *sc_bridge_type(void);
-    void *sc_bridge_team(void);
+    void *sc_bridge_team(int openmp);
     size_t sc_bridge_stack_left(void);
     void sc_bridge_main_thread(unsigned long ident);
     const void *sc_bridge_open(const char *path, void **library, char *error, int room);

@@ -190,6 +190,11 @@ def _words(tensor: torch.Tensor) -> list[int]:
     return list((ctypes.c_uint64 * _WORDS).from_address(tensor._cdata))
 
 
+def runs_openmp() -> bool:
+    """Return whether torch's operators run on the threads of an OpenMP runtime."""
+    return bool(torch.backends.openmp.is_available())
+
+
 @lru_cache(maxsize=2)
 def host(exchange: bool) -> SimpleNamespace:
     """All that the C side needs to know; its fields are those of struct host in bridge.h."""

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from pathlib import Path
@@ -174,6 +175,76 @@ with torch.no_grad():
     assert same and os.waitpid(child, 0)[1] == 0
 print("ok")
 """
+
+
+_BORROWS = """
+import os, sys, threading, torch, scriptc
+from torch import nn
+torch.manual_seed(0)
+model, x, large = nn.LSTM(64, 200), torch.randn(30, 16, 64), torch.randn(1_000_000)
+def bits(f):
+    return [t.numpy().tobytes() for t in (f(x)[0], *f(x)[1])]
+def use(rounds):
+    for i in range(rounds):
+        torch.set_num_threads((2, 2, 2, 3, 1)[i % 5])
+        large + 1
+        torch.matmul(model.weight_hh_l0, model.weight_hh_l0.t())
+        if bits(made) != expected:
+            wrong.append(i)
+wrong = []
+with torch.no_grad():
+    made = scriptc.compile(model)
+    torch.set_num_threads(1)
+    expected = bits(made)
+    use(100)
+    threads = [threading.Thread(target=torch.no_grad()(use), args=(30,)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    torch.set_num_threads(2)
+    for _ in range(10):
+        large + 1
+        bits(made)
+    child = os.fork()
+    if child == 0: # torch's own operators would wait for threads that only the parent has
+        os._exit(0 if all(bits(made) == expected for _ in range(50)) else 1)
+    use(10)
+assert not wrong and os.waitpid(child, 0)[1] == 0
+print("ok")
+"""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"OMP_THREAD_LIMIT": "1"}, {"OMP_STACKSIZE": "64k"}, {"OMP_WAIT_POLICY": "active"}, {"OMP_DYNAMIC": "true"}],
+    ids=lambda settings: " ".join(settings) or "plain",
+)
+@without_asan
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_calls_between_operators_of_torch(settings: dict[str, str]) -> None:
+    """Torch's threads do pieces of calls; then threads come and go, their number changes, and a child has none."""
+    environment = os.environ | settings
+    done = subprocess.run([sys.executable, "-c", _BORROWS], env=environment, capture_output=True, text=True, timeout=200)
+    assert done.stdout == "ok\n", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "arguments"),
+    [({}, ["3"]), ({}, ["2"]), ({"OMP_THREAD_LIMIT": "1"}, ["1"]), ({}, ["2", "small stacks"])],
+    ids=["three", "two", "limit", "small-stacks"],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are borrowed on Linux alone")
+@without_asan
+def test_the_threads_that_torch_lends(settings: dict[str, str], arguments: list[str], tmp_path: Path) -> None:
+    """The OpenMP runtime's threads are found awake, asleep, within a region, and where there is one."""
+    program, include = tmp_path / "openmp_test", sysconfig.get_paths()["include"]
+    sources = [SOURCE.with_name("test_openmp.c"), runtime.SOURCE_DIR / "bridge" / "openmp.c"]
+    command = [*find_compiler().command, *WARNINGS, "-fopenmp", f"-I{runtime.INCLUDE_DIR}", f"-I{include}", *sources, "-o", program, "-ldl"]
+    built = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    done = subprocess.run([program, *arguments], env=os.environ | settings, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
 @without_asan

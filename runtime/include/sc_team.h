@@ -3,7 +3,8 @@
  *
  * A team belongs to a process or to a loaded model, and serves one caller at a time; others meanwhile work alone. Helpers
  * start when they are first worth it, spin for a moment after each piece of work, then sleep. After fork() the child
- * starts helpers of its own. */
+ * starts helpers of its own. Where a process has another runtime whose threads spin between its regions, the team borrows
+ * them while they are awake. */
 #ifndef SC_TEAM_H
 #define SC_TEAM_H
 #include "sc.h"
@@ -21,6 +22,18 @@ typedef void sc_work(void *arg, int64_t begin, int64_t end, int worker);
 typedef struct sc_team sc_team;
 sc_team *sc_team_new(void);       /* without helpers yet; NULL: out of memory */
 void sc_team_free(sc_team *team); /* ends the helpers; NULL is allowed */
+
+typedef enum sc_lender_state { SC_UNKNOWN, SC_ASLEEP, SC_AWAKE } sc_lender_state;
+
+/* The threads of another runtime, such as OpenMP's. Each thread of a program has a team of them for itself. */
+typedef struct sc_lender {
+    /* Says what the team of the calling thread does now. Unknown: `run` was never called here, or that team has changed. */
+    sc_lender_state (*state)(void);
+    /* Calls member(arg, worker) once on each thread of the team, on the calling one with 0, and returns how many there are when all
+     * have returned. It synchronizes as starting and joining threads would. */
+    int (*run)(void (*member)(void *arg, int worker), void *arg);
+} sc_lender;
+void sc_team_borrow(sc_team *team, const sc_lender *lender); /* before the first call */
 
 /* Does 0..count, cut at multiples of grain, on at most cx->num_threads threads; returns when all is done. The cuts follow
  * from the arguments alone, and what the work computes must not depend on them, so that results do not depend on the number of

@@ -4,7 +4,11 @@
  * a helper enters by raising that number while the region is open, so the caller waits for those that came, never for
  * one that sleeps or was not given a core. Everything else about a region is written before it opens and read by those
  * who entered. The pieces are dealt out in one run for each worker, the same at each call of the same shape: what a piece
- * reads stays in that core's cache. Who is done takes pieces of the others. */
+ * reads stays in that core's cache. Who is done takes pieces of the others.
+ *
+ * Another runtime's threads may spin on the cores that helpers need (sc_lender): then a region is one of that runtime, and its
+ * threads do the pieces. Its regions end only when all of its threads came, so sleepers are never asked: waking them can take
+ * a slice of the scheduler's, while helpers that come late cost nothing. */
 #include "../include/sc_team.h"
 
 #include <pthread.h>
@@ -28,6 +32,9 @@ enum {
     LEAST_WAKE_NS = 5000,
     CREDIT_NS = 2000000, /* what sharing has saved lately, at most so much, may be lost again */
     PAUSE = 20,          /* who lost more does without helpers for so many times the loss: never 5 % slower than alone */
+    FRESH_NS = 20000,    /* so long after a region its workers are taken to be awake, or asleep, as they were */
+    FRUITLESS = 3,       /* after so many regions in a row that saved next to nothing, somebody else has the cores, ... */
+    GAIN = 8,            /* ... namely less than one part in so many of their time */
 };
 #define OPEN ((uint64_t)1 << 15)
 #define ENTERED (OPEN - 1)
@@ -37,6 +44,10 @@ typedef struct share { /* pieces of one worker */
     _Alignas(64) _Atomic int64_t next;
     int64_t end;
 } share;
+
+typedef struct account { /* what sharing saved and lost, in nanoseconds; see PAUSE */
+    double credit, resume; /* resume: when work is shared again */
+} account;
 
 typedef struct helper {
     sc_team *team;
@@ -52,9 +63,18 @@ struct sc_team {
     bool failed;        /* no thread could be made: do not try again */
     bool measured;      /* what a region costs with so many helpers */
     int helpers;
-    double credit, resume; /* see PAUSE; resume: when helpers are used again */
+    account own, lent;      /* of regions of helpers, and of the lender's threads */
     _Atomic double open_ns; /* a region takes until all were in it, when helpers are awake, ... */
     double wake_ns;         /* ... and when they sleep */
+    const sc_lender *lender; /* NULL: none, or this is a forked child, where the lender's threads are dead */
+    bool borrows;            /* the lender's threads were awake when `looker` looked last */
+    pthread_t looker;        /* each thread of the program has a team of the lender's for itself */
+    int members;             /* of the lender's team when `lent_ns` was measured; 0: not measured */
+    int fruitless;           /* see FRUITLESS */
+    double lent_ns;          /* a region of the lender's takes until all were in it */
+    double last;             /* when the last region ended */
+    double worked;           /* how long the caller did pieces of the last region, and how many */
+    int64_t done;
     sc_work *work;
     void *arg;
     int64_t count, grain;
@@ -148,17 +168,22 @@ static void *help(void *arg) {
 
 /* ---- regions ---- */
 
-/* Returns how much sooner all was done than by the caller alone, judging from the pieces that it did; below 0: later, most
- * often because a helper lost its core in the middle of a piece. */
-static double run_region(sc_team *t, int64_t count, int64_t grain, int threads, sc_work *work, void *arg) {
-    int64_t pieces = (count + grain - 1) / grain;
+static void prepare_region(sc_team *t, int64_t pieces, int threads) {
     t->parts = threads < pieces ? threads : (int)pieces;
-    t->work = work, t->arg = arg, t->count = count, t->grain = grain, t->fp = sc_fp_mode();
+    t->fp = sc_fp_mode();
     for (int i = 0; i < t->parts; i++) {
         atomic_store_explicit(&t->shares[i].next, pieces * i / t->parts, memory_order_relaxed);
         t->shares[i].end = pieces * (i + 1) / t->parts;
     }
-    double start = now_ns();
+}
+
+static void do_callers_pieces(sc_team *t) {
+    double begun = now_ns();
+    t->done = do_pieces(t, 0);
+    t->worked = now_ns() - begun;
+}
+
+static void meet_helpers(sc_team *t) {
     uint64_t word = atomic_load_explicit(&t->region, memory_order_relaxed);
     atomic_store(&t->region, (word / SERIAL + 1) * SERIAL | OPEN); /* ordered with `sleeping`, as await_region's */
     if (atomic_load(&t->sleeping)) {
@@ -166,14 +191,42 @@ static double run_region(sc_team *t, int64_t count, int64_t grain, int threads, 
         pthread_cond_broadcast(&t->wake);
         pthread_mutex_unlock(&t->lock);
     }
-    double begun = now_ns();
-    int64_t done = do_pieces(t, 0);
-    double worked = now_ns() - begun;
+    do_callers_pieces(t);
     atomic_fetch_and_explicit(&t->region, ~OPEN, memory_order_relaxed);
     for (int round = 1; atomic_load_explicit(&t->region, memory_order_acquire) & ENTERED; round++)
         if (round % 1024) relax();
         else sched_yield();
-    return (done ? worked / (double)done * (double)pieces : worked) - (now_ns() - start);
+}
+
+/* What each thread of the lender's runs, the caller as worker 0. Any number of them does all pieces, as those who are done
+ * take the others'. The lender orders what the caller wrote before, and what they write before it returns. */
+static void join_region(void *arg, int worker) {
+    sc_team *t = arg;
+    if (worker >= t->parts) return;
+    uint64_t mode = sc_fp_mode(); /* these threads are not ours: the lender's own work needs its mode again */
+    sc_fp_set(t->fp);
+    if (worker == 0) do_callers_pieces(t);
+    else do_pieces(t, worker);
+    sc_fp_set(mode);
+}
+
+typedef struct outcome {
+    double took, saved; /* saved: how much sooner all was done than by the caller alone, judging from the pieces that it
+                           did; below 0: later, most often because a worker lost its core in the middle of a piece */
+} outcome;
+
+static outcome run_region(sc_team *t, bool lent, int64_t count, int64_t grain, int threads, sc_work *work, void *arg) {
+    int64_t pieces = (count + grain - 1) / grain;
+    t->work = work, t->arg = arg, t->count = count, t->grain = grain;
+    prepare_region(t, pieces, threads);
+    double start = now_ns();
+    if (lent) {
+        int members = t->lender->run(join_region, t);
+        if (members != t->members) t->members = 0;
+    } else meet_helpers(t);
+    t->last = now_ns();
+    double alone = t->done ? t->worked / (double)t->done * (double)pieces : t->worked;
+    return (outcome){t->last - start, alone - (t->last - start)};
 }
 
 /* A piece that waits for the others to be begun, as many as came to `met`: then every helper was in the region. */
@@ -194,9 +247,7 @@ static double cost_of_region(sc_team *t, bool asleep, double at_least) {
         while (asleep && atomic_load(&t->sleeping) < t->helpers && now_ns() < limit) sched_yield();
         int workers = t->helpers + 1;
         _Atomic int64_t met = workers;
-        double start = now_ns();
-        run_region(t, workers, 1, workers, meet, &met);
-        double took = now_ns() - start;
+        double took = run_region(t, false, workers, 1, workers, meet, &met).took;
         if (took >= MEET_NS) return 0;
         if (took < least) least = took;
     }
@@ -213,7 +264,10 @@ static void reset(sc_team *t) {
     atomic_store(&t->stop, false);
     t->helpers = 0;
     t->failed = t->measured = false;
-    t->credit = CREDIT_NS, t->resume = 0;
+    t->own = t->lent = (account){CREDIT_NS, 0};
+    t->lender = NULL;
+    t->members = t->fruitless = 0;
+    t->last = 0;
     atomic_store(&t->open_ns, 1000);
     t->wake_ns = 10000; /* until they are measured */
     atomic_store(&t->busy, false);
@@ -228,6 +282,8 @@ sc_team *sc_team_new(void) {
     atomic_store(&t->owner, (long)getpid());
     return t;
 }
+
+void sc_team_borrow(sc_team *t, const sc_lender *lender) { t->lender = lender; }
 
 /* Starts helpers until there are `wanted`. Signals are for the process's own threads. */
 static void grow(sc_team *t, int wanted) {
@@ -247,12 +303,13 @@ static void grow(sc_team *t, int wanted) {
 
 /* Where it fails, it is tried again at the next region, and what that took counts as lost. */
 static void measure(sc_team *t) {
-    double start = now_ns(), open = cost_of_region(t, false, LEAST_OPEN_NS), wake = open > 0 ? cost_of_region(t, true, LEAST_WAKE_NS) : 0;
+    double start = now_ns(), open = cost_of_region(t, false, LEAST_OPEN_NS);
+    double wake = open > 0 ? cost_of_region(t, true, LEAST_WAKE_NS) : 0;
     t->measured = wake > 0;
     if (t->measured) {
         atomic_store_explicit(&t->open_ns, open, memory_order_relaxed);
         t->wake_ns = wake;
-    } else t->credit -= now_ns() - start;
+    } else t->own.credit -= now_ns() - start;
 }
 
 void sc_team_free(sc_team *t) {
@@ -279,11 +336,67 @@ static bool is_ours(sc_team *t) {
     return true;
 }
 
-/* Whether sharing pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for one long
- * piece of work, or when many short ones have come. */
+static bool on_hold(const account *a) { return a->resume > 0 && now_ns() < a->resume; }
+
+static void settle(account *a, double saved) {
+    a->credit += saved;
+    a->resume = a->credit < 0 ? now_ns() - PAUSE * a->credit : 0;
+    a->credit = a->credit < 0 ? 0 : a->credit > CREDIT_NS ? CREDIT_NS : a->credit;
+}
+
+/* ---- the lender's threads ---- */
+
+static void do_nothing(void *arg, int worker) { (void)arg, (void)worker; }
+
+/* Asked again only when a moment has passed since the last region: between regions of one loop nobody else's come. */
+static bool lender_is_awake(sc_team *t) {
+    pthread_t me = pthread_self();
+    if (now_ns() - t->last > FRESH_NS || !pthread_equal(me, t->looker)) t->borrows = t->lender->state() == SC_AWAKE, t->looker = me;
+    return t->borrows;
+}
+
+/* Gets to know the lender's threads, so that the next look finds them: one region, and the only one that may have to wake them. */
+static void meet_lender(sc_team *t) {
+    t->fruitless = 0;
+    if (t->lender->state() == SC_UNKNOWN) t->lender->run(do_nothing, NULL), t->last = 0;
+}
+
+/* All of the lender's threads come to each of its regions, so an empty one costs what a region does. False where one of them got no
+ * core in time; what was lost then is kept account of. */
+static bool measure_lender(sc_team *t) {
+    double start = now_ns(), least = MEET_NS;
+    t->members = t->lender->run(do_nothing, NULL);
+    for (int i = 0; i < TRIALS; i++) {
+        double begun = now_ns();
+        t->lender->run(do_nothing, NULL);
+        double took = now_ns() - begun;
+        if (took < least) least = took;
+        if (took >= MEET_NS) break;
+    }
+    t->lent_ns = least > LEAST_OPEN_NS ? least : LEAST_OPEN_NS;
+    t->last = now_ns();
+    if (least < MEET_NS) return true;
+    t->members = 0;
+    settle(&t->lent, start - t->last);
+    return false;
+}
+
+static bool share_with_lender(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
+    sc_team *t = cx->team;
+    if (on_hold(&t->lent) || (t->members < 2 && !measure_lender(t))) return false;
+    if (t->members < 2 || ns < PAYS * t->lent_ns) return false;
+    double saved = run_region(t, true, count, grain, sc_workers(cx), work, arg).saved;
+    settle(&t->lent, saved < ns ? saved : ns);
+    return true;
+}
+
+/* ---- sharing ---- */
+
+/* Whether sharing with helpers pays, asked by who has the team, of work worth a region of helpers awake. Sleepers are woken for
+ * one long piece of work, or when many short ones have come. */
 static bool pays(sc_ctx *cx, double ns) {
     const sc_team *t = cx->team;
-    if (t->resume > 0 && now_ns() < t->resume) return false;
+    if (on_hold(&t->own)) return false;
     if (t->helpers && !atomic_load_explicit(&t->sleeping, memory_order_relaxed)) return true;
     if (ns >= PAYS * t->wake_ns) return true;
     cx->unhelped += ns;
@@ -292,21 +405,26 @@ static bool pays(sc_ctx *cx, double ns) {
     return true;
 }
 
+static bool share_with_helpers(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
+    sc_team *t = cx->team;
+    int threads = sc_workers(cx);
+    if (!pays(cx, ns)) return false;
+    if (t->helpers + 1 < threads) grow(t, threads - 1);
+    if (!t->helpers) return false;
+    if (!t->measured) measure(t);
+    outcome o = run_region(t, false, count, grain, threads < t->helpers + 1 ? threads : t->helpers + 1, work, arg);
+    settle(&t->own, o.saved < ns ? o.saved : ns); /* the caller itself may have lost its core */
+    t->fruitless = o.saved * GAIN < o.took ? t->fruitless + 1 : 0;
+    if (t->lender && (t->fruitless >= FRUITLESS || t->own.resume > 0)) meet_lender(t);
+    return true;
+}
+
 /* False where the work had better be done alone. */
 static bool share_work(sc_ctx *cx, int64_t count, int64_t grain, double ns, sc_work *work, void *arg) {
     sc_team *t = cx->team;
     if (!is_ours(t) || atomic_exchange(&t->busy, true)) return false;
-    int threads = sc_workers(cx);
-    bool shared = pays(cx, ns);
-    if (shared && t->helpers + 1 < threads) grow(t, threads - 1);
-    shared = shared && t->helpers > 0;
-    if (shared && !t->measured) measure(t);
-    if (shared) {
-        double saved = run_region(t, count, grain, threads < t->helpers + 1 ? threads : t->helpers + 1, work, arg);
-        t->credit += saved < ns ? saved : ns; /* the caller itself may have lost its core */
-        t->resume = t->credit < 0 ? now_ns() - PAUSE * t->credit : 0;
-        t->credit = t->credit < 0 ? 0 : t->credit > CREDIT_NS ? CREDIT_NS : t->credit;
-    }
+    bool lent = t->lender && lender_is_awake(t);
+    bool shared = (lent ? share_with_lender : share_with_helpers)(cx, count, grain, ns, work, arg);
     atomic_store(&t->busy, false);
     return shared;
 }

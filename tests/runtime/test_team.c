@@ -1,5 +1,8 @@
-/* test_team.c - sc_parallel from several callers at once, at sizes around every limit, and in a forked child. */
+/* test_team.c - sc_parallel from several callers at once, at sizes around every limit, in a forked child, and on the threads
+ * of a lender. */
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -66,6 +69,80 @@ static void require_helpers(sc_team *team) {
     require(pieces[0] + pieces[1] + pieces[2] == 12 * tries, "all pieces");
 }
 
+/* ---- a lender ---- */
+
+enum { MEMBERS = 3 };
+static sc_lender_state lender_state;
+static int looks, regions, members = MEMBERS;
+static _Thread_local bool lent;
+
+static struct { /* a region of the lender's: its threads wait for `serial` to change, and raise `came` when they are done */
+    void (*function)(void *arg, int worker);
+    void *arg;
+    _Atomic int serial, came;
+    _Atomic bool over;
+} work;
+
+static sc_lender_state look(void) {
+    looks++;
+    return lender_state;
+}
+
+static void be_member(int worker) {
+    uint64_t mode = sc_fp_mode();
+    lent = true;
+    if (worker < members) work.function(work.arg, worker);
+    lent = false;
+    require(sc_fp_mode() == mode, "a lent thread keeps its floating point mode");
+}
+
+static void *be_lent(void *worker) {
+    for (int serial = 0; !work.over; sched_yield()) {
+        if (work.serial == serial) continue;
+        serial = work.serial;
+        be_member((int)(intptr_t)worker);
+        work.came++;
+    }
+    return NULL;
+}
+
+static int run_members(void (*function)(void *, int), void *arg) {
+    regions++;
+    work.function = function, work.arg = arg, work.came = 0;
+    work.serial++;
+    be_member(0);
+    while (work.came < MEMBERS - 1) sched_yield();
+    return members;
+}
+
+static void count_lent(void *arg, int64_t begin, int64_t end, int worker) {
+    int *pieces = arg; /* by worker */
+    if (worker == 0) usleep(100);
+    if (lent && worker < MEMBERS) pieces[worker] += (int)(end - begin);
+}
+
+static void use_lender(void) {
+    static const sc_lender lender = {look, run_members};
+    sc_team *team = sc_team_new();
+    pthread_t threads[MEMBERS];
+    for (intptr_t i = 1; i < MEMBERS; i++) require(!pthread_create(&threads[i], NULL, be_lent, (void *)i), "pthread_create");
+    sc_team_borrow(team, &lender);
+    lender_state = SC_ASLEEP;
+    use(team);
+    require(looks > 0 && regions == 0, "a lender that sleeps is left alone");
+    lender_state = SC_UNKNOWN;
+    use(team);
+    lender_state = SC_AWAKE;
+    sc_ctx cx = {.team = team, .num_threads = MEMBERS};
+    int pieces[MEMBERS] = {0};
+    for (int tries = 0; tries < 100000 && !(pieces[1] && pieces[2]); tries++) sc_parallel(&cx, 12, 1, 1e9, count_lent, pieces);
+    require(pieces[1] && pieces[2], "a lender's threads do pieces");
+    for (members = 0; members++ < MEMBERS;) use(team); /* also fewer than the team was measured with, and fewer than asked for */
+    work.over = true;
+    for (int i = 1; i < MEMBERS; i++) pthread_join(threads[i], NULL);
+    sc_team_free(team);
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     sc_team *team = sc_team_new();
@@ -84,6 +161,7 @@ int main(int argc, char **argv) {
     }
     use(team);
     require_helpers(team);
+    use_lender();
     sc_team_free(team);
     sc_team_free(sc_team_new());
     puts("ok");

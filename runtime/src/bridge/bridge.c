@@ -277,7 +277,14 @@ static PyType_Spec spec = {"scriptc.runtime._bridge.Bridge", sizeof(bridge), 0,
 
 /* ---- what cffi exposes ---- */
 
-void *sc_bridge_team(void) { return sc_team_new(); }
+/* openmp: torch's own operators run on OpenMP's threads. */
+void *sc_bridge_team(int openmp)
+{
+    sc_team *team = sc_team_new();
+    if (team && openmp)
+        sc_team_borrow(team, openmp_lender());
+    return team;
+}
 
 /* How many bytes of the running thread's stack may be taken. */
 size_t sc_bridge_stack_left(void)

@@ -255,6 +255,10 @@ uint64_t enter_python(frame *f);
 void leave_python(frame *f, uint64_t mode);
 PyObject *execute(frame *f, variant *v);
 
+/* openmp.c */
+const sc_lender *openmp_lender(void); /* NULL: no such runtime here */
+size_t sc_bridge_stack_left(void);    /* (bridge.c) bytes of the running thread's stack that may be taken */
+
 /* profile.c: methods of the type */
 PyObject *bridge_profile_start(PyObject *self, PyObject *args);
 PyObject *bridge_profile_stop(PyObject *self, PyObject *none);

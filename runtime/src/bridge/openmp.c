@@ -1,0 +1,112 @@
+/* openmp.c - lends a team the threads of the OpenMP runtime that torch runs on.
+ *
+ * Behind each parallel operator of torch they spin for some milliseconds, and a helper that needs their core gets little of
+ * it. The runtime is found by name in the process: the bridge is linked to none. All runtimes that torch is built with
+ * (GNU's, LLVM's, Intel's) have GNU's entry point. A region always asks for all threads that torch asks for, because GNU's
+ * runtime ends and starts threads when that number changes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#endif
+#include "bridge.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <time.h>
+
+#if defined(__linux__)
+
+#define STACK_ROOM ((size_t)256 * 1024) /* bytes that pieces of work may need; OMP_STACKSIZE may leave threads less */
+
+static struct {
+    void (*parallel)(void (*function)(void *), void *data, unsigned threads, unsigned flags);
+    int (*thread_number)(void), (*count_threads)(void), (*in_parallel)(void);
+} openmp;
+
+/* The first thread beside the calling one, of the team that served it last: all of a team fall asleep at about the same time. */
+static _Thread_local struct {
+    bool known, narrow; /* narrow: some stack has too little room */
+    clockid_t clock;
+} mate;
+
+typedef struct job {
+    void (*member)(void *arg, int worker);
+    void *arg;
+    int members;
+    bool known, narrow; /* these and `clock` are written by member 1 alone: stacks of a team are of one size */
+    clockid_t clock;
+} job;
+
+static void introduce(job *j)
+{
+    static _Thread_local struct { bool known, narrow; clockid_t clock; } self;
+    if (!self.known) {
+        self.narrow = sc_bridge_stack_left() < STACK_ROOM;
+        self.known = pthread_getcpuclockid(pthread_self(), &self.clock) == 0;
+    }
+    j->known = self.known, j->narrow = self.narrow, j->clock = self.clock;
+}
+
+static void take_part(void *data)
+{
+    job *j = data;
+    int worker = openmp.thread_number();
+    if (worker == 0)
+        j->members = openmp.count_threads();
+    if (worker == 1)
+        introduce(j);
+    j->member(j->arg, worker);
+}
+
+static int run(void (*member)(void *arg, int worker), void *arg)
+{
+    job j = {.member = member, .arg = arg};
+    openmp.parallel(take_part, &j, 0, 0);
+    mate.known = j.known, mate.narrow = j.narrow, mate.clock = j.clock;
+    return j.members;
+}
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) ? -1 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A thread is awake when its CPU time moves from one look to the next: to look takes longer than the clock's unit. */
+static sc_lender_state state(void)
+{
+    if (openmp.in_parallel() || (mate.known && mate.narrow))
+        return SC_ASLEEP; /* a nested region would have one thread */
+    double before = mate.known ? seconds_of(mate.clock) : -1, after = before >= 0 ? seconds_of(mate.clock) : -1;
+    if (after < 0) { /* that thread has ended */
+        mate.known = false;
+        return SC_UNKNOWN;
+    }
+    return after > before ? SC_AWAKE : SC_ASLEEP;
+}
+
+/* As the dynamic linker finds a function for torch: among global libraries first, then in torch's own. */
+static bool find(void *function, const char *name)
+{
+    void *found = dlsym(RTLD_DEFAULT, name);
+    if (!found) {
+        void *torch = dlopen("libtorch_cpu.so", RTLD_NOW | RTLD_NOLOAD);
+        found = torch ? dlsym(torch, name) : NULL;
+        if (torch)
+            dlclose(torch);
+    }
+    memcpy(function, &found, sizeof found);
+    return found != NULL;
+}
+
+const sc_lender *openmp_lender(void)
+{
+    static const sc_lender lender = {state, run};
+    return find(&openmp.parallel, "GOMP_parallel") && find(&openmp.thread_number, "omp_get_thread_num") &&
+           find(&openmp.count_threads, "omp_get_num_threads") && find(&openmp.in_parallel, "omp_in_parallel") ? &lender : NULL;
+}
+
+#else
+
+const sc_lender *openmp_lender(void) { return NULL; }
+
+#endif
