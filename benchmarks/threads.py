@@ -1,9 +1,12 @@
-"""Threads: the same calls on one thread and on more. Both take turns; frozen weights; processes are not pinned."""
+"""Threads: the same calls on one thread and on more, alone and behind eager operators, whose threads spin for a while.
+
+Both take turns; frozen weights; processes are not pinned."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,15 +30,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     results = {}
     with torch.no_grad():
-        for name, call in _cases():
-            candidates = [_on(call, n) for n in (1, options.threads)]
+        for name, call, eager in _cases():
+            candidates = [_on(call, n, eager) for n in (1, options.threads)]
             results[name] = list(medians(candidates, samples=options.samples, seconds=0.003).values())
     rows = [[name, *map(microseconds, times), f"{times[0] / times[-1]:.2f}"] for name, times in results.items()]
     print(table(["call", "one thread, us", f"{options.threads} threads", "faster"], rows, right=(1, 2, 3)))
     save(options.json, results)
 
 
-def _cases() -> list[tuple[str, Callable[[], object]]]:
+def _cases() -> list[tuple[str, Callable[[], object], Callable[[], object] | None]]:
+    """Return names, calls, and the eager operators that run in front of them, untimed."""
     cases: list[tuple[str, Callable[[], object]]] = []
     for size in ELMAN:
         model, inputs = elman(size)
@@ -44,7 +48,12 @@ def _cases() -> list[tuple[str, Callable[[], object]]]:
         x = torch.randn(steps, batch, width)
         cases.append((f"nn.LSTM batch {batch}, {width} to {hidden}, {steps} steps", _bound(nn.LSTM(width, hidden), x)))
     perceptron = nn.Sequential(nn.Linear(1024, 1024), nn.ReLU(), nn.Linear(1024, 1024))
-    return [*cases, *((f"two layers of 1024, batch {n}", _bound(perceptron, torch.randn(n, 1024))) for n in (1, 256))]
+    cases += [(f"two layers of 1024, batch {n}", _bound(perceptron, torch.randn(n, 1024))) for n in (1, 256)]
+    large, square = torch.randn(4_000_000), torch.randn(512, 512)
+    eager = {"x + 1": lambda: large + 1, "torch.matmul": lambda: torch.matmul(square, square)}
+    longer = cases[len(ELMAN) + 1 :]  # one thread takes some time for these
+    behind = [(f"{name}, behind {op}", call, run) for name, call in longer for op, run in eager.items()]
+    return [*((name, call, None) for name, call in cases), *behind]
 
 
 def _bound(model: nn.Module, *args: object) -> Callable[[], object]:
@@ -52,9 +61,16 @@ def _bound(model: nn.Module, *args: object) -> Callable[[], object]:
     return lambda: made(*args)
 
 
-def _on(call: Callable[[], object], threads: int) -> Candidate:
-    def run_there() -> object:
-        torch.set_num_threads(threads)
-        return call()
+def _on(call: Callable[[], object], threads: int, eager: Callable[[], object] | None) -> Candidate:
+    took = 0.0
 
-    return Candidate(f"{threads} threads", run_there)
+    def run_there() -> None:
+        nonlocal took
+        torch.set_num_threads(threads)
+        if eager is not None:
+            eager()
+        start = time.perf_counter()
+        call()
+        took = time.perf_counter() - start
+
+    return Candidate(f"{threads} threads", run_there, clock=None if eager is None else lambda: took)

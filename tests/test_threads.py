@@ -229,10 +229,49 @@ def test_calls_between_operators_of_torch(settings: dict[str, str]) -> None:
     assert done.stdout == "ok\n", done.stderr
 
 
+_CORES = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+_TWO_CORES = pytest.mark.skipif(_CORES < 2, reason="on one core no thread waits awake")
+
+
+_COUNTS = """
+import ctypes, time, torch, scriptc
+from torch import nn
+torch.manual_seed(0)
+torch.set_num_threads(2)
+model, x, large = nn.LSTM(64, 200), torch.randn(30, 16, 64), torch.randn(1_000_000)
+regions = ctypes.c_int.in_dll(ctypes.CDLL(None), "regions_of_bridge")
+with torch.no_grad():
+    made = scriptc.compile(model)
+    expected = made(x)[0]
+    limit = time.monotonic() + 100
+    while regions.value < 100 and time.monotonic() < limit:
+        large + 1
+        assert (made(x)[0] == expected).all()
+assert regions.value >= 100
+print("ok")
+"""
+
+
+@_TWO_CORES
+@without_asan
+def test_calls_run_on_the_threads_that_torch_keeps_awake(tmp_path: Path) -> None:
+    library = tmp_path / "count_regions.so"
+    source = SOURCE.with_name("count_regions.c")
+    subprocess.run([*find_compiler().command, "-O1", "-shared", "-fPIC", str(source), "-o", str(library), "-ldl"], check=True)
+    environment = os.environ | {"LD_PRELOAD": str(library), "OMP_WAIT_POLICY": "active"}
+    done = subprocess.run([sys.executable, "-c", _COUNTS], env=environment, capture_output=True, text=True, timeout=200)
+    assert done.stdout == "ok\n", done.stderr
+
+
 @pytest.mark.parametrize(
     ("settings", "arguments"),
-    [({}, ["3"]), ({}, ["2"]), ({"OMP_THREAD_LIMIT": "1"}, ["1"]), ({}, ["2", "small stacks"])],
-    ids=["three", "two", "limit", "small-stacks"],
+    [
+        pytest.param({"OMP_WAIT_POLICY": "active"}, ["2", "awake"], marks=_TWO_CORES),
+        ({"OMP_WAIT_POLICY": "passive"}, ["3", "asleep"]),
+        ({"OMP_THREAD_LIMIT": "1"}, ["1", "asleep"]),
+        ({}, ["2", "narrow"]),
+    ],
+    ids=["awake", "asleep", "limit", "narrow"],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="threads are borrowed on Linux alone")
 @without_asan
@@ -240,7 +279,8 @@ def test_the_threads_that_torch_lends(settings: dict[str, str], arguments: list[
     """The OpenMP runtime's threads are found awake, asleep, within a region, and where there is one."""
     program, include = tmp_path / "openmp_test", sysconfig.get_paths()["include"]
     sources = [SOURCE.with_name("test_openmp.c"), runtime.SOURCE_DIR / "bridge" / "openmp.c"]
-    command = [*find_compiler().command, *WARNINGS, "-fopenmp", f"-I{runtime.INCLUDE_DIR}", f"-I{include}", *sources, "-o", program, "-ldl"]
+    flags = (*WARNINGS, "-fopenmp", f"-I{runtime.INCLUDE_DIR}", f"-I{include}")
+    command = [*find_compiler().command, *flags, *sources, "-o", program, "-ldl"]
     built = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
     done = subprocess.run([program, *arguments], env=os.environ | settings, capture_output=True, text=True, timeout=300)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
 #include "../../runtime/src/bridge/bridge.h"
 
@@ -35,54 +35,55 @@ static void run_once(void) {
     for (int i = 0; i < MOST; i++) require(came[i] == (i < members), "each worker once");
 }
 
-static bool comes_to(sc_lender_state wanted, bool run) {
-    for (int tries = 0; tries < 2000; tries++) { /* a thread that has no core at the moment of the look seems to be asleep */
-        if (run) run_once();
-        else usleep(5000);
-        for (int look = 0; look < (run ? 1000 : 1); look++)
-            if (lender->state() == wanted) return true;
-    }
-    return false;
+/* A thread that has no core at the moment of the look seems to be asleep, so one look is not enough. */
+static bool comes_to(sc_lender_state wanted) {
+    time_t limit = time(NULL) + 100;
+    while (lender->state() != wanted && time(NULL) < limit) {}
+    return time(NULL) < limit;
 }
 
-static void *use(void *arg) {
-    (void)arg;
+static void *use(void *awake) {
     omp_set_num_threads(expected);
     require(lender->state() == SC_UNKNOWN, "the team of a new thread is unknown");
     run_once();
     if (expected == 1) {
         require(lender->state() == SC_UNKNOWN, "a team of one has nobody to look at");
-    } else {
-        require(comes_to(SC_AWAKE, true), "awake behind a region");
-        require(comes_to(SC_ASLEEP, false), "asleep a while later");
-        int nested = 0;
-#pragma omp parallel num_threads(2) reduction(+ : nested)
-        {
-            nested += lender->state() == SC_ASLEEP;
-        }
-        require(nested == 2, "within a region there is nobody to borrow");
+        return NULL;
+    }
+    require(lender->state() != SC_UNKNOWN, "the team is known");
+    require(comes_to(awake ? SC_AWAKE : SC_ASLEEP), awake ? "awake behind a region" : "asleep behind a region");
+    int nested = 0;
+#pragma omp parallel reduction(+ : nested)
+    nested += lender->state() == SC_ASLEEP;
+    require(nested == expected, "within a region there is nobody to borrow");
+    return NULL;
+}
+
+static void *use_narrow(void *unused) {
+    (void)unused;
+    omp_set_num_threads(expected);
+    for (int i = 0; i < 20; i++) {
+        run_once();
+        require(lender->state() == SC_ASLEEP, "threads with small stacks are not borrowed");
     }
     return NULL;
 }
 
+/* The size of a team; then "asleep", "awake" (OMP_WAIT_POLICY says which it is behind a region), or "narrow". */
 int main(int argc, char **argv) {
-    expected = argc > 1 ? atoi(argv[1]) : 3;
-    narrow = argc > 2;
+    require(argc == 3, "arguments");
+    expected = atoi(argv[1]);
+    bool awake = !strcmp(argv[2], "awake");
+    narrow = !strcmp(argv[2], "narrow");
     lender = openmp_lender();
     require(lender, "the runtime is found");
-    if (narrow) {
-        omp_set_num_threads(expected);
-        for (int i = 0; i < 20; i++) {
-            run_once();
-            require(lender->state() == SC_ASLEEP, "threads with small stacks are not borrowed");
-        }
-        puts("ok");
-        return 0;
+    void *(*test)(void *) = narrow ? use_narrow : use;
+    test(awake ? &awake : NULL);
+    if (!awake) { /* more threads than cores would not wait awake */
+        pthread_t other;
+        require(!pthread_create(&other, NULL, test, NULL), "pthread_create");
+        pthread_join(other, NULL);
     }
-    use(NULL);
-    pthread_t other;
-    require(!pthread_create(&other, NULL, use, NULL), "pthread_create");
-    pthread_join(other, NULL);
     puts("ok");
     return 0;
 }
