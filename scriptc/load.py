@@ -28,7 +28,7 @@ def load(folder: str | os.PathLike[str], weights: str | os.PathLike[str] | None 
         raise RuntimeError(f"{root / 'manifest.json'} is damaged: build the package again") from None
     path = root / "python" / f"{name}.py"
     if manifest["format"] != _WITHOUT_DIGESTS:
-        for part in (f"python/{name}.py", f"python/{name}_library.py"):
+        for part in {f"python/{name}.py", *(part for part in files if part.startswith("python/"))}:
             _require_whole(root / part, files.get(part, {}))
     module = ModuleType(f"scriptc_package_{name}")
     module.__file__ = str(path)

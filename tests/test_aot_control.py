@@ -35,17 +35,17 @@ def model_fixture(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_the_stack_of_a_call_is_bounded(model: Any) -> None:
     shared = model._shared
     assert model(-900) == 900
-    shared.loaded.c("context_set_stack")(shared.context(), ctypes.c_size_t(4096))
+    shared.loaded.c("context_set_stack")(shared.context().handle, ctypes.c_size_t(4096))
     with pytest.raises(RecursionError):
         model(-900)
     assert model(-5) == 5
-    shared.loaded.c("context_set_stack")(shared.context(), ctypes.c_size_t(0))
+    shared.loaded.c("context_set_stack")(shared.context().handle, ctypes.c_size_t(0))
     assert model(-900) == 900
 
 
 def test_another_thread_cancels_a_call(model: Any) -> None:
     shared = model._shared
-    context = shared.context()
+    context = shared.context().handle
     stop = threading.Event()
 
     def cancel() -> None:

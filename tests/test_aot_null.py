@@ -45,7 +45,8 @@ def test_null_is_an_error(tmp_path: Path) -> None:
     assert net.net_context_new(none) is None and net.net_state_new(none) is None
     assert net.net_level(none) == b"" and not net.net_machine_has(none)
     assert not net.net_state_reset(none) and not net.net_state_copy(none, none)
-    for name in ("free", "context_free", "state_free", "context_set_threads", "context_seed", "context_set_read_only"):
+    contexts = ("free", "set_threads", "seed", "set_read_only", "set_stack")
+    for name in ("free", "state_free", "cancel", "request_check", *(f"context_{name}" for name in contexts)):
         getattr(net, f"net_{name}")(none, 1)
     net.net_context_set_output(none, none)
     assert message(none) == b"TypeError: the context is NULL"

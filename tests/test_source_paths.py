@@ -112,7 +112,7 @@ def test_errors_of_a_package_are_at_the_users_line(nets: ModuleType, tmp_path: P
 
 def last_error(model):  # type: ignore[no-untyped-def]
     shared = model._shared
-    return shared.loaded.c("last_error")(shared.context()).contents
+    return shared.loaded.c("last_error")(shared.context().handle).contents
 
 
 @pytest.mark.parametrize("how, shown", [("relative", "shop/parts/nets.py"), ("strip", "nets.py")])

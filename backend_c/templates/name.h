@@ -42,6 +42,11 @@ typedef struct @{name}_context @{name}_context;
 /* Ends the running call of the context at the next iteration of a loop, with SCRIPTC_CANCELLED; without one, it does nothing. Any
  * thread may call it, and so may a signal handler. */
 @{NAME}_API void @{name}_cancel(@{name}_context *context);
+/* `check` decides whether a call goes on: the thread of the call runs it at the next iteration of a loop, once for each
+ * @{name}_request_check, which any thread or a signal handler may call. NULL goes on; the name of a Python exception ends the call
+ * with that exception. A check that is NULL, as at first, is never run. */
+@{NAME}_API void @{name}_context_set_check(@{name}_context *context, const char *(*check)(void *user), void *user);
+@{NAME}_API void @{name}_request_check(@{name}_context *context);
 @{NAME}_API void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output); /* copied */
 @{NAME}_API void @{name}_context_set_read_only(@{name}_context *context, bool on); /* on: code that writes to an argument fails */
 /* Random numbers from here on are those that the original draws behind torch.manual_seed(seed) and random.seed(seed). */

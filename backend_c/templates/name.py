@@ -9,6 +9,7 @@ Arguments are bound as the original function binds them; arrays written by the c
 
 import builtins
 import collections
+import contextlib
 import ctypes as c
 import functools
 import inspect
@@ -23,9 +24,17 @@ import numpy as np
 
 NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
-library = types.ModuleType(f"{NAME}_library")  # that of this folder, whatever sys.path and sys.modules have
-library.__file__ = str(FOLDER / "python" / f"{NAME}_library.py")
-exec(compile(Path(library.__file__).read_bytes(), library.__file__, "exec"), vars(library))
+
+
+def _part(name):
+    """Return another file of the loader as a module: that of this folder, whatever sys.path and sys.modules have."""
+    module = types.ModuleType(f"{NAME}_{name}")
+    module.__file__ = str(FOLDER / "python" / f"{NAME}_{name}.py")
+    exec(compile(Path(module.__file__).read_bytes(), module.__file__, "exec"), vars(module))
+    return module
+
+
+library, signals = _part("library"), _part("signals").Signals()
 DTYPES = {
     "bool": np.bool_,
     "u8": np.uint8,
@@ -374,6 +383,8 @@ class _Context:
             raise MemoryError
         loaded.c("context_set_output")(self.handle, c.byref(_OUTPUT))
         loaded.c("context_set_threads")(self.handle, c.c_int(loaded.threads))
+        self.check = None  # as C has it
+        self.is_running = False
 
     def __del__(self):
         self.loaded.c("context_free")(self.handle)
@@ -384,21 +395,33 @@ class State:
     """What the model keeps from call to call. A model has one; others may be put in its place."""
 
     def __init__(self, loaded):
-        self._loaded, self._lock = loaded, threading.Lock()
+        self._loaded, self._lock, self._thread = loaded, threading.Lock(), None
         loaded.hold()
         self._handle = c.c_void_p(loaded.c("state_new")(loaded.handle))
         if not self._handle:
             raise MemoryError
 
+    @contextlib.contextmanager
+    def held(self):
+        """Within it no other thread uses the state."""
+        if self._thread == threading.get_ident():
+            raise RuntimeError("the state is in use by a call that this one interrupts")
+        with self._lock:
+            self._thread = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._thread = None
+
     def reset(self):
         """Back to what it was when this was built."""
-        with self._lock:
+        with self.held():
             if not self._loaded.c("state_reset")(self._handle):
                 raise MemoryError
 
     def copy(self):
         made = State(self._loaded)
-        with self._lock:
+        with self.held():
             if not self._loaded.c("state_copy")(made._handle, self._handle):
                 raise MemoryError
         return made
@@ -419,10 +442,11 @@ class _Shared:
         self.state = State(loaded) if stateful else None
 
     def context(self):
-        """That of this thread."""
+        """That of this thread; another one within a call, as of a handler."""
         if not hasattr(self.contexts, "mine"):
             self.contexts.mine = _Context(self.loaded)
-        return self.contexts.mine.handle
+        mine = self.contexts.mine
+        return _Context(self.loaded) if mine.is_running else mine
 
 
 class Entry:
@@ -444,17 +468,21 @@ class Entry:
             arguments.add(value, spec, name)
         context = self._shared.context()
         results = Results(self._result)
-        self._loaded.c("context_set_read_only")(context, c.c_bool(arguments.read_only))
+        self._loaded.c("context_set_read_only")(context.handle, c.c_bool(arguments.read_only))
         if self._run(context, arguments.values, results.passed):
-            raise _exception(self._loaded.c("last_error")(context).contents)
+            raise _exception(self._loaded.c("last_error")(context.handle).contents)
         return results.take(self._result, self._loaded)
 
     def _run(self, context, arguments, results):
         state = self._shared.state
-        if state is None:
-            return self._function(context, *arguments, *results)
-        with state._lock:
-            return self._function(context, state._handle, *arguments, *results)
+        context.is_running = True
+        try:
+            if state is None:
+                return signals.run(context, self._function, context.handle, *arguments, *results)
+            with state.held():
+                return signals.run(context, self._function, context.handle, state._handle, *arguments, *results)
+        finally:
+            context.is_running = False
 
 
 def _parameter(row):
@@ -495,7 +523,7 @@ class Model:
 
     def seed(self, seed):
         """What torch.manual_seed and random.seed do, for the calls of this thread."""
-        self._shared.loaded.c("context_seed")(self._shared.context(), c.c_uint64(seed))
+        self._shared.loaded.c("context_seed")(self._shared.context().handle, c.c_uint64(seed))
 
     def __call__(self, *args, **kwargs):
         if len(self.entries) != 1:

@@ -67,12 +67,24 @@ void @{name}_context_set_threads(@{name}_context *context, int n)
 
 void @{name}_context_set_stack(@{name}_context *context, size_t bytes)
 {
-    ((sc_caller *)context)->cx->stack_room = bytes;
+    if (context) ((sc_caller *)context)->cx->stack_room = bytes;
 }
 
 void @{name}_cancel(@{name}_context *context)
 {
-    __atomic_store_n(&((sc_caller *)context)->cx->stop, 1, __ATOMIC_RELAXED);
+    if (context) sc_call_cancel((sc_caller *)context);
+}
+
+void @{name}_context_set_check(@{name}_context *context, const char *(*check)(void *user), void *user)
+{
+    if (!context) return;
+    ((sc_caller *)context)->check = check;
+    ((sc_caller *)context)->check_user = user;
+}
+
+void @{name}_request_check(@{name}_context *context)
+{
+    if (context) sc_call_request_check((sc_caller *)context);
 }
 
 void @{name}_context_set_output(@{name}_context *context, const scriptc_output *output)

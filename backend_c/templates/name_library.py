@@ -11,6 +11,7 @@ import platform
 import re
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
 import tempfile
@@ -19,6 +20,7 @@ from pathlib import Path
 
 NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
+TIME_LIMIT = "SCRIPTC_COMPILER_SECONDS"  # names the environment variable
 ELF, SEAL = b"\x7fELF", b"scriptc-sha256:"  # how a library begins; what stands behind one, before its digest
 
 
@@ -69,7 +71,7 @@ def build(manifest, library):
         for level, more in levels.items():
             jobs.append((FOLDER / recipe["level"], [*more, f"-DSC_LEVEL_NAME={level}"], Path(folder, f"{level}.o")))
         commands = [[*flags, *more, "-c", str(source), "-o", str(out)] for source, more, out in jobs]
-        with ThreadPoolExecutor(2) as pool:
+        with ThreadPoolExecutor(2) as pool, _ended_on_interrupt():
             list(pool.map(_run, commands))
         made = Path(folder, library.name)
         _run([*compiler, "-shared", *(str(out) for *_, out in jobs), "-o", str(made), "-lm", "-pthread"])
@@ -106,10 +108,51 @@ def _clear_leftovers(folder):
             pass
 
 
+_running = set()  # compilers, each the first of a process group
+
+
 def _run(command):
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
-    if done.returncode:
-        raise RuntimeError(f"building {NAME} failed: {shlex.join(command)}\n{done.stderr}")
+    """Runs a compiler that ends with who waits for it, and with the time limit, with all its children."""
+    asked = os.environ.get(TIME_LIMIT, "").strip()
+    try:
+        limit = float(asked) if asked else None
+    except ValueError:
+        raise RuntimeError(f"{TIME_LIMIT} is {asked!r}, which is no number of seconds") from None
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", errors="replace",
+        start_new_session=True,
+    ) as process:  # fmt: skip
+        _running.add(process)
+        try:
+            errors = process.communicate(timeout=limit)[1]
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise RuntimeError(f"building {NAME} took longer than {TIME_LIMIT}={asked}: {shlex.join(command)}") from None
+        except BaseException:
+            _end(process)
+            raise
+        finally:
+            _running.discard(process)
+    if process.returncode:
+        raise RuntimeError(f"building {NAME} failed: {shlex.join(command)}\n{errors}")
+
+
+def _end(process):
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _ended_on_interrupt():
+    """Ends what other threads run where the body is left by KeyboardInterrupt or the like, before they are waited for."""
+    try:
+        yield
+    except Exception:
+        raise
+    except BaseException:
+        for process in tuple(_running):
+            _end(process)
+        raise
 
 
 def _is_whole(path, identity):

@@ -91,8 +91,11 @@ static void on_warn(void *user, const char *category, const char *message, const
 static const char cancelled[] = "cancelled";
 
 static int on_stop(sc_ctx *cx) {
-    __atomic_store_n(&cx->stop, 0, __ATOMIC_RELAXED);
-    return sc_raise(cx, "KeyboardInterrupt", "%s", cancelled);
+    sc_caller *c = cx->user;
+    if (__atomic_exchange_n(&cx->stop, 0, __ATOMIC_RELAXED) != SC_ASKED_TO_CHECK)
+        return sc_raise(cx, "KeyboardInterrupt", "%s", cancelled);
+    const char *raised = c->check ? c->check(c->check_user) : NULL;
+    return raised ? sc_raise(cx, raised, "%s", "") : 0;
 }
 
 sc_caller *sc_caller_new(const sc_model *model) {
@@ -151,6 +154,16 @@ void sc_caller_free(sc_caller *c) {
 }
 
 /* ---- calls ---- */
+
+void sc_call_cancel(sc_caller *c) {
+    __atomic_store_n(&c->cx->stop, SC_CANCELLED, __ATOMIC_RELAXED);
+}
+
+/* A cancellation that nobody has seen yet stays one. */
+void sc_call_request_check(sc_caller *c) {
+    int none = 0;
+    __atomic_compare_exchange_n(&c->cx->stop, &none, SC_ASKED_TO_CHECK, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
 
 void sc_call_begin(sc_caller *c) {
     sc_error *e = &c->cx->error;

@@ -59,11 +59,15 @@ typedef struct sc_model { /* immutable once loaded, but for the team: threads sh
 
 typedef struct sc_state sc_state;
 
+enum { SC_CANCELLED = 1, SC_ASKED_TO_CHECK = 2 }; /* why cx->stop is set */
+
 typedef struct sc_caller { /* one thread's: a context, and its last error in the caller's terms */
     const sc_model *model;
     sc_ctx *cx;
     scriptc_error error;
     scriptc_output output;
+    const char *(*check)(void *user); /* asked during calls whether to go on, or NULL */
+    void *check_user;
     bool read_only; /* argument tensors may not be written */
     sc_state *state; /* of the running call, or NULL */
     sc_rng rng, python_rng; /* the generators of random numbers: torch's, and that behind Python's `random` */
@@ -99,6 +103,8 @@ sc_caller *sc_caller_new(const sc_model *model); /* NULL: out of memory */
 void sc_caller_free(sc_caller *caller);
 
 void sc_caller_seed(sc_caller *caller, uint64_t seed); /* what torch.manual_seed does, and random.seed */
+void sc_call_cancel(sc_caller *caller);        /* both from any thread, or a signal handler */
+void sc_call_request_check(sc_caller *caller);
 void sc_call_begin(sc_caller *caller);
 /* Runs an entry; args has room for the leaves of the state and all weights behind its first n. */
 int sc_call_run(sc_caller *caller, int entry, int n, sc_state *state, sc_value *args, sc_value *results);

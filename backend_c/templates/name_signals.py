@@ -1,0 +1,93 @@
+"""@{name}_signals: lets the handlers of signals, Ctrl-C's among them, run during calls of @{name}."""
+
+import ctypes as c
+import threading
+import time
+
+NAME = "@{name}"
+Check = c.CFUNCTYPE(c.c_void_p, c.c_void_p)
+
+
+class Signals:
+    """Lets the handlers of signals run during calls of the main thread, which alone runs them.
+
+    While such a call runs, a thread asks it every PERIOD seconds to run some Python code, which is where Python calls the
+    handlers of signals that have come. So no handler has to be set or replaced. The thread ends when no call has run for
+    IDLE periods.
+    """
+
+    PERIOD, IDLE = 0.1, 20
+
+    def __init__(self):
+        self.context = None  # of the running call
+        self.raised = None  # what a handler raised in it
+        self.name = b""  # the class of that, for C
+        self.calls = 0
+        self.thread = None
+        self.renew()
+
+    def renew(self):
+        self.checks = self.run_handlers()
+        next(self.checks)
+        self.check = Check(self.checks.send)
+
+    def run_handlers(self):
+        """Let Python call handlers whenever C asks, and yield the address of the name of what one raises.
+
+        A function would call them in front of its first `try`; a generator goes on within one.
+        """
+        told = None
+        while True:
+            try:
+                while True:
+                    yield told
+                    told = None
+            except GeneratorExit:
+                return
+            except BaseException as error:
+                self.raised, self.name = error, type(error).__name__.encode()
+                told = c.cast(c.c_char_p(self.name), c.c_void_p).value
+
+    def run(self, context, function, *arguments):
+        """Return what a function of the library returns, or raise what a handler raises during its call."""
+        if threading.current_thread() is not threading.main_thread() or self.checks.gi_running:  # or it is called by a handler
+            return function(*arguments)
+        if self.checks.gi_frame is None:  # a second signal came while what the first had raised was taken
+            self.renew()
+        if context.check is not self.check:
+            context.loaded.c("context_set_check")(context.handle, self.check, None)
+            context.check = self.check
+        if self.thread is None or not self.thread.is_alive():  # nor is it in a child of a fork
+            self.start()
+        outer, self.context, self.raised = self.context, context, None
+        self.calls += 1
+        try:
+            failed = function(*arguments)
+            raised, self.raised = self.raised, None
+        finally:
+            self.context = outer
+        if failed and raised is not None:
+            where = context.loaded.c("last_error")(context.handle).contents.traceback.decode(errors="replace")
+            if where and hasattr(raised, "add_note"):
+                raised.add_note(where)
+            raise raised
+        return failed
+
+    def start(self):
+        thread = threading.Thread(target=self.watch, name=f"{NAME}-signals", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: handlers run when the call is over
+            return
+        self.thread = thread
+
+    def watch(self):
+        idle = 0
+        while idle < self.IDLE:
+            calls = self.calls
+            time.sleep(self.PERIOD)
+            context = self.context
+            if context is not None:
+                context.loaded.c("request_check")(context.handle)
+            idle = 0 if context is not None or self.calls != calls else idle + 1
+            del context
