@@ -13,7 +13,13 @@ from types import FunctionType
 
 def signature_of(func: FunctionType) -> inspect.Signature:
     """Return the signature of what decorators wrap, where their functions only pass on what they are given."""
-    return inspect.signature(inspect.unwrap(func, stop=lambda f: not _passes_on(f)), follow_wrapped=False)
+    return inspect.signature(signed_function(func), follow_wrapped=False)
+
+
+def signed_function(func: FunctionType) -> FunctionType:
+    """Return the function whose signature and defaults callers of a function see."""
+    found: FunctionType = inspect.unwrap(func, stop=lambda f: not _passes_on(f))
+    return found
 
 
 def _passes_on(func: Callable[..., object]) -> bool:

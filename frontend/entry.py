@@ -16,14 +16,14 @@ import torch
 from scriptc.frontend import decompositions, library, met
 from scriptc.frontend.arguments import Arguments, same_containers
 from scriptc.frontend.assumptions import Assumptions
-from scriptc.frontend.caller_signature import signature_of
+from scriptc.frontend.caller_signature import signature_of, signed_function
 from scriptc.frontend.calls import Calls
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.context import Restart, Terminated, UserError
 from scriptc.frontend.flow import identities
 from scriptc.frontend.frame import Frame, ReturnSite
 from scriptc.frontend.joins import Conflict, ItemConflict, unify
-from scriptc.frontend.outside import dtype_name
+from scriptc.frontend.outside import dtype_name, is_library
 from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.recursion import Recursion
 from scriptc.frontend.rejections import rejection
@@ -67,6 +67,15 @@ class EntryReader(Arguments, Calls, Recursion, Settling, Reader):
     """A whole reader. `body` is the block of the entry function."""
 
     body: Block
+
+    def watch_defaults(self, func: FunctionType) -> None:
+        """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
+        for one in dict.fromkeys((func, signed_function(func))):
+            self.watch_function(one)
+            if one.__kwdefaults__ and not is_library(one.__module__):
+                self.watch(one.__kwdefaults__, deep=False)
+                for name, default in one.__kwdefaults__.items():
+                    self.guard_item(one.__kwdefaults__, name, default)
 
     def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
         at = (id(container), key)
@@ -181,6 +190,7 @@ def _read_once(
         raise CompileError(Diagnostic(Loc(code.co_filename, code.co_firstlineno), str(e))) from e
     frame = Frame(source, func, None)
     reader.frames.append(frame)
+    reader.watch_defaults(func)
     body = reader.body = reader.builder.block
     reader.node = source.node
     first = source.node.args.posonlyargs + source.node.args.args

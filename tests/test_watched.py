@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 import os
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import pytest
@@ -106,3 +108,43 @@ def test_what_is_put_back_finds_its_build(as_before: Callable[[], None]) -> None
         assert torch.equal(made(X), (X + 1) * 50)
         as_before()
     assert len(made.signatures()) == 3
+
+
+def by_name(x: Any, *, k: Any = 2.0) -> Any:
+    return x * k
+
+
+def by_position(x: Any, k: Any = 2.0) -> Any:
+    return x + k
+
+
+CHANGES_OF_ITSELF: dict[str, tuple[Callable[..., Any], Callable[[Any], Any]]] = {
+    "code": (by_name, lambda f: setattr(f, "__code__", (lambda x, *, k: x - k).__code__)),
+    "defaults": (by_position, lambda f: setattr(f, "__defaults__", (7.0,))),
+    "defaults by name": (by_name, lambda f: setattr(f, "__kwdefaults__", {"k": 7.0})),
+    "item": (by_name, lambda f: f.__kwdefaults__.__setitem__("k", 7.0)),
+    "another type": (by_name, lambda f: f.__kwdefaults__.__setitem__("k", 3)),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES_OF_ITSELF)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_change_of_the_compiled_function_itself_is_seen(name: str, wrapped: bool) -> None:
+    given, change = CHANGES_OF_ITSELF[name]
+    function = FunctionType(given.__code__, globals(), given.__name__, given.__defaults__)
+    function.__kwdefaults__ = dict(given.__kwdefaults__) if given.__kwdefaults__ else None
+    program = passing_on(function) if wrapped else function
+    made = scriptc.compile(program, optimize=0)
+    torch.testing.assert_close(made(X), program(X))
+    change(function)
+    for _ in range(2):
+        torch.testing.assert_close(made(X), program(X))
+        torch.testing.assert_close(made(X, k=4.0), program(X, k=4.0))
+
+
+def passing_on(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return wrapper
