@@ -54,7 +54,7 @@ class Program:
 class Report:
     """What became of a program. kind: same, refused (by scriptc, at compile time), wide (Python uses ints of more than 64
     bits), order (eager's result depends on the order in which it writes), or a finding: differs, internal, build, crash,
-    hang."""
+    hang, unloadable."""
 
     program: Program
     kind: str
@@ -93,7 +93,13 @@ class _Case:
 def run(programs: Sequence[Program], directory: Path, tell: Callable[[Report | int], None]) -> None:
     """Compiles programs of one level into one library and tells a report on each; before it touches one, its seed."""
     cases = []
-    functions, cell = _loaded(programs, directory)
+    try:
+        functions, cell = _loaded(programs, directory)
+    except Exception as e:
+        if len(programs) > 1:
+            raise
+        tell(Report(programs[0], "unloadable", _described(e)))  # one that was made smaller
+        return
     for p, function in zip(programs, functions, strict=True):
         tell(p.seed)
         if f"{function.__name__}_change" in function.__globals__:  # compiled by its calls, as users' functions are
