@@ -33,7 +33,8 @@ typedef uint16_t sc_f16, sc_bf16; /* bits */
 #define sc_wrap_floordiv(a, b) ((__typeof__(a))sc_floordiv_i64(a, b))
 /* Shifts by as many bits as there are, or by fewer than none, give what an endless shift gives. */
 #define sc_wrap_shl(a, b) ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 0 : (__typeof__(a))((uint64_t)(a) << (b)))
-#define sc_wrap_shr(a, b) ((__typeof__(a))((a) >> ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 8 * sizeof(a) - 1 : (uint64_t)(b))))
+#define SC_SIGN_BITS(a) ((__typeof__(a))-1 > 0 ? 0 : 1)
+#define sc_wrap_shr(a, b) ((__typeof__(a))((a) >> ((b) < 0 || (uint64_t)(b) >= 8 * sizeof(a) ? 8 * sizeof(a) - SC_SIGN_BITS(a) : (uint64_t)(b))))
 #define sc_wrap_pow(a, b) ((__typeof__(a))sc_pow_i64(a, b))
 #define sc_wrap_gcd(a, b) ((__typeof__(a))sc_gcd_i64(a, b))
 #define sc_wrap_lcm(a, b) ((__typeof__(a))sc_lcm_i64(a, b))
