@@ -162,14 +162,17 @@ class Interpreter:
         except TypeError:
             if "ELEMENTWISE" not in OPS[name].traits:
                 raise
-        tensors = map(self.as_tensor, args)  # some of torch's functions take no numbers
+        given = [value for value in args if isinstance(value, self.torch.Tensor)]
+        tensors = [self.as_tensor(value, given) for value in args]  # some of torch's functions take no numbers
         return reference(name)(*tensors, **keywords)
 
-    def as_tensor(self, value: Any) -> Any:
-        """A Python number as a tensor that promotes like one: no dims, the widest dtype of its category."""
+    def as_tensor(self, value: Any, others: list[Any]) -> Any:
+        """A Python number as a tensor without dims, converted as beside one other tensor, else of the widest dtype of its
+        category."""
         if isinstance(value, self.torch.Tensor):
             return value
-        return self.torch.tensor(value, dtype={float: self.torch.float64, complex: self.torch.complex128}.get(type(value)))
+        wide = self.torch.tensor(value, dtype={float: self.torch.float64, complex: self.torch.complex128}.get(type(value)))
+        return wide.to(self.torch.result_type(others[0], value)) if len(others) == 1 else wide
 
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
