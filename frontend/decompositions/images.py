@@ -307,6 +307,12 @@ def _adaptive(count: int) -> None:
 
     @decomposes(*names)
     def adaptive_avg_pool(input: Tensor, output_size: int | tuple[int | None, ...]) -> Tensor:
+        for dim in range(1 if count == 3 else input.dim() - count, input.dim()):
+            if input.size(dim) == 0:
+                raise RuntimeError(
+                    f"adaptive_avg_pool{max(count, 2)}d(): Expected input to have non-zero size for non-batch dimensions, "
+                    f"but input has sizes {list(input.shape)} with dimension {dim} being empty"
+                )
         return _adaptive_average(input, each(output_size, count))
 
     @decomposes(f"torch.adaptive_max_pool{count}d", f"torch._C._nn.adaptive_max_pool{count}d")

@@ -169,6 +169,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, reduction: int = 1) ->
 
 def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, ignore_index: int) -> Tensor:
     """Classes at dim 1, or 0 of an input without a batch."""
+    _check_classes(input, target, weight)
     dim = 1 if input.dim() > 1 else 0
     kept = target != ignore_index
     outside = kept & ((target < 0) | (target >= input.size(dim)))
@@ -188,6 +189,27 @@ def _nll(input: Tensor, target: Tensor, weight: Tensor | None, reduction: int, i
     if reduction == 1:
         return torch.sum(loss) / torch.sum(weights)
     return loss if reduction == 0 else torch.sum(loss)
+
+
+def _check_classes(input: Tensor, target: Tensor, weight: Tensor | None) -> None:
+    """Raise what eager raises for a target of class indices, or weights, of other sizes than the input asks for."""
+    if input.dim() < 1:
+        raise ValueError(f"Expected 1 or more dimensions (got {input.dim()})")
+    if input.dim() == 1:
+        if target.dim() == 1 and target.size(0) != 1:
+            raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {target.size(0)}")
+    elif target.dim() > 0 and input.size(0) != target.size(0):
+        raise ValueError(f"Expected input batch_size ({input.size(0)}) to match target batch_size ({target.size(0)}).")
+    if input.dim() <= 2 and target.dim() > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input.dim() > 2:
+        wanted, found = [input.size(0), *input.shape[2:]], [*target.shape]
+        if wanted != found and input.dim() == 4:
+            raise RuntimeError(f"size mismatch (got input: {[*input.shape]} , target: {found}")
+        if wanted != found:
+            raise RuntimeError(f"Expected target size {wanted}, got {found}")
+    if weight is not None and (weight.dim() != 1 or weight.numel() != input.size(1 if input.dim() > 1 else 0)):
+        raise RuntimeError(f"weight tensor should be defined either for all classes or no classes but got {[*weight.shape]}")
 
 
 @decomposes("torch._C._nn.nll_loss_nd", "torch._C._nn.nll_loss", "torch._C._nn.nll_loss2d")
@@ -252,14 +274,19 @@ def cross_entropy_loss(
     logs = torch.log_softmax(input, dim)
     shape = [1, -1] + [1] * (input.dim() - 2) if input.dim() > 1 else [-1]
     classes = input.size(dim)
-    if target.is_floating_point():  # probabilities
-        wanted = target * (1 - label_smoothing) + label_smoothing / classes if label_smoothing > 0 else target
+    if label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if target.is_floating_point() and target.dim() == input.dim() and [*target.shape] == [*input.shape]:  # probabilities
+        if weight is not None and (weight.dim() != 1 or weight.numel() != classes):
+            raise RuntimeError("cross_entropy: weight tensor should be defined either for all classes or no classes")
+        share = label_smoothing / max(classes, 1)
+        wanted = target * (1 - label_smoothing) + share if label_smoothing > 0 else target
         weighted = logs * wanted if weight is None else logs * wanted * weight.reshape(shape)
         if reduction == 1:
-            return -torch.sum(weighted) / (input.numel() / classes)
+            return -torch.sum(weighted) / (input.numel() // max(classes, 1))
         return -torch.sum(weighted, dim) if reduction == 0 else -torch.sum(weighted)
     loss = _nll(logs, target, weight, reduction, ignore_index)
-    if label_smoothing == 0:
+    if label_smoothing <= 0:
         return loss
     kept = target != ignore_index
     smooth = -torch.sum(logs if weight is None else logs * weight.reshape(shape), dim)
