@@ -6,7 +6,7 @@ from scriptc.frontend.complexes import Complexes
 from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.values import AV, Dyn, Known, NoTensor, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
-from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, result_dtype
+from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, SIZES, result_dtype
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops import OPS
 from scriptc.ir.ops.contractions import same_dtype
@@ -65,8 +65,8 @@ class Elementwise(Complexes):
                 )
         if not any(map(is_tensor, operands)):  # numbers alone, which torch.add and its kin take for tensors
             operands = (self.new_filled((), operands[0], self.result_dtype(operands[0])), *operands[1:])
-        if name == "sub" and any(is_tensor(av) and tensor_type(av).dtype == "bool" for av in operands):
-            self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS[name])
+        if name == "sub":
+            self.refuse_bools(*operands)
         common = dtype or self.result_dtype(*operands)
         if "FLOATING" in OPS[name].traits and common not in INEXACT:
             common = self.default_dtype
@@ -79,14 +79,21 @@ class Elementwise(Complexes):
                 "NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'"
             )
         if name in _DIVIDES and common not in INEXACT:
-            self.check_divisor(*operands)
+            self.check_divisor(operands[0], operands[1], common)
         if name == "pow" and common not in INEXACT and self.type_of(operands[1]) == INT:
             natural = self.compare("GtE", operands[1], Known(0))
             self.check_that(natural, "RuntimeError", "Integers to negative integer powers are not allowed.")
         return self.op(name, *(self.cast(av, common) for av in operands))
 
-    def check_divisor(self, dividend: AV, divisor: AV) -> None:
+    def refuse_bools(self, *operands: AV) -> None:
+        """Raise what a difference of these operands raises where one is a bool."""
+        if any(tensor_type(av).dtype == "bool" if is_tensor(av) else self.type_of(av) == BOOL for av in operands):
+            self.raises_at_run_time("RuntimeError", _NOT_OF_BOOLS["sub"])
+
+    def check_divisor(self, dividend: AV, divisor: AV, dtype: str) -> None:
         """Integers divided by zero raise, whatever else is in the tensor; where there is none nothing is divided."""
+        if not is_tensor(divisor) and self.type_of(divisor) == INT and SIZES[dtype] < 8:  # which wraps
+            divisor = self.binary("BitAnd", divisor, Known(2 ** (8 * SIZES[dtype]) - 1))
         zero = self.compare("Eq", divisor, Known(0))
         if is_tensor(zero):
             dims = tuple(range(tensor_type(zero).rank))

@@ -76,6 +76,7 @@ COMPARE: dict[str, tuple[Callable[..., Any], str]] = {
     "Eq": (operator.eq, "eq"), "NotEq": (operator.ne, "ne"), "Lt": (operator.lt, "lt"),
     "LtE": (operator.le, "le"), "Gt": (operator.gt, "gt"), "GtE": (operator.ge, "ge"),
 }  # fmt: skip
+_OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
 _UNARY: dict[str, Callable[..., Any]] = {"USub": operator.neg, "UAdd": operator.pos, "Invert": operator.invert}
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
 _SYMBOLS = {
@@ -502,6 +503,8 @@ class Operators(Alternatives, Strings, Knowledge, Tables, Tuples, Unions, Elemen
             if (found := self.replaced_operator(f"__i{METHODS[op]}__", a, b)) is not None:
                 return found
             self.check_overlap(a, b)
+            if op in _OF_BITS and (is_tensor(b) or self.type_of(b) == FLOAT):  # else their kernels say that they take no floats
+                self.check_category(a, self.result_dtype(a, b))
             return self.write(a, self.binary(op, a, b))
         if (is_dict_like(a) or is_set_like(a)) and (made := self.table_operator(op, a, b, inplace=True)) is not None:
             return made

@@ -16,14 +16,17 @@ from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 _CONVERTED = frozenset(
-    ("alpha", "beta", "input_scale", "lambd", "lower", "max_val", "min_val", "negative_slope", "scale", "threshold", "upper",
-     "value", "weight")
+    ("alpha", "beta", "input_scale", "lambd", "max_val", "min_val", "negative_slope", "scale", "threshold", "value", "weight")
 )
+# One more that a function converts.
+_CONVERTED_BY = {"hinge_embedding_loss": "margin", "logit": "eps", "special_logit": "eps"}
+_AS_GIVEN = frozenset(("smooth_l1_loss", "softshrink"))  # these compute with it as it is, or say themselves what fits
 _REAL = frozenset(("maxnorm", "ord", "p"))
 # These compute with it in the dtype that half types are computed in; what others convert must fit a half type.
 _WIDE = frozenset(("addbmm", "addcdiv", "addcmul", "addmm", "baddbmm", "celu", "elu", "leaky_relu", "lerp", "softplus"))
 # These look at the kind of the number before they convert it.
 _STRICT = frozenset(("add", "addr", "rsub", "sub", "subtract"))
+_SUBTRACTING = frozenset(("rsub", "sub", "subtract"))  # these negate alpha first
 # These take a tensor without dims as a number.
 FILLING = frozenset(("fill", "index_fill", "masked_fill"))
 _OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first may be indices
@@ -39,8 +42,11 @@ class Scalars(Context):
         tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
         if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
             return args, kwargs
-        dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else self.result_dtype(*tensors)
         types = _parameters(name, len(args), frozenset(kwargs))
+        operands = dict(zip(types, args, strict=False)) | kwargs
+        # A number that is added takes part in promotion, and alpha is converted to what comes of that.
+        added = [operands["other"]] if name in _STRICT and self.is_number(operands.get("other", Known(None))) else []
+        dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else self.result_dtype(*tensors, *added)
         given = [self.as_parameter(name, p, av, dtype, types) for p, av in zip(types, args, strict=False)]
         rest = {p: self.as_parameter(name, p, av, dtype, types) for p, av in kwargs.items()}
         return [*given, *args[len(given) :]], rest
@@ -54,13 +60,19 @@ class Scalars(Context):
             return av
         if parameter in _REAL and is_complex_number(av):
             self.raises_at_run_time("RuntimeError", f"{name}: {parameter} must be real-valued")
-        if parameter not in _CONVERTED:
+        if (parameter not in _CONVERTED and parameter != _CONVERTED_BY.get(name)) or name in _AS_GIVEN:
             return av
         if name in _STRICT:
             self.check_kind(name, parameter, av, dtype)
+        if name in _SUBTRACTING:
+            return av
         if name == "index_fill" and is_complex_number(av) and dtype not in COMPLEX:
             message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
             self.raises_at_run_time("RuntimeError", message)
+        if name == "hardtanh" and dtype in INTEGRAL:
+            av = self.converted(av, "i64")  # without what stands behind the point
+        if parameter == "eps" and dtype not in INEXACT:
+            dtype = self.default_dtype
         return self.converted(av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
 
     def item(self, tensor: AV) -> AV:
@@ -109,6 +121,9 @@ class Scalars(Context):
         """Whether a number that the program computes fits a dtype; infinity and NaN fit all that float."""
         low, high = (Known(bound) for bound in held(dtype, self.type_of(number) == FLOAT))
         if dtype in INTEGRAL:
+            return self.both(self.compare("LtE", low, number), self.compare("LtE", number, high))
+        if self.type_of(number) == INT:
+            low, high = (Known(max(min(int(b.obj), 2**63 - 1), -(2**63))) for b in (low, high))
             return self.both(self.compare("LtE", low, number), self.compare("LtE", number, high))
         size = self.call(Known(abs), [number], {})
         return self.negate(self.both(self.compare("Lt", high, size), self.compare("Lt", size, Known(math.inf))))

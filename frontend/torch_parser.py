@@ -49,6 +49,7 @@ _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 _OF_EMPTY = frozenset(("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_"))
 _MANY = 32  # calls of arguments of several kinds that torch is asked for
 _LARGE = 2**16  # elements that known numbers may ask for
+_SMALL = 64  # where they ask for more, numbers up to this stay
 _SIZES = (2, 3)  # of all dims of the tensors of a call; where one does not fit, the next is tried
 # Not those of classes derived from them.
 _ERRORS = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
@@ -219,6 +220,8 @@ def _refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exceptio
 
 def _asked(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:
     refusal = _parsers_refusal(function, args, kwargs) if _is_parsed(function) else None
+    if not _is_small(function, [*_leaves([*args, *kwargs.values()])]):
+        args, kwargs = _without_large(args), {name: _without_large(part) for name, part in kwargs.items()}
     leaves = [*_leaves([*args, *kwargs.values()])]
     is_asked = _may_be_called(function, leaves) and ("out" in kwargs or function.__name__ not in _OF_EMPTY)
     return refusal or (_kernels_refusal(function, args, kwargs) if is_asked else None)
@@ -241,9 +244,22 @@ def _may_be_called(function: Any, leaves: list[Any]) -> bool:
     name = function.__name__
     if name in _NOT_CALLED or name.startswith("__") or not all(isinstance(leaf, _HARMLESS) for leaf in leaves):
         return False
+    return _is_small(function, leaves) and any(isinstance(leaf, _Tensor) for leaf in leaves)
+
+
+def _is_small(function: Any, leaves: list[Any]) -> bool:
     factors = (int, float) if _is_of_torch(function) else int  # as of F.interpolate
     size = math.prod(max(abs(leaf), 1) for leaf in leaves if isinstance(leaf, factors))
-    return size <= _LARGE and any(isinstance(leaf, _Tensor) for leaf in leaves)
+    return size <= _LARGE
+
+
+def _without_large(part: Any) -> Any:
+    """The arguments of a call, in which numbers that are large or not finite are like those that only the program knows."""
+    if type(part) in (list, tuple):
+        return type(part)(map(_without_large, part))
+    if type(part) in (int, float) and not abs(part) <= _SMALL:
+        return _NUMBERS[INT if type(part) is int else FLOAT]
+    return part
 
 
 def _kernels_refusal(function: Any, args: list[Any], kwargs: dict[str, Any]) -> Exception | None:

@@ -68,16 +68,18 @@ class Writes(Scalars):
     def write(self, dst: AV, src: AV) -> AV:
         """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
         if is_tensor(src):
-            to, found = tensor_type(dst).dtype, tensor_type(src).dtype
-            if category(found) > category(to):
-                self.raises_at_run_time(
-                    "RuntimeError",
-                    f"result type {SCALAR_TYPES[found]} can't be cast to the desired output type {SCALAR_TYPES[to]}",
-                )
+            self.check_category(dst, tensor_type(src).dtype)
             if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
                 self.effect("check.store", [self.value(dst), self.value(src)])
         self.copy_into(dst, src)
         return dst
+
+    def check_category(self, dst: AV, found: str) -> None:
+        """Raise where an op in place gives elements of a dtype that those of `dst` cannot be."""
+        to = tensor_type(dst).dtype
+        if category(found) > category(to):
+            message = f"result type {SCALAR_TYPES[found]} can't be cast to the desired output type {SCALAR_TYPES[to]}"
+            self.raises_at_run_time("RuntimeError", message)
 
     def spread_into(self, view: AV, value: AV) -> None:
         """view[...] = value. Unlike copy_, leading dims of one do not count, and the value may lie in the view where it is

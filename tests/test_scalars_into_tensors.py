@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
-from expressions import agree_on
-from statements import statements
+from expressions import agree_on, trying
+from statements import module_of, statements
+from three_ways import Args, assert_same, compile_at, compiled, eager
+
+import scriptc
 
 # n is 3 and w is 1e300, which the compiler does not know; N stands for each number.
 WAYS = """
@@ -56,3 +61,59 @@ def test_numbers(dtype: str, tmp_path: Path) -> None:
 def test_computed(optimize: int, tmp_path: Path) -> None:
     given = GIVEN | {"h": torch.ones(3, 3).half(), "u": torch.arange(9, dtype=torch.uint8).reshape(3, 3)}
     agree_on([*statements(COMPUTED), *statements(SPACED)], given, tmp_path, optimize=optimize)
+
+# Functions that convert N to the dtype in which they compute, or say themselves which numbers they take.
+TAKING = """
+    T.clamp(N) | T.clamp(max=N) | T.clip(N, 5.5) | torch.clamp_min(T, N) | y = T.clone(); y.clamp_(max=N); y
+    torch.clamp(T, N, 7.5)
+    F.softshrink(T, N) | F.hardshrink(T, N) | F.celu(T, N) | F.rrelu(T, N, N) | F.hardtanh(T, N, N) | F.threshold(T, 1, N)
+    torch.nan_to_num(T / 1, N, N, N) | torch.lerp(T, T * 2, N) | torch.logit(T / 8, N) | torch.special.logit(T, eps=N)
+    torch.add(T, T, alpha=N) | torch.add(T, 2.5, alpha=N) | torch.add(T, N, alpha=2) | torch.sub(T, T, alpha=N)
+    torch.sub(T, N, alpha=2) | torch.rsub(T, T, alpha=N) | y = T.clone(); y.sub_(T, alpha=N); y | T - N | N - T
+    T // N | T % N | torch.fmod(T, N) | torch.div(T, N, rounding_mode="trunc") | y = T.clone(); y %= N; y | T ** N | N ** T
+    y = T.clone(); y **= N; y | T >> N | N >> T | T << N | y = T.clone(); y &= N; y | y = T.clone(); y <<= N; y | T & N
+    torch.norm(T, N) | torch.dist(T, T * 2, N) | torch.renorm(T.reshape(1, -1), 2, 0, N)
+    T.isclose(T, N) | T.isclose(T, atol=N)
+    T.scatter(0, torch.tensor([0]), N, reduce="add") | T.scatter(0, torch.tensor([0]), N, reduce="multiply")
+    F.huber_loss(T, T * 2, delta=N) | F.smooth_l1_loss(T, T * 2, beta=N) | F.hinge_embedding_loss(T, T, margin=N)
+    F.cosine_similarity(T, T, dim=0, eps=N) | torch.histc(T, 3, N, 5) | torch.isin(T, N) | torch.bucketize(N, T)
+    torch.searchsorted(T, N) | max(T[0], N) | min(N, T[0])
+"""
+# A number and a dtype that a function does not take: which of the two errors comes depends on the function.
+TWICE_WRONG = ("celu", "huber", "histc", "rrelu", "smooth_l1")
+RUN_TIME_NUMBERS: list[list[Any]] = [
+    [-(2**63), 2**63 - 1, 300, -300, 65536, -1, 0, 3], [1e300, float("nan"), float("-inf"), 65520.0, -2.5, 0.0, 0.1], [True],
+]  # fmt: skip
+
+
+def taking(dtype: str) -> list[str]:
+    ways = statements(TAKING)
+    return ways if dtype.startswith("float") else [way for way in ways if not any(f"{n}" in way for n in TWICE_WRONG)]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+@pytest.mark.parametrize("numbers", RUN_TIME_NUMBERS, ids=["int", "float", "bool"])
+def test_numbers_of_run_time(numbers: list[Any], dtype: str, tmp_path: Path) -> None:
+    given = torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))
+    function = module_of(trying(taking(dtype), ("T", "N"), messages=False), tmp_path).tried
+    made = compile_at(function, 0)
+    for number in numbers:
+        call = Args((given, number))
+        assert_same(eager(function, call), compiled(made, call))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16"])
+@pytest.mark.parametrize("number", ["2**31", "300", "-1", "1e300", "math.nan", "-2.5", "True"])
+def test_known_numbers(number: str, dtype: str, tmp_path: Path) -> None:
+    expressions = [re.sub(r"\bN\b", f"({number})", way) for way in taking(dtype)]
+    agree_on(expressions, {"T": torch.tensor([0, 1, 2, 7, 120]).to(getattr(torch, dtype))}, tmp_path)
+
+
+def test_shifts_of_bytes() -> None:
+    def shifted(x, n):
+        return x >> n, x << n, n >> x
+
+    made, x = scriptc.compile(shifted, optimize=0), torch.tensor([0, 1, 7, 8, 100, 200, 255], dtype=torch.uint8)
+    for n in (0, 1, 7, 8, 9, 64, 255):
+        for found, expected in zip(made(x, n), shifted(x, n), strict=True):
+            torch.testing.assert_close(found, expected)

@@ -86,14 +86,17 @@ def mish(input: Tensor) -> Tensor:
 
 @decomposes("torch._C._nn.softshrink")
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    if lambd < 0:
-        raise RuntimeError("lambda must be greater or equal to 0")
-    return torch.where(input > lambd, input - lambd, torch.where(input < -lambd, input + lambd, input * 0))
+    largest = torch.finfo(input.dtype).max
+    if not 0 <= lambd <= largest:
+        dtype = str(torch.zeros((), dtype=input.dtype).type()).replace("torch.", "").replace("Tensor", "")
+        raise RuntimeError(f"lambda must be in range [0, {largest:g}] for input dtype {dtype}, but found {lambd:g}")
+    by = float(lambd)
+    return torch.where(input > by, input - by, torch.where(input < -by, input + by, input * 0))
 
 
 @decomposes("torch.hardshrink", "Tensor.hardshrink")
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    return torch.where((input >= -lambd) & (input <= lambd), 0.0, input)
+    return torch.where((input >= -float(lambd)) & (input <= lambd), 0.0, input)
 
 
 @decomposes("torch.threshold", "torch._C._VariableFunctions.threshold")
@@ -103,6 +106,8 @@ def threshold(input: Tensor, threshold: float, value: float) -> Tensor:
 
 @decomposes("torch.celu", widens=True)
 def celu(input: Tensor, alpha: float = 1.0) -> Tensor:
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return torch.where(input < 0, alpha * torch.expm1(input / alpha), input)
 
 

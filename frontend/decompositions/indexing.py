@@ -231,6 +231,8 @@ def as_strided_scatter(
 def isin(
     elements: Tensor | float, test_elements: Tensor | float, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
+    if isinstance(elements, bool) or isinstance(test_elements, bool):
+        raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     if isinstance(test_elements, Tensor) and isinstance(elements, Tensor):
         found = torch.any(elements.unsqueeze(-1) == test_elements.reshape(-1), -1)
     elif isinstance(test_elements, Tensor):
@@ -243,7 +245,7 @@ def isin(
 @decomposes("torch.bucketize")
 def bucketize(input: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
-    below = boundaries <= value if right else boundaries < value
+    below = torch.logical_not(boundaries > value if right else boundaries >= value)  # NaN is above all
     return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
 
 
@@ -256,7 +258,7 @@ def searchsorted(
     value = input.unsqueeze(-1) if isinstance(input, Tensor) else input
     if line.dim() > 1:
         line = line.unsqueeze(-2)
-    below = line <= value if right or side == "right" else line < value
+    below = torch.logical_not(line > value if right or side == "right" else line >= value)
     return torch.sum(below, -1).to(torch.int32 if out_int32 else torch.int64)
 
 

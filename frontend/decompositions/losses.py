@@ -32,6 +32,10 @@ def l1_loss(input: Tensor, target: Tensor, reduction: int = 1) -> Tensor:
 
 @decomposes("torch._C._nn.smooth_l1_loss")
 def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: float = 1.0) -> Tensor:
+    if not beta >= 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if input.dtype == torch.float16 and beta >= 65520:  # infinite as a half
+        beta = math.inf
     distance = torch.abs(input - target)
     if beta == 0:
         return reduced(distance, reduction)
@@ -40,6 +44,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, reduction: int = 1, beta: floa
 
 @decomposes("torch._C._nn.huber_loss")
 def huber_loss(input: Tensor, target: Tensor, reduction: int = 1, delta: float = 1.0) -> Tensor:
+    if not delta > 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
     distance = torch.abs(input - target)
     near = 0.5 * distance * distance
     return reduced(torch.where(distance <= delta, near, delta * (distance - 0.5 * delta)), reduction)
@@ -114,6 +120,8 @@ def cosine_embedding_loss(
 
 @decomposes("torch.nn.functional.cosine_similarity", "torch.cosine_similarity", widens=True)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    if not eps >= 0:
+        raise RuntimeError(f"eps must be non-negative, got: {eps:g}")
     norms = [torch.sqrt(torch.sum(x * x, dim, keepdim=True)) for x in (x1, x2)]
     return torch.sum(x1 / torch.clamp(norms[0], min=eps) * (x2 / torch.clamp(norms[1], min=eps)), dim)
 

@@ -16,9 +16,10 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     difference = end - input
     if isinstance(weight, Tensor):
         return torch.where(weight.abs() < 0.5, input + weight * difference, end - difference * (1 - weight))
-    if abs(weight) < 0.5:
-        return input + weight * difference
-    return (input - end) * (1 - weight) + end  # with the strides of the input, as it comes first
+    part = weight if isinstance(weight, complex) else float(weight)
+    if abs(part) < 0.5:
+        return input + part * difference
+    return (input - end) * (1 - part) + end  # with the strides of the input, as it comes first
 
 
 @decomposes("torch.addcmul", "Tensor.addcmul", widens=True)
@@ -46,16 +47,23 @@ def nan_to_num(
     if not input.is_floating_point():
         return input.clone()
     info = torch.finfo(input.dtype)
-    result = torch.where(torch.isnan(input), 0.0 if nan is None else nan, input)
-    result = torch.where(torch.isposinf(result), info.max if posinf is None else posinf, result)
-    return torch.where(torch.isneginf(result), info.min if neginf is None else neginf, result)
+    upper = info.max if posinf is None else _rounded(posinf, info.max)
+    lower = info.min if neginf is None else _rounded(neginf, info.max)
+    whole = torch.where(input == math.inf, upper, torch.where(input == -math.inf, lower, input))
+    return torch.where(torch.isnan(input), 0.0 if nan is None else _rounded(nan, info.max), whole)
+
+
+def _rounded(number: float, largest: float) -> float:
+    """Return infinity for a number beyond what a dtype holds, as C's conversions do."""
+    given = float(number)
+    return math.copysign(math.inf, given) if abs(given) > largest else given
 
 
 @decomposes("torch.logit", "Tensor.logit", "torch.special.logit", widens=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     x = inexact(input)
-    if eps is not None:
-        x = torch.clamp(x, eps, 1 - eps)
+    if eps is not None and not eps < 0:
+        x = torch.where(x < eps, eps, torch.where(x > 1 - eps, 1 - eps, x))
     return torch.log(x / (1 - x))
 
 
@@ -84,6 +92,9 @@ def positive(input: Tensor) -> Tensor:
 
 @decomposes("torch.isclose", "Tensor.isclose")
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if not tolerance >= 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     close = input == other
     if equal_nan:
         close = close | (torch.isnan(input) & torch.isnan(other))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
@@ -99,10 +101,18 @@ def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
     return input if not train else input.copy_(torch.alpha_dropout(input, p, train))
 
 
+def _number_tensor(number: float) -> Tensor:
+    return torch.tensor(number, dtype=torch.float64) if isinstance(number, float) else torch.tensor(number)
+
+
 @decomposes("torch.rrelu")
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
     if not training:
-        return torch.nn.functional.leaky_relu(input, (lower + upper) / 2)
+        slope = (_number_tensor(lower) + _number_tensor(upper)) / 2
+        return torch.nn.functional.leaky_relu(input, slope.item())
     return input * slopes_of(input, lower, upper)
 
 

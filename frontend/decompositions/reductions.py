@@ -11,6 +11,8 @@ from scriptc.frontend.decompositions.linalg import are_floating
 from scriptc.frontend.decompositions.pointwise import inexact
 from scriptc.frontend.library import decomposes
 
+_LARGEST_FLOAT = float.fromhex("0x1.fffffep127")
+
 
 def _var_mean(
     input: Tensor, dim: int | tuple[int, ...] | bool | None, unbiased: bool, keepdim: bool, correction: float | None
@@ -113,6 +115,8 @@ def vector_norm(
     values = x if dtype is None else x.to(dtype)
     if ord != 2 or values.is_complex():
         values = torch.abs(values)
+    if values.dtype != torch.float64 and _LARGEST_FLOAT < abs(float(ord)) < math.inf:  # eager's power is a float32
+        return torch.pow(torch.sum(torch.pow(values, math.copysign(math.inf, ord)), dim, keepdim), 0.0)
     if ord == math.inf:
         return torch.amax(values, tuple(range(x.dim())) if dim is None else dim, keepdim)
     if ord == -math.inf:
@@ -146,9 +150,9 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     if input.dim() < 2:
         raise RuntimeError("renorm: input needs at least 2 dimensions")
-    if p <= 0:
+    if not p > 0:
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     d = dim % input.dim()
     others = tuple(i for i in range(input.dim()) if i != d)
@@ -440,6 +444,11 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
         low, high = float(torch.amin(flat)), float(torch.amax(flat))
     if low == high:
         low, high = low - 1, high + 1
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histc: range of [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    torch.linspace(low, high, bins + 1, dtype=input.dtype)  # the edges, which have to fit
     at = torch.clamp(((flat - low) / (high - low) * bins).to(torch.int64), 0, bins - 1)
     inside = (flat >= low) & (flat <= high)
     return torch.zeros(bins, dtype=input.dtype).scatter_add(0, at, inside.to(input.dtype))

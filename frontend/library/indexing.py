@@ -37,7 +37,7 @@ def scatter_into(r: Reader, input: AV, dim: AV, index: AV, src: AV, reduce: str,
         r.fail("complex_scatter", how=reduce)
     if not is_tensor(src):
         dtype = tensor_type(input).dtype
-        filled = r.new_filled((), src, dtype)
+        filled = r.new_filled((), r.converted(src, dtype), dtype)
         src = r.op("expand", filled, r.shape_tuple(tuple(r.iterate(r.shape(index)))))
     return r.op("scatter", input, index, src, dim=axis(r, input, dim), reduce=reduce, include_self=include_self)
 

@@ -12,29 +12,53 @@ from scriptc.frontend.reader_api import Reader
 from scriptc.frontend.values import AV, Known, Tup, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
-from scriptc.ir.types import FLOAT
+from scriptc.ir.types import FLOAT, INT
 
 _ONE = Known(1)
 _NONE = Known(None)
 
 
-def _scaled(r: Reader, other: AV, alpha: AV) -> AV:
-    return other if isinstance(alpha, Known) and alpha.obj == 1 else r.binary("Mult", other, alpha)
+def _scaled(r: Reader, other: AV, alpha: AV, input: AV) -> AV:
+    """Return alpha times a tensor or a number, as an element of the dtype that the sum with `input` has."""
+    if isinstance(alpha, Known) and alpha.obj == 1:
+        return other
+    if is_tensor(other) or is_complex_number(other) or is_complex_number(alpha):
+        return r.binary("Mult", other, alpha)
+    common = r.result_dtype(input, other)
+    if common not in INTEGRAL:
+        return r.binary("Mult", other if common == "bool" else r.call(Known(float), [other], {}), alpha)
+    return r.elementwise("mul", r.new_filled((), other, "i64"), alpha)  # which wraps
+
+
+def _difference(r: Reader, a: AV, b: AV, alpha: AV) -> AV:
+    """Return a - alpha * b, as eager has it: a sum with the negative of alpha, which is what has to fit."""
+    if isinstance(alpha, Known) and alpha.obj == 1 or is_complex_number(alpha):
+        return r.elementwise("sub", a, _scaled(r, b, alpha, a))
+    if r.type_of(alpha) == INT:  # which wraps
+        least = r.compare("Eq", alpha, Known(-(2**63)))
+        alpha = r.choose(least, lambda: alpha, lambda: r.binary("Sub", Known(0), alpha))
+    else:
+        alpha = r.binary("Sub", Known(0), alpha)
+    common = r.result_dtype(a, b)
+    alpha = alpha if common in COMPLEX else r.converted(alpha, common)
+    return r.elementwise("add", a, _scaled(r, b, alpha, a))
 
 
 @serves("torch.add", "Tensor.add", "Tensor.__add__", "Tensor.__radd__")
 def add(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    return r.elementwise("add", input, _scaled(r, other, alpha))
+    return r.elementwise("add", input, _scaled(r, other, alpha, input))
 
 
 @serves("torch.sub", "Tensor.sub", "torch.subtract", "Tensor.subtract", "Tensor.__sub__")
 def sub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    return r.elementwise("sub", input, _scaled(r, other, alpha))
+    r.refuse_bools(input, other)
+    return _difference(r, input, other, alpha)
 
 
 @serves("torch.rsub", "Tensor.rsub")
 def rsub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    return r.elementwise("sub", other, _scaled(r, input, alpha))
+    r.refuse_bools(other, input)
+    return _difference(r, other, input, alpha)
 
 
 @serves("torch.div", "Tensor.div", "torch.divide", "Tensor.divide", "torch.true_divide", "Tensor.true_divide")
@@ -127,6 +151,9 @@ def clamp(r: Reader, input: AV, min: AV = _NONE, max: AV = _NONE) -> AV:
     if not bounds:
         r.raises_at_run_time("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
     dtype = r.result_dtype(input, *(b for _, b in bounds))
+    fills = len(bounds) == 2 and any(isinstance(b, Known) and b.obj != b.obj for _, b in bounds)  # with NaN
+    if not fills:
+        bounds = [(n, b if is_tensor(b) or dtype == "bool" else r.converted(b, dtype)) for n, b in bounds]
     result: AV = r.cast(input, dtype)
     for name, bound in bounds:
         result = r.elementwise(name, result, bound, dtype=dtype)
@@ -170,6 +197,8 @@ def pow(r: Reader, input: AV, exponent: AV) -> AV:
     if not is_tensor(input) or is_tensor(exponent):
         return r.elementwise("pow", input, exponent)
     dtype = r.result_dtype(input, exponent)
+    if dtype in INTEGRAL or dtype in ("f16", "bf16"):
+        exponent = r.converted(exponent, dtype)
     if isinstance(exponent, Known):
         taken, function = _POWERS.get(exponent.obj, ((), _cubed))
         return function(r, r.cast(input, dtype)) if dtype in taken else r.elementwise("pow", input, exponent)

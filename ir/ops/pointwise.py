@@ -160,7 +160,7 @@ ROWS = [
            dtypes=_FLOATS, takes=_NUMBERS, ulp=1.0),
     binary("fmod", {"float": "sc_fmod_{t}({0}, {1})", "int": "sc_wrap_rem({0}, {1})"}, dtypes=_FLOATS, takes=_NUMBERS),
     binary("floor_div", {"float": "sc_floordiv_{t}({0}, {1})", "int": "sc_wrap_floordiv({0}, {1})"}, method=False,
-           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide"),
+           dtypes=_FLOATS, takes=_NUMBERS, ref="torch.floor_divide", traits=_WIDE),
     binary("trunc_div", {"float": "sc_trunc_{t}({0} / {1})", "int": "sc_wrap_div({0}, {1})"}, method=False,
            dtypes=_FLOATS, takes=_NUMBERS, ref="trunc_div", traits=_WIDE),
     binary("copysign", "__builtin_copysign({0}, {1})", dtypes=_FLOATS, traits=_FLOATING),
