@@ -157,15 +157,14 @@ def rewrite(module: Module, rules: Sequence[Rule]) -> bool:
         if op in rw.erased or _is_settled(op):
             continue
         for rule in rules:
-            name, loc = op.name, op.loc
             if not rule(op, rw):
                 continue
             changed = True
             budget -= 1
             if trace:
-                print(f"{rule.__name__}: {name} at {loc}", file=sys.stderr)
+                print(f"{rule.__name__}: {op.name} at {op.loc}", file=sys.stderr)
             if budget < 0:
-                raise RewriteLoop(f"rules fire without end, lastly {rule.__name__} on {name} at {loc}")
+                raise RewriteLoop(f"rules fire without end, lastly {rule.__name__} on {op.name} at {op.loc}")
             rw.add(op)
             break
     return changed
