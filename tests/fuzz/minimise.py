@@ -26,7 +26,7 @@ def minimised(report: Report, seconds: float = 60) -> Program:
         texts = list(filter(_is_program, dict.fromkeys(texts)))
         texts = texts[at:] + texts[:at]  # what was refused before comes last
         for start in range(0, len(texts), PROBES):
-            found = _first([replace(best, text=t + "\n") for t in texts[start : start + PROBES]], wanted)
+            found = _first([replace(best, text=t + "\n") for t in texts[start : start + PROBES]], wanted, end)
             if found or time.monotonic() > end:
                 break
         else:
@@ -37,11 +37,14 @@ def minimised(report: Report, seconds: float = 60) -> Program:
     return best
 
 
-def _first(candidates: list[Program], wanted: tuple[str, str]) -> Program | None:
-    """The first of the candidates that fails as is wanted; each is a batch of its own, so that all may have one name."""
+def _first(candidates: list[Program], wanted: tuple[str, str], end: float) -> Program | None:
+    """Return the first candidate that fails as wanted, or None when none does before `end`. Each is a batch of its own, so that
+    all may have one name."""
     for reports in run_batches([[c] for c in candidates]):
         if _likeness(reports[0]) == wanted:
             return reports[0].program
+        if time.monotonic() > end:  # a candidate that hangs takes minutes
+            break
     return None
 
 
