@@ -70,7 +70,7 @@ def _cmake(package: Package) -> str:
         name=package.name,
         version=package.versions["package"],
         march=package.march,
-        optimize=str(package.optimize),
+        optimize=package.opt_level,
         debug_flags=_debug_flags(package),
         common_sources=" ".join(runtime_files.common_sources()),
     )

@@ -139,6 +139,11 @@ class Package:
     embed_weights: bool
     march: str  # "" builds one level for each kind of machine
 
+    @property
+    def opt_level(self) -> str:
+        """The N of the compiler's -ON. At -O0, GCC would keep each function of the runtime that the program includes."""
+        return str(self.optimize or "g")
+
     def leaves(self) -> Iterator[Leaf]:
         for entry in self.entries:
             yield from (*entry.arguments, *entry.results)

@@ -97,7 +97,7 @@ def _recipe(package: Package) -> dict[str, Any]:
     flags = [flag for flag in BASE_FLAGS if flag not in ("-Wall", "-Wextra")]
     native = {"native": [f"-march={package.march}", "-mprefer-vector-width=512"]}
     return {
-        "flags": [*flags, f"-O{package.optimize}", *(["-g"] if package.debug else [])],
+        "flags": [*flags, f"-O{package.opt_level}", *(["-g"] if package.debug else [])],
         "hides_folders": package.debug and package.source_paths != "absolute",
         "include": ["include", "runtime/include", "runtime/src", "runtime/src/package"],
         "level": f"src/{package.name}_level.c",
