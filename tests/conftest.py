@@ -1,16 +1,39 @@
-"""Collects `.test` data files (see data_suite.py) and names the hypothesis profiles."""
+"""Collects `.test` data files (see data_suite.py), names the hypothesis profiles, and lends tests a compiler that compiles each
+text once."""
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from compiler_cache import wrapper
 from data_suite import UPDATES, DataFile, write_updates
 from hypothesis import settings
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile("quick")
+
+
+@pytest.fixture(scope="session")
+def compiler_once(pytestconfig: pytest.Config) -> str:
+    """A command that does what CC or cc does, but takes object files from earlier builds (see compiler_cache.py)."""
+    folder = pytestconfig.cache.mkdir("compiler")
+    real = shutil.which(os.environ.get("CC") or "cc") or pytest.skip("no C compiler")
+    command = folder / f"cc-{os.getpid()}"
+    wrapper(real, command, folder / "objects")
+    return os.fspath(command.replace(folder / "cc"))  # two workers write the same
+
+
+@pytest.fixture(scope="module")
+def compiles_once(compiler_once: str) -> Iterator[None]:
+    """What is built by CC, as the library of a package is, is built by `compiler_once`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CC", compiler_once)
+        yield
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

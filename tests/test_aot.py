@@ -18,6 +18,8 @@ from torch import Tensor, nn
 import scriptc
 from scriptc.backend_c.package.directory import check_replaceable
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 X86 = platform.machine() in ("x86_64", "AMD64")
 
 
@@ -61,7 +63,7 @@ def environment(tmp_path: Path, **more: str) -> dict[str, str]:
     if not tools.exists():
         tools.mkdir()
         for name in ("cc", "gcc", "g++", "c++", "make", "as", "ld", "ar", "ranlib", "nm", "strip", "sh", "uname"):
-            if path := shutil.which(name):
+            if path := shutil.which(os.environ.get("CC", name) if name == "cc" else name):
                 (tools / name).symlink_to(path)
     return {"PATH": str(tools), "LC_ALL": "C", **more}
 

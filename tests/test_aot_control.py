@@ -11,6 +11,8 @@ import pytest
 
 import scriptc
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 
 def count_down(n):
     return 0 if n == 0 else 1 + count_down(n - 1)

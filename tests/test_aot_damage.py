@@ -20,6 +20,8 @@ import torch
 import scriptc
 from scriptc.backend_c.package.manifest import read, seal
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 

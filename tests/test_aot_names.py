@@ -13,6 +13,8 @@ import torch
 import scriptc
 from scriptc.entries import entry_name
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 TAKEN = (
     "errno", "I", "stdin", "assert_", "isnan", "offsetof", "unix", "template", "namespace", "this", "std", "Tensor", "State",
     "v", "context", "caller", "param_x", "out_result", "n_v", "x", "result", "sc_raise", "NULL", "out_result_0", "free",

@@ -8,9 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 import scriptc
+
+pytestmark = pytest.mark.usefixtures("compiles_once")
 
 
 class Sums(torch.nn.Module):

@@ -18,6 +18,8 @@ from torch import Tensor, nn
 
 import scriptc
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 
 class Streaming(nn.Module):
     """State of every form: None at first, a count, buffers written in place, lists that grow, deques, a tuple, strings, an

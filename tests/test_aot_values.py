@@ -15,6 +15,8 @@ from torch import Tensor
 
 import scriptc
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 
 class Both(NamedTuple):
     left: Tensor

@@ -13,6 +13,8 @@ from test_memory_plan import Elman
 import scriptc
 from scriptc import runtime
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 RUNTIME_TESTS = Path(__file__).parent / "runtime"
 FLAGS = ("-std=gnu11", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-O1", "-pthread")
 AVX2 = ("-mavx2", "-mfma", "-mf16c")

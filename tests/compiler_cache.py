@@ -1,0 +1,158 @@
+"""A compiler that compiles each text once: tests that build the same C again take the object file from an earlier build.
+
+`wrapper` writes a command that stands for a C compiler. It runs this file, which looks for an object file that the same
+compiler made, with the same flags, from the same texts of the source and of all headers. Everything that is no plain
+compilation of one C file, and everything that fails or warns, goes to the compiler itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+
+# With these the object file names the folders that it was made from, so that those must be the same.
+NAMES_FOLDERS = ("-g", "-fsanitize", "-fdebug-prefix-map", "-ffile-prefix-map", "-fprofile", "--coverage")
+# These write more than an object file and its dependencies, or read more than files.
+NOT_PLAIN = ("-", "-E", "-S", "-x", "-M", "-MM", "-MMD", "-include")
+NOT_PLAIN_BEGIN = ("-save-temps", "-fopt-info", "-fprofile", "--coverage", "-Wp,", "@")
+
+
+def wrapper(real: str, path: str | os.PathLike[str], store: str | os.PathLike[str]) -> str:
+    """Write a command at `path` that does what the compiler `real` does, and keeps object files in `store`."""
+    import shlex
+
+    command = [sys.executable, "-I", "-S", os.path.abspath(__file__), os.fspath(store), os.path.realpath(real)]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    os.chmod(path, 0o755)
+    return os.fspath(path)
+
+
+def main(store: str, compiler: str, arguments: list[str]) -> int:
+    plain = _plain(arguments)
+    if plain is None:
+        os.execv(compiler, [compiler, *arguments])
+    source, out, folders, flags, dependencies = plain
+    info = os.stat(compiler)
+    named = [os.getcwd(), *folders] if any(f.startswith(NAMES_FOLDERS) for f in flags) else [len(folders)]
+    made_by = [compiler, info.st_size, info.st_mtime_ns, _cpu() if "-march=native" in flags else ""]
+    key = _digest(json.dumps([made_by, flags, named, os.path.basename(source)]), source)
+    roots = [os.path.dirname(os.path.abspath(source)), *map(os.path.abspath, folders)]
+    known = os.path.join(store, key)
+    found = _stored(known, roots)
+    if found is not None:
+        files, data = found
+        with open(out, "wb") as file:
+            file.write(data)
+    else:
+        import subprocess  # a command that finds its object file needs neither
+        import tempfile
+
+        with tempfile.TemporaryDirectory() as directory:
+            listed = os.path.join(directory, "files")
+            command = [compiler, *_without(arguments, dependencies), "-MD", "-MF", listed]
+            done = subprocess.run(command, capture_output=True)
+            sys.stdout.buffer.write(done.stdout)
+            sys.stderr.buffer.write(done.stderr)
+            if done.returncode:
+                return done.returncode
+            with open(listed, encoding="utf-8") as file:
+                files = file.read().replace("\\\n", " ").partition(":")[2].split()
+        if not done.stderr:
+            _keep(known, roots, files, out)
+    if "-MF" in dependencies:
+        target = dependencies[dependencies.index("-MT") + 1] if "-MT" in dependencies else out
+        with open(dependencies[dependencies.index("-MF") + 1], "w", encoding="utf-8") as file:
+            file.write(f"{target}: {' '.join(files)}\n")
+    return 0
+
+
+def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[str]] | None:
+    """Return source, output, folders of headers, other flags and flags of dependencies, where a command compiles one file."""
+    sources, out, folders, flags, dependencies = [], "", [], [], []
+    rest = iter(arguments)
+    for argument in rest:
+        if argument in ("-o", "-I", "-isystem", "-MF", "-MT"):
+            value = next(rest, "")
+            if argument == "-o":
+                out = value
+            elif argument in ("-MF", "-MT"):
+                dependencies += [argument, value]
+            else:
+                folders.append(value)
+        elif argument == "-MD":
+            dependencies.append(argument)
+        elif argument.startswith("-I"):
+            folders.append(argument[2:])
+        elif argument in NOT_PLAIN or argument.startswith(NOT_PLAIN_BEGIN):
+            return None
+        elif argument.startswith("-"):
+            flags.append(argument)
+        else:
+            sources.append(argument)
+    if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(".c") or not out:
+        return None
+    return sources[0], out, folders, flags, dependencies
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read().partition("\n\n")[0]
+    except OSError:
+        return ""
+    return "\n".join(line for line in first.splitlines() if line.startswith(("model", "stepping", "flags", "CPU")))
+
+
+def _without(arguments: list[str], dependencies: list[str]) -> list[str]:
+    left = list(arguments)
+    for argument in dependencies:
+        left.remove(argument)
+    return left
+
+
+def _digest(text: str, path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.sha256(text.encode() + b"\0" + file.read()).hexdigest()
+
+
+def _stored(known: str, roots: list[str]) -> tuple[list[str], bytes] | None:
+    """Return the files that an object file was made from and the object file, where all of them are as they were."""
+    try:
+        with open(f"{known}.json", encoding="utf-8") as file:
+            parts, digest = json.load(file)
+        files = []
+        for root, name, noted in parts:
+            path = name if root < 0 else os.path.normpath(os.path.join(roots[root], name))
+            if _digest("", path) != noted:
+                return None
+            files.append(path)
+        with open(f"{known}.o", "rb") as file:
+            data = file.read()
+        return (files, data) if hashlib.sha256(data).hexdigest() == digest else None
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _keep(known: str, roots: list[str], files: list[str], out: str) -> None:
+    import tempfile
+
+    parts = []
+    for path in map(os.path.abspath, files):
+        inside = [i for i, root in enumerate(roots) if path.startswith(root + os.sep)]
+        root = max(inside, key=lambda i: len(roots[i])) if inside else -1
+        parts.append((root, os.path.relpath(path, roots[root]) if root >= 0 else path, _digest("", path)))
+    os.makedirs(os.path.dirname(known), exist_ok=True)
+    with open(out, "rb") as file:
+        data = file.read()
+    for suffix, content in ((".o", data), (".json", json.dumps([parts, hashlib.sha256(data).hexdigest()]).encode())):
+        handle, temporary = tempfile.mkstemp(dir=os.path.dirname(known))
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, known + suffix)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
