@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from scriptc.frontend.assumptions import TableSite
-from scriptc.frontend.context import Context
 from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.results import spec_of_type
 from scriptc.frontend.signature import has_place
 from scriptc.frontend.specs import (
@@ -34,7 +34,7 @@ from scriptc.frontend.specs import (
     parts,
 )
 from scriptc.frontend.values import AV, ComplexV, DictV, Dyn, Home, Known, KnownLengthListV, ListV, Made, ObjectV, Tup
-from scriptc.ir.core import Block, Value
+from scriptc.ir.core import Value
 from scriptc.ir.types import (
     BOOL,
     FLOAT,
@@ -62,115 +62,114 @@ def _symbol(name: str) -> str:
     return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
-class Arguments(Context):
-    """Mixin: the values of arguments."""
+def argument(reader: Reader, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+    """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+    parameters."""
+    match spec:
+        case KnownSpec(obj):
+            reader.speculation.places += has_place(obj)
+            if home is not None and isinstance(obj, (list, dict)):
+                reader.environment.found[id(obj)] = home.owner, home.path[-1]
+            return Known(obj)
+        case ScalarSpec(kind):
+            value = parameter(reader, _SCALARS[kind], name)
+            return Dyn(value if kept or kind == "bool" else numbered(reader, value))
+        case TensorSpec(dtype, sizes):
+            dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
+            return Dyn(parameter(reader, TensorType(dtype, dims), name))
+        case ListSpec() | MapSpec() | SetSpec():
+            value = parameter(reader, _type_of(spec), name)
+            for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
+                reader.speculation.cells.append((TableSite(argument_site(reader, name), part), cell))
+            if isinstance(value.type, ListType):
+                return ListV(numbered(reader, value) if value.type.elem == STR else value)
+            return Dyn(value)
+        case PlaceSpec(number):
+            return reader.environment.objects[number]
+        case TupleSpec((real, imag), cls) if cls is complex:
+            return ComplexV(
+                argument(reader, real, f"{name}_real", kept=True), argument(reader, imag, f"{name}_imag", kept=True)
+            )
+        case TupleSpec(_, cls):
+            return Tup([argument(reader, *part, kept=kept) for part in _named(spec, name)], cls)
+    return placed_argument(reader, spec, name, home, kept)
 
-    body: Block
-    found: dict[int, tuple[Any, Any]]
-    same_as: dict[str, str]  # by the name of a container: that of the first argument, or part of one, that is the same object
-    places = 0  # ints and floats so far, as Signature counts them
 
-    def argument(self, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
-        """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
-        parameters."""
-        match spec:
-            case KnownSpec(obj):
-                self.places += has_place(obj)
-                if home is not None and isinstance(obj, (list, dict)):
-                    self.found[id(obj)] = home.owner, home.path[-1]
-                return Known(obj)
-            case ScalarSpec(kind):
-                value = self.parameter(_SCALARS[kind], name)
-                return Dyn(value if kept or kind == "bool" else self.numbered(value))
-            case TensorSpec(dtype, sizes):
-                dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
-                return Dyn(self.parameter(TensorType(dtype, dims), name))
-            case ListSpec() | MapSpec() | SetSpec():
-                value = self.parameter(_type_of(spec), name)
-                for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
-                    self.cells.append((TableSite(self.site(name), part), cell))
-                if isinstance(value.type, ListType):
-                    return ListV(self.numbered(value) if value.type.elem == STR else value)
-                return Dyn(value)
-            case PlaceSpec(number):
-                return self.outside.objects[number]
-            case TupleSpec((real, imag), cls) if cls is complex:
-                return ComplexV(self.argument(real, f"{name}_real", kept=True), self.argument(imag, f"{name}_imag", kept=True))
-            case TupleSpec(_, cls):
-                return Tup([self.argument(*part, kept=kept) for part in _named(spec, name)], cls)
-        return self.placed(spec, name, home, kept)
+def placed_argument(reader: Reader, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
+    """A value that has a place. It is noted before its parts, which may refer to it."""
+    place = PlaceSpec(len(reader.environment.objects))
+    home = home or (None if kept else Home(place))
+    held: dict[Any, AV] = {}
+    match spec:
+        case DictSpec(keys):
+            site = argument_site(reader, name)
+            if kept:
+                reader.assumptions.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
+            made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
+        case ObjectSpec(cls, keys):
+            made = ObjectV(cls, held, home=home)
+        case ItemsSpec(items):
+            keys = tuple(range(len(items)))
+            made = KnownLengthListV(held, reader, home=home)
+        case QueueSpec(_, maxlen):
+            keys = ("_items",)
+            held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
+            made = ObjectV(Deque, held, home=None if kept else Home(place))
+        case _:
+            raise AssertionError(spec)
+    reader.environment.objects.append(made)
+    for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
+        inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
+        held[key] = argument(reader, part, wish, inner, kept=kept)
+    return made
 
-    def placed(self, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
-        """A value that has a place. It is noted before its parts, which may refer to it."""
-        place = PlaceSpec(len(self.outside.objects))
-        home = home or (None if kept else Home(place))
-        held: dict[Any, AV] = {}
-        match spec:
-            case DictSpec(keys):
-                site = self.site(name)
-                if kept:
-                    self.assume.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
-                made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
-            case ObjectSpec(cls, keys):
-                made = ObjectV(cls, held, home=home)
-            case ItemsSpec(items):
-                keys = tuple(range(len(items)))
-                made = KnownLengthListV(held, self, home=home)
-            case QueueSpec(_, maxlen):
-                keys = ("_items",)
-                held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
-                made = ObjectV(Deque, held, home=None if kept else Home(place))
-            case _:
-                raise AssertionError(spec)
-        self.outside.objects.append(made)
-        for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
-            inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
-            held[key] = self.argument(part, wish, inner, kept=kept)
-        return made
 
-    def numbered(self, value: Value) -> Value:
-        """A parameter that another reading can know; counted as `Signature` does."""
-        self.arg_places[value] = self.places
-        self.places += 1
-        return value
+def numbered(reader: Reader, value: Value) -> Value:
+    """A parameter that another reading can know; counted as `Signature` does."""
+    reader.speculation.arg_places[value] = reader.speculation.places
+    reader.speculation.places += 1
+    return value
 
-    def parameter(self, type: Type, name: str) -> Value:
-        value = Value(type, self.body, _symbol(name))
-        self.body.args.append(value)
-        return value
 
-    def site(self, name: str) -> tuple[str, str]:
-        """Where readings note what is put into a container: at one place for all names of an object."""
-        return "argument", self.same_as.get(name, name)
+def parameter(reader: Reader, type: Type, name: str) -> Value:
+    value = Value(type, reader.emit.body, _symbol(name))
+    reader.emit.body.args.append(value)
+    return value
 
-    def filled(self, spec: Spec, name: str) -> Spec:
-        """The spec of an argument in which containers have room for what earlier readings put into them."""
-        site = self.site(name)
-        found = [self.assume.elements.get(TableSite(site, part)) for part in ("key", "item")]
-        key, item = (None if t is None else spec_of_type(t) for t in found)
-        match spec:
-            case ListSpec(_, cls) if item is not None:
-                return ListSpec(item, cls)
-            case MapSpec(held, values) if item is not None or key is not None:
-                return MapSpec(key or held, item or values)
-            case SetSpec(_, cls) if key is not None:
-                return SetSpec(key, cls)
-            case DictSpec(()) if site in self.assume.tables:
-                return MapSpec(key, item)
-            case DictSpec(items=(tensor, *_)) if site in self.assume.tables:
-                return MapSpec(ScalarSpec("str"), tensor)
-            case TupleSpec(_, cls):
-                return TupleSpec(tuple(self.filled(*part) for part in _named(spec, name)), cls)
-            case QueueSpec(content, maxlen):
-                (filled,) = (self.filled(*part) for part in _named(spec, name))
-                return QueueSpec(filled if isinstance(filled, ListSpec) else content, maxlen)
-            case ItemsSpec():
-                return ItemsSpec(tuple(self.filled(*part) for part in _named(spec, name)))
-            case DictSpec(keys):
-                return DictSpec(keys, tuple(self.filled(*part) for part in _named(spec, name)))
-            case ObjectSpec(cls, names):
-                return ObjectSpec(cls, names, tuple(self.filled(*part) for part in _named(spec, name)))
-        return spec
+
+def argument_site(reader: Reader, name: str) -> tuple[str, str]:
+    """Where readings note what is put into a container: at one place for all names of an object."""
+    return "argument", reader.environment.same_as.get(name, name)
+
+
+def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
+    """The spec of an argument in which containers have room for what earlier readings put into them."""
+    site = argument_site(reader, name)
+    found = [reader.assumptions.elements.get(TableSite(site, part)) for part in ("key", "item")]
+    key, item = (None if t is None else spec_of_type(t) for t in found)
+    match spec:
+        case ListSpec(_, cls) if item is not None:
+            return ListSpec(item, cls)
+        case MapSpec(held, values) if item is not None or key is not None:
+            return MapSpec(key or held, item or values)
+        case SetSpec(_, cls) if key is not None:
+            return SetSpec(key, cls)
+        case DictSpec(()) if site in reader.assumptions.tables:
+            return MapSpec(key, item)
+        case DictSpec(items=(tensor, *_)) if site in reader.assumptions.tables:
+            return MapSpec(ScalarSpec("str"), tensor)
+        case TupleSpec(_, cls):
+            return TupleSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)), cls)
+        case QueueSpec(content, maxlen):
+            (filled,) = (fill_spec(reader, *part) for part in _named(spec, name))
+            return QueueSpec(filled if isinstance(filled, ListSpec) else content, maxlen)
+        case ItemsSpec():
+            return ItemsSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+        case DictSpec(keys):
+            return DictSpec(keys, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+        case ObjectSpec(cls, names):
+            return ObjectSpec(cls, names, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+    return spec
 
 
 def same_containers(specs: Iterable[ArgSpec], arguments: Mapping[str, Any]) -> dict[str, str]:

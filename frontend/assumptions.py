@@ -7,9 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from scriptc.frontend.cells import mentions
-from scriptc.frontend.specs import Guard, Live, LiveValue, Raised
-from scriptc.frontend.values import AV
-from scriptc.ir.core import Param
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import DictType, Record, Type
 
@@ -135,20 +132,3 @@ class Assumptions:
     def forget(self, kind: type[Type]) -> None:
         """Drops the types of elements that hold what the next reading makes in another form."""
         self.elements = {site: t for site, t in self.elements.items() if not mentions(t, kind)}
-
-
-@dataclass
-class Outside:
-    """What the entry depends on outside its arguments."""
-
-    guards: dict[Any, Guard] = field(default_factory=dict)
-    live: list[Live] = field(default_factory=list)
-    values: list[LiveValue] = field(default_factory=list)
-    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
-    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
-    objects: list[AV] = field(default_factory=list)  # arguments that have a place
-    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
-    made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
-    watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and how deep
-    raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
-    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own

@@ -6,7 +6,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -14,21 +14,25 @@ from typing import Any
 import torch
 
 from scriptc.frontend import decompositions, library, met
-from scriptc.frontend.arguments import Arguments, same_containers
+from scriptc.frontend.arguments import argument, fill_spec, same_containers
 from scriptc.frontend.assumptions import Assumptions
+from scriptc.frontend.binding import bind_arguments
 from scriptc.frontend.caller_signature import signature_of, signed_function
-from scriptc.frontend.calls import Calls
+from scriptc.frontend.calls import guard_hooks
 from scriptc.frontend.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.context import Restart, Terminated, UserError
-from scriptc.frontend.flow import identities
+from scriptc.frontend.errors import Conflict, ItemConflict, Restart, Terminated, UserError
+from scriptc.frontend.flow import identities, settle
 from scriptc.frontend.frame import Frame, ReturnSite
-from scriptc.frontend.joins import Conflict, ItemConflict, unify
+from scriptc.frontend.joins import unify
+from scriptc.frontend.jumps import leave_with
+from scriptc.frontend.kept import find_written, kept_places
+from scriptc.frontend.materialize import materialize
 from scriptc.frontend.outside import dtype_name, is_library
-from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.recursion import Recursion
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.reader import EntryReader
+from scriptc.frontend.recursion import kinds_of_arguments
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.results import result_of
-from scriptc.frontend.settling import Settling
 from scriptc.frontend.signature import Signature
 from scriptc.frontend.source import SourceError, source_of, statements_of
 from scriptc.frontend.specs import (
@@ -36,14 +40,16 @@ from scriptc.frontend.specs import (
     Contract,
     Kept,
     KnownSpec,
-    LiveValue,
-    ScalarSpec,
     Spec,
 )
 from scriptc.frontend.stack_room import StackLeft, recursion_limit
-from scriptc.frontend.values import AV, DictV, Dyn, Known, describe
+from scriptc.frontend.state import check_returned
+from scriptc.frontend.state_at_entry import open_slots
+from scriptc.frontend.statements import enter
+from scriptc.frontend.values import AV, DictV, Known, describe
+from scriptc.frontend.watching import guard_item, watch, watch_function
 from scriptc.ir.builder import Builder
-from scriptc.ir.core import Block, Func, Module, Value
+from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, join
@@ -63,38 +69,14 @@ class Entry(Contract):
     met: Collection[Any]  # objects outside that had a part in it
 
 
-class EntryReader(Arguments, Calls, Recursion, Settling, Reader):
-    """A whole reader. `body` is the block of the entry function."""
-
-    body: Block
-
-    def watch_defaults(self, func: FunctionType) -> None:
-        """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
-        for one in dict.fromkeys((func, signed_function(func))):
-            self.watch_function(one)
-            if one.__kwdefaults__ and not is_library(one.__module__):
-                self.watch(one.__kwdefaults__, deep=False)
-                for name, default in one.__kwdefaults__.items():
-                    self.guard_item(one.__kwdefaults__, name, default)
-
-    def live_number(self, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
-        at = (id(container), key)
-        for value, known in self.number_args.items():
-            if known == at:
-                return Dyn(value)
-        value = self.parameter({"i64": INT, "f64": FLOAT}[spec.kind], name)
-        self.number_args[value] = at
-        self.outside.values.append(LiveValue(container, key, spec))
-        return Dyn(value)
-
-    def at_entry(self, make: Callable[[], AV]) -> AV:
-        """Builds in front of all else."""
-        saved = self.builder
-        self.builder = Builder.before(self.body.ops[0]) if self.body.ops else Builder(self.body)
-        try:
-            return make()
-        finally:
-            self.builder = saved
+def watch_defaults(reader: Reader, func: FunctionType) -> None:
+    """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
+    for one in dict.fromkeys((func, signed_function(func))):
+        watch_function(reader, one)
+        if one.__kwdefaults__ and not is_library(one.__module__):
+            watch(reader, one.__kwdefaults__, deep=False)
+            for name, default in one.__kwdefaults__.items():
+                guard_item(reader, one.__kwdefaults__, name, default)
 
 
 def read(
@@ -136,12 +118,12 @@ def _read(
         signature = Signature(frozenset(assume.known_args), dynamic, assume.parted, assume.tabled)
         specs = signature.of(arguments)
         module = Module(func.__qualname__.replace(".<locals>", ""))
-        reader = EntryReader(module, assume, default)
-        reader.ahead = ahead
-        reader.stack_left = left
-        reader.same_as = same_containers(specs, arguments)
+        reader = EntryReader(module, assume, default, ahead=ahead)
+        reader.position.stack_left = left
+        reader.environment.same_as = same_containers(specs, arguments)
         root = receiver if isinstance(receiver, torch.nn.Module) else None
-        reader.module_paths = {id(m): path for path, m in root.named_modules()} if root is not None else {}
+        if root is not None:
+            reader.environment.module_paths = {id(m): path for path, m in root.named_modules()}
         try:
             return _read_once(reader, func, receiver, specs, signature)
         except Restart:
@@ -149,8 +131,8 @@ def _read(
         except (CompileError, TypeError, RecursionError):
             raise
         except Exception as e:
-            if not reader.stale:  # else what the next reading knows better may have led here
-                loc = reader.loc if reader.frames else None
+            if not reader.speculation.stale:  # else what the next reading knows better may have led here
+                loc = reader.position.loc if reader.position.frames else None
                 raise InternalError(f"{type(e).__name__}: {e}", loc) from e
         assumed = hash(assume.fingerprint())
         if assumed in seen or len(seen) == _MAX_READINGS:
@@ -181,7 +163,7 @@ def _symbol(name: str) -> str:
 
 
 def _read_once(
-    reader: EntryReader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature
+    reader: Reader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature
 ) -> Entry:
     try:
         source = source_of(func)
@@ -189,65 +171,65 @@ def _read_once(
         code = func.__code__
         raise CompileError(Diagnostic(Loc(code.co_filename, code.co_firstlineno), str(e))) from e
     frame = Frame(source, func, None)
-    reader.frames.append(frame)
-    reader.watch_defaults(func)
-    body = reader.body = reader.builder.block
-    reader.node = source.node
+    reader.position.frames.append(frame)
+    watch_defaults(reader, func)
+    body = reader.emit.body = reader.emit.builder.block
+    reader.position.node = source.node
     first = source.node.args.posonlyargs + source.node.args.args
     binds, refused = inspect.unwrap(func) is not func or (receiver is not None and not first), False
     if receiver is not None and not binds:
         frame.locals[first[0].arg] = frame.first_arg = Known(receiver)
     for i, arg in enumerate(specs):
-        specs[i] = arg = ArgSpec(arg.name, reader.filled(arg.spec, arg.name))
-        frame.locals[arg.name] = reader.argument(arg.spec, arg.name)
+        specs[i] = arg = ArgSpec(arg.name, fill_spec(reader, arg.spec, arg.name))
+        frame.locals[arg.name] = argument(reader, arg.spec, arg.name)
     if binds:
         given = {arg.name: frame.locals.pop(arg.name) for arg in specs}
         positional, named = _as_given(reader, signature_of(func), receiver, given)
         try:
-            reader.bind_arguments(frame, func, positional, named)
+            bind_arguments(reader, frame, func, positional, named)
         except Terminated:
             refused = True
     elif receiver is None and specs:
         frame.first_arg = frame.locals[specs[0].name]
-    frame.signature = reader.signature([*frame.locals.values()])
-    reader.enter(frame)
+    frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
+    enter(reader, frame)
     try:
-        reader.open_slots(signature)
+        open_slots(reader, signature)
         if isinstance(receiver, torch.nn.Module):
-            reader.guard_hooks(receiver)
+            guard_hooks(reader, receiver)
         if not refused:
             _run(reader, frame)
-        if not reader.errors and not reader.stale:
+        if not reader.diagnostics.errors and not reader.speculation.stale:
             found, types = _finish(reader, frame.returns)
     except UserError as e:
-        reader.report(e)
-    if reader.stale:
+        reader.diagnostics.report(e)
+    if reader.speculation.stale:
         raise Restart
-    reader.settle_cells()
-    reader.settle_changes()
-    if reader.errors:
-        errors = [Diagnostic(_outside_of_library(d.loc), d.message, d.hint) for d in reader.errors]
+    reader.speculation.settle_cells()
+    reader.speculation.settle_changes()
+    if reader.diagnostics.errors:
+        errors = [Diagnostic(_outside_of_library(d.loc), d.message, d.hint) for d in reader.diagnostics.errors]
         raise CompileError(sorted(errors, key=lambda d: (d.loc.file, d.loc.line, d.loc.col)))
-    if reader.poisoned:
-        raise InternalError("a statement was left out, but the error that it is in was lost", reader.loc)
+    if reader.diagnostics.poisoned:
+        raise InternalError("a statement was left out, but the error that it is in was lost", reader.position.loc)
     entry = Func(_symbol(func.__qualname__.replace("<locals>.", "")), body, types, source.loc(source.node, None))
-    reader.module.funcs[entry.name] = entry
-    reader.module.entries.append(entry.name)
-    for op in reader.module.walk():
+    reader.emit.module.funcs[entry.name] = entry
+    reader.emit.module.entries.append(entry.name)
+    for op in reader.emit.module.walk():
         op.loc = _outside_of_library(op.loc)
-    refuse_writes_to_conjugates(reader.module)
-    if reader.ahead and reader.find_written():
-        reader.read_again("compiled code writes to a tensor outside")
-    outside, stores = reader.outside, [t.store() for t in reader.targets.values() if not reader.ahead]
-    guards, kept = list(outside.guards.values()), reader.kept_places()
+    refuse_writes_to_conjugates(reader.emit.module)
+    if reader.state.ahead and find_written(reader):
+        reader.speculation.read_again("compiled code writes to a tensor outside")
+    outside, stores = reader.environment, [t.store() for t in reader.state.targets.values() if not reader.state.ahead]
+    guards, kept = list(outside.guards.values()), kept_places(reader)
     return Entry(
         specs, found, outside.live, guards, outside.values, signature.texts, stores, outside.exceptions,
-        module=reader.module, kept=kept, met=met.objects(),
+        module=reader.emit.module, kept=kept, met=met.objects(),
     )  # fmt: skip
 
 
 def _as_given(
-    reader: EntryReader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
+    reader: Reader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
 ) -> tuple[list[AV], dict[str, AV]]:
     """Arguments by the names that callers know, as a decorator's function gets them: by position, and by name."""
     kinds = inspect.Parameter
@@ -266,30 +248,30 @@ def _as_given(
     return positional, named
 
 
-def _run(reader: EntryReader, frame: Frame) -> None:
+def _run(reader: Reader, frame: Frame) -> None:
     if reader.run(statements_of(frame.source.node)):
-        reader.leave_with(Known(None))
+        leave_with(reader, Known(None))
 
 
-def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
+def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
     """Fills the returns in; the tree of the result and the types of its leaves."""
     if not sites:
         return KnownSpec(None), []
     try:
         for site in sites:
-            reader.check_returned(site.av, site.heap)
-            site.av = reader.settled(site.av, site.heap)
+            check_returned(reader, site.av, site.heap)
+            site.av = settle(reader, site.av, site.heap)
             idents = list(identities(site.av))
             if len(set(idents)) < len(idents):
-                raise UserError(reader.loc, *rejection("returned_twice"))
+                raise UserError(reader.position.loc, *rejection("returned_twice"))
         plan = unify([s.av for s in sites], reader.kinds, fresh=True, mark=-1)  # each path returns its own objects
         found: Spec | None = None
         types: list[Type] = []
         for site in sites:
-            reader.builder = Builder.before(site.op)
+            reader.emit.builder = Builder.before(site.op)
             av = site.av if len(sites) == 1 else plan.rebuild(_flattened(reader, plan, site.av), "")
             spec, leaf_avs = result_of(av)
-            values = [reader.value(leaf) for leaf in leaf_avs]
+            values = [materialize(reader, leaf) for leaf in leaf_avs]
             if found is not None and spec != found:
                 raise Conflict(f"{describe(sites[0].av)} and {describe(site.av)}")
             types = (
@@ -301,11 +283,11 @@ def _finish(reader: EntryReader, sites: list[ReturnSite]) -> tuple[Spec, list[Ty
             site.op.set_operands(values)
     except Conflict as e:
         if isinstance(e, ItemConflict):
-            reader.allow_unions()
-        raise UserError(reader.loc, *rejection("returns_differ", why=e)) from e
+            reader.speculation.allow_unions()
+        raise UserError(reader.position.loc, *rejection("returns_differ", why=e)) from e
     assert found is not None
     return found, types
 
 
-def _flattened(reader: EntryReader, plan: Any, av: AV) -> Iterator[Value]:
+def _flattened(reader: Reader, plan: Any, av: AV) -> Iterator[Value]:
     return iter(list(plan.flatten(reader, av)))

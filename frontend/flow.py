@@ -6,9 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from scriptc.frontend.alternatives import without
 from scriptc.frontend.closures import reframed
-from scriptc.frontend.context import Context, Terminated, UserError
-from scriptc.frontend.joins import Conflict, ItemConflict, Plan, unify
+from scriptc.frontend.errors import Conflict, ItemConflict, Terminated, UserError
+from scriptc.frontend.frame import Site
+from scriptc.frontend.joins import Plan, unify
+from scriptc.frontend.materialize import materialize
+from scriptc.frontend.promotion import promote_objects
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.scope import declared
 from scriptc.frontend.shapes import identity_of, replaced, shape_of
@@ -41,294 +46,322 @@ Names = frozenset[str]
 _VALUE = "·value"  # of an expression, on its way out of a branch
 
 
-class Flow(Context):
-    """Mixin: branches and scopes."""
+def snapshot(reader: Reader) -> Env:
+    return {**reader.position.frame.locals, **reader.heap.contents}
 
-    def snapshot(self) -> Env:
-        return {**self.frame.locals, **self.heap}
 
-    def restore(self, env: Env) -> None:
-        self.frame.locals = {k: v for k, v in env.items() if isinstance(k, str)}
-        self.heap = {k: v for k, v in env.items() if isinstance(k, Ident)}
+def restore(reader: Reader, env: Env) -> None:
+    reader.position.frame.locals = {k: v for k, v in env.items() if isinstance(k, str)}
+    reader.heap.contents = {k: v for k, v in env.items() if isinstance(k, Ident)}
 
-    # ---- branches ----
-    def branch(
-        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
-    ) -> bool:  # fmt: skip
-        """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
-        cond_value = self.value(condition)
-        mark, before = Ident().serial, self.snapshot()
-        blocks: list[Block] = []
-        ends: list[tuple[Block, Env, bool]] = []
-        altered: set[Hashable] = set()
-        for truth, run in ((True, then), (False, orelse)):
-            self.restore(before)
-            with self.builder.at(Block()) as block:
-                self.learn(cond_value, truth)
-                start = self.snapshot()
-                falls = self.reached(run)
-            blocks.append(block)
-            if falls:
-                ends.append((block, self.snapshot(), truth))
-                altered |= changed(start, ends[-1][1], mark)
-        self.restore(before)
-        keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
-        if not self.meet("if", [cond_value], blocks, [(b, env) for b, env, _ in ends], keys, altered, mark):
-            return False
-        if len(ends) == 1:
-            self.learn(cond_value, ends[0][2])
-        return True
 
-    def meet(
-        self, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
-        keys: Iterable[Hashable], altered: set[Hashable], mark: float,
-    ) -> bool:  # fmt: skip
-        """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
-        their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
-        envs = [env for _, env in ends]
-        plans = self.plans(self.joinable(keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
-        for block, env in ends:
-            with self.builder.at(block):
-                self.effect("yield", self.flatten(plans, env, envs))
-        types = [t for plan in plans.values() for t in plan.types()]
-        op = self.builder.op(name, operands, self.loc, regions=blocks, types=types)
-        if not ends:
-            self.effect("unreachable", ())
-            return False
-        self.rebind(plans, op.results, envs, mark)
-        for key in altered - set(plans):
-            if isinstance(key, str) and key not in self.frame.locals:
-                self.frame.locals[key] = Unbound()
-        return True
+# ---- branches ----
 
-    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
-        """The value of one of two expressions."""
-        if isinstance(condition, Known):
-            return then() if condition.obj else orelse()
 
-        def keep(run: Callable[[], AV]) -> Callable[[], bool]:
-            def kept() -> bool:
-                self.frame.locals[_VALUE] = run()
-                return True
-
-            return kept
-
-        if not self.branch(condition, keep(then), keep(orelse), None):
-            raise Terminated
-        return self.frame.locals.pop(_VALUE)
-
-    def reached(self, run: Callable[[], bool]) -> bool:
-        try:
-            return run()
-        except Terminated:
-            return False
-
-    # ---- what a condition says about values of several kinds ----
-    def learn(self, condition: Value, truth: bool) -> None:
-        """Names whose kind a condition decides hold just that kind from here on."""
-        for tag, number, is_it in _facts(condition, truth):
-
-            def swap(av: AV, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AV:
-                if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
-                    return av
-                return av.alternatives[number] if is_it else without(av, number)
-
-            self.swap_all(swap)
-
-    def swap_all(self, swap: Callable[[AV], AV]) -> None:
-        self.frame.locals = {k: replaced(v, swap) for k, v in self.frame.locals.items()}
-        self.heap = {k: replaced(v, swap) for k, v in self.heap.items()}
-
-    # ---- joins ----
-    def joinable(self, keys: Iterable[Hashable]) -> set[Hashable]:
-        """Without the names of variables that live in the heap, whose content is joined by its own key."""
-        return set(keys) - self.frame.cells.keys() - declared(self.frame.source.node).keys()
-
-    def settled(self, av: AV, env: Env) -> AV:
-        """The value with what its objects hold in `env`."""
-
-        def swap(part: AV) -> AV:
-            if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
-                return part
-            if part.home is not None and part.home.place is not None:
-                return part  # arguments may hold one another; each is joined by itself
-            content = env.get(part.ident)
-            if isinstance(content, OneOf):  # other keys on other paths
-                return OneOf(content.tag, {t: self.holding(part, c, env) for t, c in content.alternatives.items()})
-            return self.holding(part, content, env)
-
-        return replaced(av, swap)
-
-    def holding(self, part: DictV | KnownLengthListV | ObjectV, content: AV | None, env: Env) -> AV:
-        """An object with what it holds, None for what it was made with."""
-        if isinstance(content, (Moved, Poison)):
-            return part
-        made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
-        assert content is None or isinstance(content, Content)
-        items = made if content is None else content.items
-        if part.ident in self.settling:
-            self.promote_objects([part])
-            self.fail("record_stored_in_init", name=describe(part))
-        self.settling.add(part.ident)
-        try:
-            held = {k: self.settled(v, env) for k, v in items.items()}
-        finally:
-            self.settling.discard(part.ident)
-        if isinstance(part, DictV):
-            return DictV(held, part.ident, part.home, part.sites, part.made)
-        if isinstance(part, KnownLengthListV):
-            return KnownLengthListV(held, part.reader, part.ident, part.home, part.site)
-        return ObjectV(part.cls, held, part.ident, part.home)
-
-    def held(self, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
-        """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
-        av = env.get(key)
-        if av is None:
-            first = next((c for e in envs if key in e for c in _contents(e[key])), None)
-            return Unbound() if first is None else Content(first.first, first.first, first.cls)
-        return self.settled(av, env)
-
-    def keep_variables(self, av: AV) -> AV:
-        """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
-        frame, left, seen = self.frame, self.frame.left(), set[Ident]()
-        left.locals = reframed(left.locals, frame, left)
-
-        def swap(part: AV) -> AV:
-            if isinstance(part, Closure) and part.frame is frame:
-                frame.is_kept = True
-                return replace(part, frame=left)
-            ident = identity_of(part)
-            if ident is not None and ident not in seen and ident not in self.heap:
-                seen.add(ident)
-                assert isinstance(part, (DictV, KnownLengthListV, ObjectV))
-                first: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
-                held = {k: replaced(v, swap) for k, v in first.items()}
-                if any(held[k] is not v for k, v in first.items()):
-                    self.heap[ident] = Content(held, first, getattr(part, "cls", None))
-            return part
-
-        for key, content in list(self.heap.items()):
-            self.heap[key] = replaced(content, swap)
-        return replaced(av, swap)
-
-    def plans(
-        self, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
-        mark: float = float("inf"),
-    ) -> dict[Hashable, Plan]:  # fmt: skip
-        """How each name and object is joined, in a stable order."""
-        plans: dict[Hashable, Plan] = {}
-        for key in sorted(keys, key=_order):
-            try:
-                avs = [self.held(env, key, envs) for env in envs]
-                plans[key] = unify(avs, self.kinds, force=force, fresh=fresh, mark=mark)
-            except Conflict as e:
-                self.promote_objects(avs)
-                if isinstance(e, ItemConflict):
-                    self.allow_unions()
-                self.report(self.conflict(key, str(e), avs))
-                plans[key] = self.poisoned_plan()
-        self.promote_beside_tables()
-        self.keepidentities(plans, envs, mark)
-        return plans
-
-    def promote_beside_tables(self) -> None:
-        """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
-        met, self.kinds.beside_tables = self.kinds.beside_tables, []
-        for display in met:
-            self.promote(display)
-
-    def conflict(self, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
-        name = getattr(key, "name", key)
-        if isinstance(key, Ident) and not name:
-            return UserError(self.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
-        who = "this expression" if key == _VALUE else f"'{name}'"
-        if all(map(is_function, avs)):
-            return UserError(self.loc, *rejection("function_as_value", who=who))
-        return UserError(self.loc, *rejection("paths_differ", who=who, what=what))
-
-    def poisoned_plan(self) -> Plan:
-        return unify([Poison()], self.kinds)
-
-    def keepidentities(self, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
-        """An object that a path made may not have two names behind the join: it would become two objects."""
-        for env in envs:
-            seen: set[Ident] = set()
-            for key in plans:
-                if plans[key].key() == "Poison" or isinstance(env.get(key), (Content, Moved)):
-                    continue
-                for ident in identities(self.settled(env.get(key, Unbound()), env)):
-                    if ident.serial >= mark and ident in seen:
-                        self.promote_objects([env[key]])
-                        self.report(
-                            UserError(self.loc, *rejection("two_names_of_an_object"))
-                        )
-                        plans[key] = self.poisoned_plan()
-                    seen.add(ident)
-
-    def flatten(self, plans: dict[Hashable, Plan], env: Env, envs: Sequence[Env] = ()) -> list[Value]:
-        return [v for key, plan in plans.items() for v in plan.flatten(self, self.held(env, key, envs or [env]))]
-
-    def rebind(self, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float) -> None:
-        """Gives joined names and objects the results of the op that joins them."""
-        values = iter(results)
-        kept: set[Ident] = set()
-        for key, plan in plans.items():
-            av = self.bind_key(key, plan, values)
-            kept |= set(identities(av))
-        for env in envs:
-            for key in plans:
-                for ident in identities(env.get(key, Unbound())):
-                    if ident.serial < mark and ident not in kept:
-                        self.heap[ident] = Moved()
-
-    def bind_key(self, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
-        av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
-        if isinstance(key, Ident):
-            self.heap[key] = av
-        else:
-            self.frame.locals[str(key)] = av
-        return av
-
-    # ---- scopes: straight code that may be left early ----
-    def scoped(self, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
-        """Runs statements that leave for a label; `run` gets the label and the list in which it notes each leaving."""
-        label, exits = self.fresh_label(), []  # type: ignore[var-annotated]
-        mark, before = Ident().serial, self.snapshot()
-        with self.builder.at(Block()) as block:
-            falls = self.reached(lambda: run(label, exits))
-        end = self.snapshot()
-        if not exits:
-            self.splice(block)
-            return falls
-        if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the one way out is at the end
-            exits[0][0].erase()
-            self.splice(block)
-            self.restore(exits[0][1])
-            return True
-        self.restore(before)
-        envs = [env for _, env in exits] + ([end] if falls else [])
-        keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names
-        plans = self.plans(self.joinable(keys), envs, fresh=True, mark=mark)
+def branch(
+    reader: Reader, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
+) -> bool:  # fmt: skip
+    """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
+    cond_value = materialize(reader, condition)
+    mark, before = Ident().serial, snapshot(reader)
+    blocks: list[Block] = []
+    ends: list[tuple[Block, Env, bool]] = []
+    altered: set[Hashable] = set()
+    for truth, run in ((True, then), (False, orelse)):
+        restore(reader, before)
+        with reader.emit.builder.at(Block()) as block:
+            learn(reader, cond_value, truth)
+            start = snapshot(reader)
+            falls = reached(run)
+        blocks.append(block)
         if falls:
-            with self.builder.at(block):
-                self.effect("yield", self.flatten(plans, end, envs))
-        self.fill(exits, plans, envs)
-        types = [t for plan in plans.values() for t in plan.types()]
-        op = self.builder.op("scope", (), self.loc, regions=[block], types=types, label=label)
-        self.rebind(plans, op.results, envs, mark)
+            ends.append((block, snapshot(reader), truth))
+            altered |= changed(start, ends[-1][1], mark)
+    restore(reader, before)
+    keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
+    if not join_blocks(reader, "if", [cond_value], blocks, [(b, env) for b, env, _ in ends], keys, altered, mark):
+        return False
+    if len(ends) == 1:
+        learn(reader, cond_value, ends[0][2])
+    return True
+
+
+def join_blocks(
+    reader: Reader, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
+    keys: Iterable[Hashable], altered: set[Hashable], mark: float,
+) -> bool:  # fmt: skip
+    """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
+    their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
+    envs = [env for _, env in ends]
+    plans = plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
+    for block, env in ends:
+        with reader.emit.builder.at(block):
+            reader.emit.effect("yield", flatten(reader, plans, env, envs))
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op(name, operands, reader.position.loc, regions=blocks, types=types)
+    if not ends:
+        reader.emit.effect("unreachable", ())
+        return False
+    rebind(reader, plans, op.results, envs, mark)
+    for key in altered - set(plans):
+        if isinstance(key, str) and key not in reader.position.frame.locals:
+            reader.position.frame.locals[key] = Unbound()
+    return True
+
+
+def choose(reader: Reader, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+    """The value of one of two expressions."""
+    if isinstance(condition, Known):
+        return then() if condition.obj else orelse()
+
+    def keep(run: Callable[[], AV]) -> Callable[[], bool]:
+        def kept() -> bool:
+            reader.position.frame.locals[_VALUE] = run()
+            return True
+
+        return kept
+
+    if not reader.branch(condition, keep(then), keep(orelse), None):
+        raise Terminated
+    return reader.position.frame.locals.pop(_VALUE)
+
+
+def reached(run: Callable[[], bool]) -> bool:
+    try:
+        return run()
+    except Terminated:
+        return False
+
+
+# ---- what a condition says about values of several kinds ----
+
+
+def learn(reader: Reader, condition: Value, truth: bool) -> None:
+    """Names whose kind a condition decides hold just that kind from here on."""
+    for tag, number, is_it in _facts(condition, truth):
+
+        def swap(av: AV, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AV:
+            if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
+                return av
+            return av.alternatives[number] if is_it else without(av, number)
+
+        swap_all(reader, swap)
+
+
+def swap_all(reader: Reader, swap: Callable[[AV], AV]) -> None:
+    reader.position.frame.locals = {k: replaced(v, swap) for k, v in reader.position.frame.locals.items()}
+    reader.heap.contents = {k: replaced(v, swap) for k, v in reader.heap.contents.items()}
+
+
+# ---- joins ----
+
+
+def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
+    """Without the names of variables that live in the heap, whose content is joined by its own key."""
+    return set(keys) - reader.position.frame.cells.keys() - declared(reader.position.frame.source.node).keys()
+
+
+def settle(reader: Reader, av: AV, env: Env) -> AV:
+    """The value with what its objects hold in `env`."""
+
+    def swap(part: AV) -> AV:
+        if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
+            return part
+        if part.home is not None and part.home.place is not None:
+            return part  # arguments may hold one another; each is joined by itself
+        content = env.get(part.ident)
+        if isinstance(content, OneOf):  # other keys on other paths
+            return OneOf(content.tag, {t: holding(reader, part, c, env) for t, c in content.alternatives.items()})
+        return holding(reader, part, content, env)
+
+    return replaced(av, swap)
+
+
+def holding(reader: Reader, part: DictV | KnownLengthListV | ObjectV, content: AV | None, env: Env) -> AV:
+    """An object with what it holds, None for what it was made with."""
+    if isinstance(content, (Moved, Poison)):
+        return part
+    made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+    assert content is None or isinstance(content, Content)
+    items = made if content is None else content.items
+    if part.ident in reader.heap.settling:
+        promote_objects(reader, [part])
+        reader.reject("record_stored_in_init", name=describe(part))
+    reader.heap.settling.add(part.ident)
+    try:
+        held = {k: settle(reader, v, env) for k, v in items.items()}
+    finally:
+        reader.heap.settling.discard(part.ident)
+    if isinstance(part, DictV):
+        return DictV(held, part.ident, part.home, part.sites, part.made)
+    if isinstance(part, KnownLengthListV):
+        return KnownLengthListV(held, part.reader, part.ident, part.home, part.site)
+    return ObjectV(part.cls, held, part.ident, part.home)
+
+
+def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
+    """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
+    av = env.get(key)
+    if av is None:
+        first = next((c for e in envs if key in e for c in _contents(e[key])), None)
+        return Unbound() if first is None else Content(first.first, first.first, first.cls)
+    return settle(reader, av, env)
+
+
+def keep_variables(reader: Reader, av: AV) -> AV:
+    """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
+    frame, left, seen = reader.position.frame, reader.position.frame.left(), set[Ident]()
+    left.locals = reframed(left.locals, frame, left)
+
+    def swap(part: AV) -> AV:
+        if isinstance(part, Closure) and part.frame is frame:
+            frame.is_kept = True
+            return replace(part, frame=left)
+        ident = identity_of(part)
+        if ident is not None and ident not in seen and ident not in reader.heap.contents:
+            seen.add(ident)
+            assert isinstance(part, (DictV, KnownLengthListV, ObjectV))
+            first: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+            held = {k: replaced(v, swap) for k, v in first.items()}
+            if any(held[k] is not v for k, v in first.items()):
+                reader.heap.contents[ident] = Content(held, first, getattr(part, "cls", None))
+        return part
+
+    for key, content in list(reader.heap.contents.items()):
+        reader.heap.contents[key] = replaced(content, swap)
+    return replaced(av, swap)
+
+
+def plan_joins(
+    reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
+    mark: float = float("inf"),
+) -> dict[Hashable, Plan]:  # fmt: skip
+    """How each name and object is joined, in a stable order."""
+    plans: dict[Hashable, Plan] = {}
+    for key in sorted(keys, key=_order):
+        try:
+            avs = [held_in(reader, env, key, envs) for env in envs]
+            plans[key] = unify(avs, reader.kinds, force=force, fresh=fresh, mark=mark)
+        except Conflict as e:
+            promote_objects(reader, avs)
+            if isinstance(e, ItemConflict):
+                reader.speculation.allow_unions()
+            reader.diagnostics.report(conflict(reader, key, str(e), avs))
+            plans[key] = poisoned_plan(reader)
+    promote_beside_tables(reader)
+    keep_identities(reader, plans, envs, mark)
+    return plans
+
+
+def promote_beside_tables(reader: Reader) -> None:
+    """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
+    met, reader.kinds.beside_tables = reader.kinds.beside_tables, []
+    for display in met:
+        reader.speculation.promote(display)
+
+
+def conflict(reader: Reader, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
+    name = getattr(key, "name", key)
+    if isinstance(key, Ident) and not name:
+        return UserError(reader.position.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
+    who = "this expression" if key == _VALUE else f"'{name}'"
+    if all(map(is_function, avs)):
+        return UserError(reader.position.loc, *rejection("function_as_value", who=who))
+    return UserError(reader.position.loc, *rejection("paths_differ", who=who, what=what))
+
+
+def poisoned_plan(reader: Reader) -> Plan:
+    return unify([Poison()], reader.kinds)
+
+
+def keep_identities(reader: Reader, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
+    """An object that a path made may not have two names behind the join: it would become two objects."""
+    for env in envs:
+        seen: set[Ident] = set()
+        for key in plans:
+            if plans[key].key() == "Poison" or isinstance(env.get(key), (Content, Moved)):
+                continue
+            for ident in identities(settle(reader, env.get(key, Unbound()), env)):
+                if ident.serial >= mark and ident in seen:
+                    promote_objects(reader, [env[key]])
+                    reader.diagnostics.report(
+                        UserError(reader.position.loc, *rejection("two_names_of_an_object"))
+                    )
+                    plans[key] = poisoned_plan(reader)
+                seen.add(ident)
+
+
+def flatten(reader: Reader, plans: dict[Hashable, Plan], env: Env, envs: Sequence[Env] = ()) -> list[Value]:
+    return [v for key, plan in plans.items() for v in plan.flatten(reader, held_in(reader, env, key, envs or [env]))]
+
+
+def rebind(reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float) -> None:
+    """Gives joined names and objects the results of the op that joins them."""
+    values = iter(results)
+    kept: set[Ident] = set()
+    for key, plan in plans.items():
+        av = bind_key(reader, key, plan, values)
+        kept |= set(identities(av))
+    for env in envs:
+        for key in plans:
+            for ident in identities(env.get(key, Unbound())):
+                if ident.serial < mark and ident not in kept:
+                    reader.heap.contents[ident] = Moved()
+
+
+def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
+    av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
+    if isinstance(key, Ident):
+        reader.heap.contents[key] = av
+    else:
+        reader.position.frame.locals[str(key)] = av
+    return av
+
+
+# ---- scopes: straight code that may be left early ----
+
+
+def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
+    """Runs statements that leave for a label; `run` gets the label and the list in which it notes each leaving."""
+    label, exits = reader.emit.fresh_label(), []  # type: ignore[var-annotated]
+    mark, before = Ident().serial, snapshot(reader)
+    with reader.emit.builder.at(Block()) as block:
+        falls = reached(lambda: run(label, exits))
+    end = snapshot(reader)
+    if not exits:
+        splice_block(reader, block)
+        return falls
+    if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the one way out is at the end
+        exits[0][0].erase()
+        splice_block(reader, block)
+        restore(reader, exits[0][1])
         return True
+    restore(reader, before)
+    envs = [env for _, env in exits] + ([end] if falls else [])
+    keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names
+    plans = plan_joins(reader, joinable(reader, keys), envs, fresh=True, mark=mark)
+    if falls:
+        with reader.emit.builder.at(block):
+            reader.emit.effect("yield", flatten(reader, plans, end, envs))
+    fill_exits(reader, exits, plans, envs)
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op("scope", (), reader.position.loc, regions=[block], types=types, label=label)
+    rebind(reader, plans, op.results, envs, mark)
+    return True
 
-    def fill(self, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
-        """Gives ops that leave the values that they carry out."""
-        saved = self.builder
-        for op, env in exits:
-            self.builder = Builder.before(op)
-            op.set_operands(self.flatten(plans, env, envs))
-        self.builder = saved
 
-    def splice(self, block: Block) -> None:
-        for op in list(block.ops):
-            self.builder.insert(op)
+def fill_exits(reader: Reader, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
+    """Gives ops that leave the values that they carry out."""
+    saved = reader.emit.builder
+    for op, env in exits:
+        reader.emit.builder = Builder.before(op)
+        op.set_operands(flatten(reader, plans, env, envs))
+    reader.emit.builder = saved
+
+
+def splice_block(reader: Reader, block: Block) -> None:
+    for op in list(block.ops):
+        reader.emit.builder.insert(op)
 
 
 def _contents(av: AV) -> Iterator[Content]:
@@ -337,10 +370,6 @@ def _contents(av: AV) -> Iterator[Content]:
     return (part for part in parts if isinstance(part, Content))
 
 
-def without(av: OneOf, number: int) -> AV:
-    """The value where it is known not to be of one kind."""
-    rest = {t: a for t, a in av.alternatives.items() if t != number}
-    return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)
 
 
 def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
@@ -403,3 +432,14 @@ def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
 
 def _is_const(value: Value, expected: bool) -> bool:
     return value.op is not None and value.op.name == "const" and value.op.attrs["value"] is expected
+
+
+def note_change(reader: Reader, key: str | Ident) -> None:
+    """A name of the function being read, or an object, has changed: a `try` around must know."""
+    for watch in reader.position.watches:
+        moved = {name: cell for name, cell in watch.frame.cells.items() if cell.serial > watch.mark}
+        changed = next((name for name, cell in moved.items() if cell is key), key)
+        if isinstance(changed, Ident) or (watch.frame is reader.position.frame and changed in watch.names):
+            place = reader.emit.effect("cell.set", ())  # what it writes is known when the body has been read
+            held = {name: reader.heap.contents[cell] for name, cell in moved.items() if cell in reader.heap.contents}
+            watch.sites.append(Site(place, changed, {**watch.frame.locals, **held, **reader.heap.contents}))

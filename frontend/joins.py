@@ -6,10 +6,13 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeGuard
 
-from scriptc.frontend.cells import type_kind, unite
-from scriptc.frontend.context import NUMBERS, Context
+from scriptc.frontend.alternatives import split
+from scriptc.frontend.cells import unite
+from scriptc.frontend.errors import Conflict, ItemConflict
+from scriptc.frontend.kinds import NUMBERS, TEXT_KIND, TUPLE_KIND, is_run_time_value, kind_of, kind_of_tuples
+from scriptc.frontend.materialize import any_length, materialize
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.shapes import Shape, attributes_of, identity_of, shape_of, with_attributes
 from scriptc.frontend.specs import same_known
 from scriptc.frontend.values import (
@@ -48,24 +51,16 @@ from scriptc.ir.types import (
     JoinError,
     ListType,
     ScalarType,
-    SetType,
-    TensorType,
     TupleType,
     Type,
     tuple_of,
 )
 
 _MOST = 8  # alternatives of one value
-_TEXT = str(STR)  # the kind of strings made at run time
-_TUPLE = "tuple"  # the kind of tuples of any length
 
 
-class Conflict(Exception):
-    """The values have nothing in common; the message says what they are."""
 
 
-class ItemConflict(Conflict):
-    """Containers whose items have nothing in common, unless containers hold values of several kinds."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,7 @@ class Plan:
         """Types of the values handed over."""
         return iter(())
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         """The values that a path with `av` hands over, built where ctx builds."""
         return iter(())
 
@@ -116,13 +111,13 @@ class Leaf(Plan):
     def types(self) -> Iterator[Type]:
         yield self.type
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         if isinstance(av, (Unbound, Poison)):
-            yield ctx.builder.op("undef", (), ctx.loc, types=[self.type]).result
+            yield reader.emit.builder.op("undef", (), reader.position.loc, types=[self.type]).result
         elif isinstance(self.type, ListType) and self.type.is_tuple:
-            yield ctx.any_length(av, self.type.elem)
+            yield any_length(reader, av, self.type.elem)
         else:
-            yield ctx.value(av)
+            yield materialize(reader, av)
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         value = next(values)
@@ -144,10 +139,10 @@ class Structure(Plan):
         for part in self.parts:
             yield from part.types()
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         shape = shape_of(av)
         for i, part in enumerate(self.parts):
-            yield from part.flatten(ctx, av if shape is None else shape.parts[i])
+            yield from part.flatten(reader, av if shape is None else shape.parts[i])
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         return self.shape.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
@@ -167,10 +162,10 @@ class Attributes(Plan):
         for _, part in self.parts:
             yield from part.types()
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         found = attributes_of(av)
         for name, part in self.parts:
-            yield from part.flatten(ctx, av if found is None else found[1].get(name, Unbound()))
+            yield from part.flatten(reader, av if found is None else found[1].get(name, Unbound()))
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         held = {n: p.rebuild(values, f"{name}_{n}" if name else n) for n, p in self.parts}
@@ -188,14 +183,14 @@ class MaybePlan(Plan):
         yield BOOL
         yield from self.item.types()
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         match av:
             case Maybe(flag, inner):
-                yield ctx.value(flag)
-                yield from self.item.flatten(ctx, inner)
+                yield materialize(reader, flag)
+                yield from self.item.flatten(reader, inner)
             case _:
-                yield ctx.const(not isinstance(av, Unbound))
-                yield from self.item.flatten(ctx, av)
+                yield reader.emit.const(not isinstance(av, Unbound))
+                yield from self.item.flatten(reader, av)
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
         flag = next(values)
@@ -218,29 +213,29 @@ class OneOfPlan(Plan):
         for _, plan in self.alternatives:
             yield from plan.types()
 
-    def flatten(self, ctx: Context, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
         absent = Unbound()
-        av = self.gathered(ctx, av, _TEXT, is_text, lambda a, plan: Dyn(ctx.value(a)))
+        av = self.gathered(reader, av, TEXT_KIND, is_text, lambda a, plan: Dyn(materialize(reader, a)))
         for kind in self.tuple_kinds():
             belongs = partial(self.is_tuple_of, kind)
-            av = self.gathered(ctx, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(ctx, a)]), ""))
+            av = self.gathered(reader, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(reader, a)]), ""))
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
         elif isinstance(av, (Unbound, Poison)):
-            yield ctx.const(0)
+            yield reader.emit.const(0)
             held = {}
         else:
             tag = self.kinds.tag(kind_of(av))
-            yield ctx.const(tag)
+            yield reader.emit.const(tag)
             held = {tag: av}
         for tag, plan in self.alternatives:
-            yield from plan.flatten(ctx, held.get(tag, absent))
+            yield from plan.flatten(reader, held.get(tag, absent))
 
     def tuple_kinds(self) -> list[Hashable]:
         """The kinds of tuples of any length among the alternatives."""
         types = [plan.type for _, plan in self.alternatives if isinstance(plan, Leaf)]
-        return [_kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
+        return [kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
 
     def is_tuple_of(self, kind: Hashable, av: AV) -> bool:
         """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
@@ -248,11 +243,11 @@ class OneOfPlan(Plan):
             return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
         if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
             return isinstance(av, ListV) and av.is_tuple and kind_of(av) == kind
-        own, known = _kind_of_tuples(_any_length([av])), self.tuple_kinds()
+        own, known = kind_of_tuples(_any_length([av])), self.tuple_kinds()
         return kind == (own if own in known else known[0])
 
     def gathered(
-        self, ctx: Context, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
+        self, reader: Reader, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
     ) -> AV:  # fmt: skip
         """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
         number = self.kinds.tag(kind)
@@ -267,7 +262,7 @@ class OneOfPlan(Plan):
         if not held or list(held) == [number]:
             return av
         one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
-        tag = ctx.value(ctx.split(av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
+        tag = materialize(reader, split(reader, av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
         return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in held}, number: one})
 
     def rebuild(self, values: Iterator[Value], name: str) -> AV:
@@ -311,7 +306,7 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         is_run_time = isinstance(first, (Dyn, OneOf, *RECORDS)) or (isinstance(first, ListV) and first.value is not None)
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
-        if all(_is_value(a) and _is_value(first) and a.value is first.value for a in avs) and not (
+        if all(is_run_time_value(a) and is_run_time_value(first) and a.value is first.value for a in avs) and not (
             force or fresh
         ):
             return Same(first)
@@ -343,7 +338,7 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
         return tuples[0][1]
     texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
     if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
-        groups[kinds.tag(_TEXT)] = [a for tag in texts for a in groups.pop(tag)]
+        groups[kinds.tag(TEXT_KIND)] = [a for tag in texts for a in groups.pop(tag)]
     if len(groups) > _MOST:
         raise Conflict(f"of more than {_MOST} kinds")
     plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
@@ -366,14 +361,14 @@ def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> 
     joined: dict[Hashable, Type] = {}
     try:
         for t in (_any_length(groups[tag]) for tag in tags):
-            kind = _kind_of_tuples(t)
+            kind = kind_of_tuples(t)
             joined[kind] = unite(joined.get(kind, tuple_of(NEVER)), t)
     except (Conflict, JoinError) as e:
         if found:
             raise Conflict("a tuple of one type of items, of any length, and another") from e
         return []
-    if len(joined) > 1 and joined.get(_TUPLE) == tuple_of(NEVER):
-        del joined[_TUPLE]
+    if len(joined) > 1 and joined.get(TUPLE_KIND) == tuple_of(NEVER):
+        del joined[TUPLE_KIND]
     for tag in tags:
         del groups[tag]
     return sorted((kinds.tag(kind), Leaf(t)) for kind, t in joined.items())
@@ -387,41 +382,14 @@ def _any_length(avs: Sequence[AV]) -> Type:
     return joined
 
 
-def _kind_of_tuples(t: Type) -> Hashable:
-    """Tuples of any length are of one kind, but for those of tensors: of one for each dtype and rank."""
-    elem = t.elem if isinstance(t, ListType) else NEVER
-    return (_TUPLE, type_kind(elem)) if isinstance(elem, TensorType) else _TUPLE
 
 
 def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
     return {t for a in avs for t in (a.alternatives if isinstance(a, OneOf) else [kinds.tag(kind_of(a))])}
 
 
-def kind_of(av: AV) -> Hashable:
-    """Equal for values that one plan other than `OneOfPlan` can stand for; Conflict for those that no plan can."""
-    shape = shape_of(av)
-    if shape is not None:
-        return shape.key
-    match av:
-        case Known(obj) if type(obj) in NUMBERS:
-            return str(NUMBERS[type(obj)])
-        case Known(obj):
-            return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
-        case Dyn(value) if isinstance(value.type, TensorType):
-            return ("tensor", value.type.dtype, value.type.rank)
-        case Dyn(value) if isinstance(value.type, (DictType, SetType)):
-            return (type(value.type), made_of(value.type))
-        case Dyn(value):
-            return str(value.type)
-        case RecordV() | RecordDictV():
-            return "object", av.record.name
-        case ListV(value) if value is not None:
-            return _kind_of_tuples(value.type) if av.is_tuple else "list"
-    raise Conflict(describe(av))
 
 
-def _is_value(av: AV) -> TypeGuard[Dyn | RecordV | RecordDictV]:
-    return isinstance(av, (Dyn, *RECORDS))
 
 
 def is_number(av: AV) -> bool:

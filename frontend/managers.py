@@ -9,11 +9,17 @@ from types import FunctionType
 
 import torch
 
-from scriptc.frontend.context import Terminated
-from scriptc.frontend.exceptions import Exceptions
+from scriptc.frontend.binding import bind_arguments
+from scriptc.frontend.dispatch import reads, runs
+from scriptc.frontend.errors import Terminated
+from scriptc.frontend.exceptions import classes_of, finishing, go_on, guarded, putting_off, raise_value
 from scriptc.frontend.frame import Frame, Leaving
-from scriptc.frontend.lookup import is_library
+from scriptc.frontend.lookup import find_source
+from scriptc.frontend.outside import is_library
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.raised import is_exception
 from scriptc.frontend.scope import assigned, has_leave
+from scriptc.frontend.statements import assign, inline
 from scriptc.frontend.values import (
     AV,
     Bound,
@@ -28,131 +34,142 @@ from scriptc.frontend.values import (
 )
 
 
-class Managers(Exceptions):
-    """Mixin: `with`."""
+@runs(ast.With)
+def run_with(reader: Reader, node: ast.With) -> bool:
+    return with_items(reader, node, node.items)
 
-    def s_With(self, node: ast.With) -> bool:
-        return self.with_items(node, node.items)
 
-    def with_items(self, node: ast.With, items: Sequence[ast.withitem]) -> bool:
-        if not items:
-            return self.run(node.body)
-        item, *rest = items
-        manager = self.eval(item.context_expr)
+def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) -> bool:
+    if not items:
+        return reader.run(node.body)
+    item, *rest = items
+    manager = reader.evaluate(item.context_expr)
 
-        def enter(value: AV) -> bool:
-            if item.optional_vars is not None:
-                self.assign(item.optional_vars, value)
-            return self.with_items(node, rest)
+    def enter(value: AV) -> bool:
+        if item.optional_vars is not None:
+            assign(reader, item.optional_vars, value)
+        return with_items(reader, node, rest)
 
-        match manager:
-            case Known(torch.enable_grad()) if self.frame.func is not None and is_library(self.frame.func.__module__):
-                return enter(Known(None))  # what requires grad is found from the arguments
-            case Known(torch.no_grad() | torch.inference_mode()):
-                return self.without_grad(lambda: enter(Known(None)))
-            case Known(torch.autocast() as cast):  # of a decorator
-                if cast.device == "cpu" and cast._enabled:
-                    self.fail("autocast")
-                return enter(manager)
-            case ObjectV(contextlib.nullcontext, items=held):
-                return enter(held["enter_result"])
-            case ObjectV(contextlib.suppress, items=held):
-                classes = self.classes_of(held["classes"])
-                return self.suppressing(node, lambda: enter(Known(None)), lambda e: self.is_exception(e, classes))
-            case ManagerV():
-                return self.generated(node, manager, enter)
-            case ObjectV(cls) if _is_manager(cls):
-                return self.managed(node, manager, enter)
-            case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
-                return self.managed(node, manager, enter)
-        self.fail("with_of_other", what=describe(manager))
+    match manager:
+        case Known(torch.enable_grad()) if reader.position.frame.func is not None and is_library(
+            reader.position.frame.func.__module__
+        ):
+            return enter(Known(None))  # what requires grad is found from the arguments
+        case Known(torch.no_grad() | torch.inference_mode()):
+            return without_grad(reader, lambda: enter(Known(None)))
+        case Known(torch.autocast() as cast):  # of a decorator
+            if cast.device == "cpu" and cast._enabled:
+                reader.reject("autocast")
+            return enter(manager)
+        case ObjectV(contextlib.nullcontext, items=held):
+            return enter(held["enter_result"])
+        case ObjectV(contextlib.suppress, items=held):
+            classes = classes_of(reader, held["classes"])
+            return suppressing(reader, node, lambda: enter(Known(None)), lambda e: is_exception(reader, e, classes))
+        case ManagerV():
+            return generated(reader, node, manager, enter)
+        case ObjectV(cls) if _is_manager(cls):
+            return managed(reader, node, manager, enter)
+        case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
+            return managed(reader, node, manager, enter)
+    reader.reject("with_of_other", what=describe(manager))
 
-    def without_grad(self, body: Callable[[], bool]) -> bool:
-        """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
-        saved, self.graded = self.graded, {av.value for av in self.frame.locals.values() if isinstance(av, Dyn)}
+
+def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
+    """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
+    saved, reader.emit.graded = (
+        reader.emit.graded,
+        {av.value for av in reader.position.frame.locals.values() if isinstance(av, Dyn)},
+    )
+    try:
+        return body()
+    finally:
+        reader.emit.graded = saved
+
+
+def suppressing(reader: Reader, node: ast.With, body: Callable[[], bool], swallows: Callable[[AV], AV]) -> bool:
+    live = reader.position.frame.live
+
+    def caught(e: AV) -> bool:
+        return swallow(reader, e, swallows(e))
+
+    return guarded(reader, live.caught[node], assigned([node]) & live.after[node], body, caught)
+
+
+def swallow(reader: Reader, e: AV, answer: AV) -> bool:
+    """The exception goes on unless the answer is true."""
+    if isinstance(answer, Known):
+        return True if answer.obj else raise_value(reader, e)
+    return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
+
+
+def managed(reader: Reader, node: ast.With, manager: AV, enter: Callable[[AV], bool]) -> bool:
+    """An object with __enter__ and __exit__."""
+    leave = reader.attribute(manager, "__exit__")
+    value = reader.call(reader.attribute(manager, "__enter__"), [], {})
+    live = reader.position.frame.live
+
+    def last() -> bool:
+        reader.call(leave, [Known(None)] * 3, {})
+        return True
+
+    def caught(e: AV) -> bool:
+        assert isinstance(e, Dyn)
+        return swallow(reader, e, reader.truth(reader.call(leave, [ClassOf(e), e, Bound(e, "__traceback__")], {})))
+
+    written = assigned([node])
+    return finishing(reader, written, live.caught[node], written & live.after[node], lambda: enter(value), last, caught)
+
+
+# ---- generators ----
+
+
+def generated(reader: Reader, node: ast.With, manager: ManagerV, enter: Callable[[AV], bool]) -> bool:
+    """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
+    lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
+    rest of the generator runs first."""
+    source = find_source(reader, manager.func)
+    assert isinstance(source.node, ast.FunctionDef)
+    generator = source.node.body
+    if not _yields_once(generator):
+        reader.reject("manager_with_other_yields")
+    caller, made = reader.position.frame, Frame(source, manager.func, reader.position.loc)
+    bind_arguments(reader, made, manager.func, manager.args, manager.kwargs)
+    shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
+    for name, cell in shared.items():
+        caller.cells[name] = cell
+        reader.heap.contents[cell] = caller.locals.pop(name, Unbound())
+
+    leaving = Leaving()
+    reader.heap.contents[leaving.way], reader.heap.contents[leaving.returned] = Known(0), Unbound()
+    leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
+
+    def body(value: AV) -> AV:
+        reader.position.frames.append(caller)
+        saved, reader.position.node = reader.position.node, node
         try:
-            return body()
+            if not (putting_off(reader, lambda: enter(value), leaving) if leaves else enter(value)):
+                raise Terminated
         finally:
-            self.graded = saved
+            reader.position.frames.pop()
+            reader.position.node = saved
+        return Known(None)
 
-    def suppressing(self, node: ast.With, body: Callable[[], bool], swallows: Callable[[AV], AV]) -> bool:
-        live = self.frame.live
-
-        def caught(e: AV) -> bool:
-            return self.swallow(e, swallows(e))
-
-        return self.guarded(live.caught[node], assigned([node]) & live.after[node], body, caught)
-
-    def swallow(self, e: AV, answer: AV) -> bool:
-        """The exception goes on unless the answer is true."""
-        if isinstance(answer, Known):
-            return True if answer.obj else self.raise_value(e)
-        return self.branch(answer, lambda: True, lambda: self.raise_value(e), frozenset())
-
-    def managed(self, node: ast.With, manager: AV, enter: Callable[[AV], bool]) -> bool:
-        """An object with __enter__ and __exit__."""
-        leave = self.attribute(manager, "__exit__")
-        value = self.call(self.attribute(manager, "__enter__"), [], {})
-        live = self.frame.live
-
-        def last() -> bool:
-            self.call(leave, [Known(None)] * 3, {})
-            return True
-
-        def caught(e: AV) -> bool:
-            assert isinstance(e, Dyn)
-            return self.swallow(e, self.truth(self.call(leave, [ClassOf(e), e, Bound(e, "__traceback__")], {})))
-
-        written = assigned([node])
-        return self.finishing(
-            written, live.caught[node], written & live.after[node], lambda: enter(value), last, caught
-        )
-
-    # ---- generators ----
-    def generated(self, node: ast.With, manager: ManagerV, enter: Callable[[AV], bool]) -> bool:
-        """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
-        lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
-        rest of the generator runs first."""
-        source = self.source_of(manager.func)
-        assert isinstance(source.node, ast.FunctionDef)
-        generator = source.node.body
-        if not _yields_once(generator):
-            self.fail("manager_with_other_yields")
-        caller, made = self.frame, Frame(source, manager.func, self.loc)
-        self.bind_arguments(made, manager.func, manager.args, manager.kwargs)
-        shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
+    made.on_yield = body
+    try:
+        inline(reader, made, generator)
+    finally:
         for name, cell in shared.items():
-            caller.cells[name] = cell
-            self.heap[cell] = caller.locals.pop(name, Unbound())
+            del caller.cells[name]
+            caller.locals[name] = reader.heap.contents.pop(cell, Unbound())
+    return go_on(reader, leaving)
 
-        leaving = Leaving()
-        self.heap[leaving.way], self.heap[leaving.returned] = Known(0), Unbound()
-        leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
 
-        def body(value: AV) -> AV:
-            self.frames.append(caller)
-            saved, self.node = self.node, node
-            try:
-                if not (self.putting_off(lambda: enter(value), leaving) if leaves else enter(value)):
-                    raise Terminated
-            finally:
-                self.frames.pop()
-                self.node = saved
-            return Known(None)
-
-        made.on_yield = body
-        try:
-            self.inline(made, generator)
-        finally:
-            for name, cell in shared.items():
-                del caller.cells[name]
-                caller.locals[name] = self.heap.pop(cell, Unbound())
-        return self.go_on(leaving)
-
-    def e_Yield(self, node: ast.Yield) -> AV:
-        if self.frame.on_yield is None:
-            self.fail("yield")
-        return self.frame.on_yield(Known(None) if node.value is None else self.eval(node.value))
+@reads(ast.Yield)
+def read_yield(reader: Reader, node: ast.Yield) -> AV:
+    if reader.position.frame.on_yield is None:
+        reader.reject("yield")
+    return reader.position.frame.on_yield(Known(None) if node.value is None else reader.evaluate(node.value))
 
 
 def _yields_once(stmts: Sequence[ast.stmt]) -> bool:

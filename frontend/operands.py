@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from scriptc.frontend.parts import Parts
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
 from scriptc.frontend.values import AV, Bound, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
 
 
-def operands_of(r: Parts, row: OpDef, operands: Sequence[AV]) -> list[AV]:
+def operands_of(r: Reader, row: OpDef, operands: Sequence[AV]) -> list[AV]:
     kinds = ["" if arg.is_list else arg.type for arg in row.operand_args]
     kinds += [""] * (len(operands) - len(kinds))
     return [_operand(r, row, kind, av) for kind, av in zip(kinds, operands, strict=False)]
 
 
-def _operand(r: Parts, row: OpDef, kind: str, av: AV) -> AV:
+def _operand(r: Reader, row: OpDef, kind: str, av: AV) -> AV:
     if kind in ("Scalar", "Operand") and _holds_no_number(av):
-        r.raises_at_run_time("TypeError", f"{row.name}(): argument must be Number, not {r.python_class(av).__name__}")
+        r.emit.raise_error("TypeError", f"{row.name}(): argument must be Number, not {python_class(r, av).__name__}")
     if kind == "Scalar" and is_tensor(av) and "ELEMENTWISE" not in row.traits:
         if tensor_type(av).dims:
-            r.raises_at_run_time("TypeError", f"{row.name}(): argument must be Number, not Tensor")
+            r.emit.raise_error("TypeError", f"{row.name}(): argument must be Number, not Tensor")
         return r.call(Bound(av, "item"), [], {})
     return av
 

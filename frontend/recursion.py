@@ -16,14 +16,18 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from scriptc.frontend.context import NUMBERS, Terminated
-from scriptc.frontend.flow import Env, changed
+from scriptc.frontend.contents import set_items
+from scriptc.frontend.errors import Terminated
+from scriptc.frontend.flow import Env, changed, fill_exits, flatten, note_change, plan_joins, reached, settle
 from scriptc.frontend.frame import Frame
-from scriptc.frontend.joins import Plan, kind_of
+from scriptc.frontend.joins import Plan
+from scriptc.frontend.jumps import leave_with
+from scriptc.frontend.kinds import NUMBERS, kind_of
+from scriptc.frontend.promotion import promote_nested
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.scope import captured_names
 from scriptc.frontend.shapes import identity_of, parts_of, replaced, shape_of
-from scriptc.frontend.state import State
-from scriptc.frontend.statements import Statements
+from scriptc.frontend.statements import enter
 from scriptc.frontend.values import (
     AV,
     RECORDS,
@@ -69,248 +73,287 @@ class Recursive:
     objects: list[ObjectV | DictV] = field(default_factory=list)  # among the arguments, as `results` name them
 
 
-class Recursion(Statements, State):
-    """Mixin: calls of functions that are being read."""
+@dataclass
+class RecursiveFunctions:
+    """Keep the functions that call themselves, as far as one reading has come."""
 
-    nested = 0  # functions that are being read within each other
+    functions: dict[Any, Recursive] = field(default_factory=dict)  # by their kinds of arguments
+    named: int = 0
+    followed: dict[ast.AST, int] = field(default_factory=dict)  # calls from within themselves that were followed
+    nested: int = 0  # functions that are read within each other
 
-    def signature(self, avs: Sequence[AV]) -> _Signature:
-        """The leaves of arguments: what is known of each, or its kind."""
-        return tuple(leaf for av in avs for leaf in self.leaf_kinds(self.settled(av, {**self.heap})))
 
-    def leaf_kinds(self, av: AV) -> Iterator[Hashable]:
-        home = home_of(av)
-        if home is not None and home.place is not None:  # an object of the caller is known as which one it is
-            yield "known", home.place
-            return
-        shape = shape_of(av)
-        if isinstance(av, Maybe):
-            yield "maybe"
-            yield from self.leaf_kinds(av.av)
-        elif isinstance(av, Unbound):
-            yield "unbound"
-        elif isinstance(av, OneOf):
-            for tag, alternative in av.alternatives.items():
-                yield tag
-                yield from self.leaf_kinds(alternative)
-        elif shape is not None:
-            yield shape.key
-            for part in shape.parts:
-                yield from self.leaf_kinds(part)
-        elif isinstance(av, Known):
-            by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
-            yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-        elif isinstance(av, ListV) and av.value is None:
-            yield "list of kinds"
-            for item in av.items or ():
-                yield from self.leaf_kinds(item)
-        elif isinstance(av, (Dyn, ListV, *RECORDS)):
-            yield kind_of(av)
-        else:
-            yield id(av)
+def kinds_of_arguments(reader: Reader, avs: Sequence[AV]) -> _Signature:
+    """The leaves of arguments: what is known of each, or its kind."""
+    return tuple(leaf for av in avs for leaf in leaf_kinds(settle(reader, av, {**reader.heap.contents})))
 
-    def calls_itself(self, frame: Frame) -> bool:
-        """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
-        node = frame.source.node
-        frame.signature = self.signature([*frame.locals.values()])
-        frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
-        if node in self.assume.recursive:
-            return True
-        around = [f for f in self.frames if f.source.node is node and f.func is frame.func]
-        if frame.func is None:  # another call of the function around made another function
-            around = [f for f in around if f.outer is frame.outer]
-        if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
-            return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
-        if not around:
-            return False
-        if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
-            return True
-        self.followed[node] = self.followed.get(node, 0) + 1
-        if len(around) > _MAX_DEPTH or self.followed[node] > _MAX_CALLS:
-            self.assume.recursive.add(node)
-            self.read_again("a function calls itself more often than can be followed")
+
+def leaf_kinds(av: AV) -> Iterator[Hashable]:
+    home = home_of(av)
+    if home is not None and home.place is not None:  # an object of the caller is known as which one it is
+        yield "known", home.place
+        return
+    shape = shape_of(av)
+    if isinstance(av, Maybe):
+        yield "maybe"
+        yield from leaf_kinds(av.av)
+    elif isinstance(av, Unbound):
+        yield "unbound"
+    elif isinstance(av, OneOf):
+        for tag, alternative in av.alternatives.items():
+            yield tag
+            yield from leaf_kinds(alternative)
+    elif shape is not None:
+        yield shape.key
+        for part in shape.parts:
+            yield from leaf_kinds(part)
+    elif isinstance(av, Known):
+        by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
+        yield "known", type(av.obj), av.obj if by_value else id(av.obj)
+    elif isinstance(av, ListV) and av.value is None:
+        yield "list of kinds"
+        for item in av.items or ():
+            yield from leaf_kinds(item)
+    elif isinstance(av, (Dyn, ListV, *RECORDS)):
+        yield kind_of(av)
+    else:
+        yield id(av)
+
+
+def calls_itself(reader: Reader, frame: Frame) -> bool:
+    """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
+    node = frame.source.node
+    frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
+    frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
+    if node in reader.assumptions.recursive:
+        return True
+    around = [f for f in reader.position.frames if f.source.node is node and f.func is frame.func]
+    if frame.func is None:  # another call of the function around made another function
+        around = [f for f in around if f.outer is frame.outer]
+    if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
+        return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
+    if not around:
         return False
+    if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
+        return True
+    reader.recursion.followed[node] = reader.recursion.followed.get(node, 0) + 1
+    if len(around) > _MAX_DEPTH or reader.recursion.followed[node] > _MAX_CALLS:
+        reader.assumptions.recursive.add(node)
+        reader.speculation.read_again("a function calls itself more often than can be followed")
+    return False
 
-    def call_recursive(self, frame: Frame, body: Sequence[ast.stmt]) -> AV:
-        """A call of an IR function; `frame` has the arguments bound."""
-        places = list(self.captured(frame))
-        given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
-        shared = list(self.shared_variables(frame))
-        given |= {f"·shared {i}": self.heap[cell] for i, cell in enumerate(shared)}
-        env = {**self.heap, **given}
-        settled = {key: self.settled(av, env) for key, av in given.items()}
-        for av in settled.values():
-            if has_argument(av):
-                self.fail("recursion_with_structure", name=frame.source.name, what=describe(av))
-            for values in lists_in(av):
-                self.mutate(values)
-        kinds = tuple(k for av in settled.values() for k in self.leaf_kinds(erased(av)))
-        key = (frame.source.node, frame.func, tuple(settled), kinds, self.leaves_generator)
-        function = self.functions.get(key)
-        if function is None:
-            function = self.functions[key] = self.new_function(frame, settled)
-            self.read_function(function, frame, body, places, shared)
-        return self.emit_call(function, settled, shared)
 
-    def new_function(self, frame: Frame, settled: dict[str, AV]) -> Recursive:
-        if len(self.functions) >= _MAX_FUNCTIONS or self.nested > _MAX_NESTED:
-            self.fail("recursion_of_ever_new_kinds", name=frame.source.name)
-        seen = [o.ident for av in settled.values() for o in objects_in(av)]
-        if len(set(seen)) < len(seen):
-            self.fail("recursion_with_object_twice", name=frame.source.name)
-        sample: Env = {name: erased(av) for name, av in settled.items()}
-        arguments = self.plans(sample, [sample], force=True, fresh=True, mark=-1)
-        self.named_functions += 1
-        return Recursive(f"{_symbol(frame.source.name)}_{self.named_functions}", arguments)
+def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+    """A call of an IR function; `frame` has the arguments bound."""
+    places = list(captured(frame))
+    given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
+    shared = list(shared_variables(reader, frame))
+    given |= {f"·shared {i}": reader.heap.contents[cell] for i, cell in enumerate(shared)}
+    env = {**reader.heap.contents, **given}
+    settled = {key: settle(reader, av, env) for key, av in given.items()}
+    for av in settled.values():
+        if has_argument(av):
+            reader.reject("recursion_with_structure", name=frame.source.name, what=describe(av))
+        for values in lists_in(av):
+            reader.speculation.mutate(values)
+    kinds = tuple(k for av in settled.values() for k in leaf_kinds(erased(av)))
+    key = (frame.source.node, frame.func, tuple(settled), kinds, reader.position.leaves_generator)
+    function = reader.recursion.functions.get(key)
+    if function is None:
+        function = reader.recursion.functions[key] = new_function(reader, frame, settled)
+        read_function(reader, function, frame, body, places, shared)
+    return emit_call(reader, function, settled, shared)
 
-    def read_function(
-        self, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
-        shared: Sequence[Ident],
-    ) -> None:  # fmt: skip
-        """Reads the body until what it returns is what its own calls were taken to return."""
-        state = self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators
-        outer = [(frame, name, frame.locals[name]) for frame, name in places]
-        errors, poisoned, known = len(self.errors), self.poisoned, set(self.functions)
-        leaves = [0] if self.leaves_generator else []  # then so does what the function does not catch
-        self.nested += 1
-        try:
-            for _ in range(_MAX_READINGS):
-                block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
-                self.watches, self.handling, self.heap, self.generators = [], [], {}, leaves
-                results, objects = self.read_body(function, outline, body, places, shared, block)
-                settled = _keys(results, objects) == _keys(function.results, function.objects)
-                function.results, function.objects = results, objects
-                if settled:
-                    break
-                block.drop()
-                if not self.poisoned:
-                    del self.errors[errors:]
-                for other in set(self.functions) - known:  # they were read under what was taken to be returned
-                    self.module.funcs.pop(self.functions.pop(other).name, None)
-                self.poisoned = poisoned
-            else:
-                self.fail("recursion_returns", name=outline.source.name)
-        finally:
-            self.nested -= 1
-            self.builder, self.frames, self.heap, self.watches, self.handling, self.node, self.generators = state
-            for frame, name, av in outer:
-                frame.locals[name] = av
-        if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
-            self.fail("recursion_captures", name=outline.source.name)
-        types = [t for plan in (function.results or {}).values() for t in plan.types()]
-        loc = outline.source.loc(outline.source.node, None)
-        self.module.funcs[function.name] = Func(function.name, block, types, loc)
 
-    def read_body(
-        self, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
-        shared: Sequence[Ident], block: Block,
-    ) -> tuple[dict[Hashable, Plan] | None, list[ObjectV | DictV]]:  # fmt: skip
-        """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
-        among its arguments."""
-        frame = Frame(outline.source, outline.func, None, outer=outline.outer)
-        values = iter(block.args)
-        rebuilt = {
-            str(key): plan.rebuild(values, "" if "shared" in str(key) else str(key).split(" ")[-1])
-            for key, plan in function.arguments.items()
-        }
-        objects = [o for av in rebuilt.values() for o in objects_in(av)]
-        for i, (owner, name) in enumerate(places):
-            owner.locals[name] = rebuilt.pop(f"·{i} {name}")
-        for i, cell in enumerate(shared):
-            self.heap[cell] = rebuilt.pop(f"·shared {i}")
-        frame.locals.update({name: rebuilt[name] for name in outline.locals})
-        frame.signature = self.signature([*frame.locals.values()])
-        if outline.first_arg is not None:
-            frame.first_arg = next(iter(frame.locals.values()))
-        self.frames = [frame]
-        self.node = outline.source.node
-        mark, before = Ident().serial, dict[Any, AV](self.heap)
-        with self.builder.at(block):
-            self.enter(frame)
-            if self.reached(lambda: self.run(body)):
-                self.leave_with(Known(None))
-        if not frame.returns:
-            return None, objects
-        envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
-        self.promote_nested(self.settled(site.av, env) for site, env in zip(frame.returns, envs, strict=True))
-        keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
-        keys |= {k for env in envs for k in changed(before, env, mark)}
-        plans = self.plans(keys, envs, fresh=True, mark=mark)
-        self.fill([(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
-        numbers = {o.ident: i for i, o in enumerate(objects)}
-        return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}, objects
+def new_function(reader: Reader, frame: Frame, settled: dict[str, AV]) -> Recursive:
+    if len(reader.recursion.functions) >= _MAX_FUNCTIONS or reader.recursion.nested > _MAX_NESTED:
+        reader.reject("recursion_of_ever_new_kinds", name=frame.source.name)
+    seen = [o.ident for av in settled.values() for o in objects_in(av)]
+    if len(set(seen)) < len(seen):
+        reader.reject("recursion_with_object_twice", name=frame.source.name)
+    sample: Env = {name: erased(av) for name, av in settled.items()}
+    arguments = plan_joins(reader, sample, [sample], force=True, fresh=True, mark=-1)
+    reader.recursion.named += 1
+    return Recursive(f"{_symbol(frame.source.name)}_{reader.recursion.named}", arguments)
 
-    def emit_call(self, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
-        operands = self.flatten(function.arguments, {k: v for k, v in settled.items()})
-        for plan_type, value in zip(_types(function.arguments), operands, strict=True):
-            if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
-                self.same_elements(plan_type, value.type)
-        results = function.results or {}
-        types = [t for plan in results.values() for t in plan.types()]
-        op = self.builder.op("call", operands, self.loc, types=types, func=function.name)
-        if function.results is None:
-            self.effect("unreachable", ())
-            raise Terminated
-        values = iter(op.results)
-        objects = [o for av in settled.values() for o in objects_in(av)]
-        own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
-        found: AV = Known(None)
 
-        def ours_for_theirs(part: AV) -> AV:
-            ident = identity_of(part)
-            return part if ident is None else own.get(ident, part)
+def read_function(
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    shared: Sequence[Ident],
+) -> None:  # fmt: skip
+    """Reads the body until what it returns is what its own calls were taken to return."""
+    state = (
+        reader.emit.builder,
+        reader.position.frames,
+        reader.heap.contents,
+        reader.position.watches,
+        reader.position.handling,
+        reader.position.node,
+        reader.position.generators,
+    )
+    outer = [(frame, name, frame.locals[name]) for frame, name in places]
+    errors, poisoned, known = len(reader.diagnostics.errors), reader.diagnostics.poisoned, set(reader.recursion.functions)
+    leaves = [0] if reader.position.leaves_generator else []  # then so does what the function does not catch
+    reader.recursion.nested += 1
+    try:
+        for _ in range(_MAX_READINGS):
+            block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
+            reader.position.watches, reader.position.handling, reader.heap.contents, reader.position.generators = (
+                [],
+                [],
+                {},
+                leaves,
+            )
+            results, objects = read_body(reader, function, outline, body, places, shared, block)
+            settled = _keys(results, objects) == _keys(function.results, function.objects)
+            function.results, function.objects = results, objects
+            if settled:
+                break
+            block.drop()
+            if not reader.diagnostics.poisoned:
+                del reader.diagnostics.errors[errors:]
+            for other in set(reader.recursion.functions) - known:  # they were read under what was taken to be returned
+                reader.emit.module.funcs.pop(reader.recursion.functions.pop(other).name, None)
+            reader.diagnostics.poisoned = poisoned
+        else:
+            reader.reject("recursion_returns", name=outline.source.name)
+    finally:
+        reader.recursion.nested -= 1
+        (
+            reader.emit.builder,
+            reader.position.frames,
+            reader.heap.contents,
+            reader.position.watches,
+            reader.position.handling,
+            reader.position.node,
+            reader.position.generators,
+        ) = state
+        for frame, name, av in outer:
+            frame.locals[name] = av
+    if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
+        reader.reject("recursion_captures", name=outline.source.name)
+    types = [t for plan in (function.results or {}).values() for t in plan.types()]
+    loc = outline.source.loc(outline.source.node, None)
+    reader.emit.module.funcs[function.name] = Func(function.name, block, types, loc)
 
-        for key, plan in results.items():
-            av = replaced(plan.rebuild(values, ""), ours_for_theirs)
-            if key == _RESULT:
-                found = av
-            elif isinstance(key, int) and isinstance(av, Content):
-                self.set_items(self.as_made(objects[key]), av.items)
-            elif isinstance(key, Ident):
-                self.heap[key] = av
-                self.note_change(key)
-        return found
 
-    def as_made(self, settled: ObjectV | DictV) -> ObjectV | DictV:
-        """An object as it was made, where `settled` has what it holds now."""
-        content = self.heap.get(settled.ident)
-        if isinstance(content, Content):
-            settled = replace(settled, items=content.first)
-        return settled
+def read_body(
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    shared: Sequence[Ident], block: Block,
+) -> tuple[dict[Hashable, Plan] | None, list[ObjectV | DictV]]:  # fmt: skip
+    """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
+    among its arguments."""
+    frame = Frame(outline.source, outline.func, None, outer=outline.outer)
+    values = iter(block.args)
+    rebuilt = {
+        str(key): plan.rebuild(values, "" if "shared" in str(key) else str(key).split(" ")[-1])
+        for key, plan in function.arguments.items()
+    }
+    objects = [o for av in rebuilt.values() for o in objects_in(av)]
+    for i, (owner, name) in enumerate(places):
+        owner.locals[name] = rebuilt.pop(f"·{i} {name}")
+    for i, cell in enumerate(shared):
+        reader.heap.contents[cell] = rebuilt.pop(f"·shared {i}")
+    frame.locals.update({name: rebuilt[name] for name in outline.locals})
+    frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
+    if outline.first_arg is not None:
+        frame.first_arg = next(iter(frame.locals.values()))
+    reader.position.frames = [frame]
+    reader.position.node = outline.source.node
+    mark, before = Ident().serial, dict[Any, AV](reader.heap.contents)
+    with reader.emit.builder.at(block):
+        enter(reader, frame)
+        if reached(lambda: reader.run(body)):
+            leave_with(reader, Known(None))
+    if not frame.returns:
+        return None, objects
+    envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+    promote_nested(reader, (settle(reader, site.av, env) for site, env in zip(frame.returns, envs, strict=True)))
+    keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
+    keys |= {k for env in envs for k in changed(before, env, mark)}
+    plans = plan_joins(reader, keys, envs, fresh=True, mark=mark)
+    fill_exits(reader, [(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
+    numbers = {o.ident: i for i, o in enumerate(objects)}
+    return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}, objects
 
-    # ---- what a function sees beside its arguments ----
-    def captured(self, frame: Frame) -> Iterator[Place]:
-        """Variables of functions around that functions inside them read, where they are not known as a whole."""
-        seen: set[Frame] = set()
-        pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
-        while pending:
-            outer = pending.pop()
-            if outer is None or outer in seen:
-                continue
-            seen.add(outer)
-            pending.append(outer.outer)
-            for name in sorted(captured_names(outer.source.node) & outer.locals.keys()):
-                if not isinstance(outer.locals[name], (Known, Closure)):
-                    yield outer, name
 
-    def shared_variables(self, frame: Frame) -> Iterator[Ident]:
-        outer = frame.outer
-        while outer is not None:
-            yield from (cell for cell in outer.cells.values() if not isinstance(self.heap.get(cell), Closure))
-            outer = outer.outer
-        yield from (slot.ident for slot in self.slots.values())
+def emit_call(reader: Reader, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
+    operands = flatten(reader, function.arguments, {k: v for k, v in settled.items()})
+    for plan_type, value in zip(_types(function.arguments), operands, strict=True):
+        if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
+            same_elements(reader, plan_type, value.type)
+    results = function.results or {}
+    types = [t for plan in results.values() for t in plan.types()]
+    op = reader.emit.builder.op("call", operands, reader.position.loc, types=types, func=function.name)
+    if function.results is None:
+        reader.emit.effect("unreachable", ())
+        raise Terminated
+    values = iter(op.results)
+    objects = [o for av in settled.values() for o in objects_in(av)]
+    own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
+    found: AV = Known(None)
 
-    def same_elements(self, a: ListType, b: ListType) -> None:
-        """Two lists that may be one."""
-        from scriptc.frontend.joins import unite
+    def ours_for_theirs(part: AV) -> AV:
+        ident = identity_of(part)
+        return part if ident is None else own.get(ident, part)
 
-        before = a.elem, b.elem
-        unite(a, b)
-        if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
-            for site, cell in self.cells:
-                if cell.find() is a.cell.find():
-                    self.assume.elements[site] = a.elem
-            self.read_again("two lists may be one, after the types of their items were used")
+    for key, plan in results.items():
+        av = replaced(plan.rebuild(values, ""), ours_for_theirs)
+        if key == _RESULT:
+            found = av
+        elif isinstance(key, int) and isinstance(av, Content):
+            set_items(reader, as_made(reader, objects[key]), av.items)
+        elif isinstance(key, Ident):
+            reader.heap.contents[key] = av
+            note_change(reader, key)
+    return found
+
+
+def as_made(reader: Reader, settled: ObjectV | DictV) -> ObjectV | DictV:
+    """An object as it was made, where `settled` has what it holds now."""
+    content = reader.heap.contents.get(settled.ident)
+    if isinstance(content, Content):
+        settled = replace(settled, items=content.first)
+    return settled
+
+
+# ---- what a function sees beside its arguments ----
+
+
+def captured(frame: Frame) -> Iterator[Place]:
+    """Variables of functions around that functions inside them read, where they are not known as a whole."""
+    seen: set[Frame] = set()
+    pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
+    while pending:
+        outer = pending.pop()
+        if outer is None or outer in seen:
+            continue
+        seen.add(outer)
+        pending.append(outer.outer)
+        for name in sorted(captured_names(outer.source.node) & outer.locals.keys()):
+            if not isinstance(outer.locals[name], (Known, Closure)):
+                yield outer, name
+
+
+def shared_variables(reader: Reader, frame: Frame) -> Iterator[Ident]:
+    outer = frame.outer
+    while outer is not None:
+        yield from (cell for cell in outer.cells.values() if not isinstance(reader.heap.contents.get(cell), Closure))
+        outer = outer.outer
+    yield from (slot.ident for slot in reader.state.slots.values())
+
+
+def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
+    """Two lists that may be one."""
+    from scriptc.frontend.joins import unite
+
+    before = a.elem, b.elem
+    unite(a, b)
+    if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
+        for site, cell in reader.speculation.cells:
+            if cell.find() is a.cell.find():
+                reader.assumptions.elements[site] = a.elem
+        reader.speculation.read_again("two lists may be one, after the types of their items were used")
 
 
 def _narrows(around: _Signature, inside: _Signature) -> bool:
@@ -381,6 +424,4 @@ def lists_in(av: AV) -> Iterator[ListV]:
 
 
 def _symbol(name: str) -> str:
-    return "".join(
-        c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda")
-    )
+    return "".join(c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda"))

@@ -10,7 +10,7 @@ import torch
 
 from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.joins import Conflict
+from scriptc.frontend.errors import Conflict
 from scriptc.frontend.outside import dtype_name
 from scriptc.frontend.specs import (
     DictSpec,

@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.objects import is_plain
 from scriptc.frontend.outside import dtype_name, refuse_tensor
 from scriptc.frontend.specs import (
     ArgSpec,
@@ -29,6 +28,7 @@ from scriptc.frontend.specs import (
     TensorSpec,
     TupleSpec,
 )
+from scriptc.frontend.user_classes import is_plain
 
 _SCALARS = {int: "i64", float: "f64", bool: "bool", str: "str"}
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from scriptc.frontend.context import Context
-from scriptc.frontend.text import Texts
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.indices import integer, is_slice, slice_bounds
+from scriptc.frontend.knowledge import prefer_known, require_known
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import apply_op, materialize, type_of
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.text import format_percent
 from scriptc.frontend.values import AV, Dyn, Known, OneOf, Tup, is_run_time_text, is_text
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT
@@ -13,54 +18,58 @@ from scriptc.ir.types import BOOL, INT
 _COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 
 
-class Strings(Texts, Context):
-    """Mixin: operators, comparisons and items of strings."""
-
-    def text_operator(self, op: str, a: AV, b: AV) -> AV | None:
-        """`a op b` where it is an operator of strings of which some are made at run time; None where it is not."""
-        if op == "Add" and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
-            return self.op("str.concat", a, b)
-        if isinstance(a, OneOf) or isinstance(b, OneOf) or (isinstance(a, Known) and isinstance(b, Known)):
-            return None
-        if op == "Mult" and (is_text(a) or is_text(b)):
-            text, times = (a, b) if is_text(a) else (b, a)
-            if self.type_of(times) in (INT, BOOL):
-                return Dyn(self.build("str.repeat", [self.value(text), self.integer(times)]))
-        if op == "Mod" and is_text(a):
-            return self.percent(self.known(a, "a format"), b)
+def text_operator(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
+    """`a op b` where it is an operator of strings of which some are made at run time; None where it is not."""
+    if op == "Add" and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
+        return apply_op(reader, "str.concat", a, b)
+    if isinstance(a, OneOf) or isinstance(b, OneOf) or (isinstance(a, Known) and isinstance(b, Known)):
         return None
+    if op == "Mult" and (is_text(a) or is_text(b)):
+        text, times = (a, b) if is_text(a) else (b, a)
+        if type_of(times) in (INT, BOOL):
+            return Dyn(reader.emit.build("str.repeat", [materialize(reader, text), integer(reader, times)]))
+    if op == "Mod" and is_text(a):
+        return format_percent(reader, require_known(reader, a, "a format"), b)
+    return None
 
-    def compare_texts(self, op: str, a: AV, b: AV) -> AV:
-        """`a op b` of two strings, one of which is made at run time."""
-        if op in ("Eq", "NotEq"):
-            self.prefer_known(a, b)
-            self.prefer_known(b, a)
-        return self.op(f"str.{_COMPARE[op]}", a, b)
 
-    def text_contains(self, item: AV, text: AV) -> AV:
-        if not is_text(item):
-            name = self.type_name(item)
-            self.raises_at_run_time("TypeError", f"'in <string>' requires string as left operand, not {name}")
-        return self.op("str.contains", text, item)
+def compare_texts(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    """`a op b` of two strings, one of which is made at run time."""
+    if op in ("Eq", "NotEq"):
+        prefer_known(reader, a, b)
+        prefer_known(reader, b, a)
+    return apply_op(reader, f"str.{_COMPARE[op]}", a, b)
 
-    def text_item(self, text: AV, index: AV) -> AV:
-        """text[index]"""
-        if isinstance(index, (Tup, Known)) and not isinstance(getattr(index, "obj", None), int):
-            if not self.is_slice(index):
-                self.raises_at_run_time("TypeError", f"string indices must be integers, not '{self.type_name(index)}'")
-            start, stop, step = self.slice_bounds(index)
-            if step.op is None or step.op.name != "const":
-                self.check_that(self.compare("NotEq", Dyn(step), Known(0)), "ValueError", "slice step cannot be zero")
-            elif step.op.attrs["value"] == 0:
-                self.raises_at_run_time("ValueError", "slice step cannot be zero")
-            return Dyn(self.build("str.slice", [self.value(text), start, stop, step]))
-        if self.type_of(index) not in (INT, BOOL):
-            self.bad_index(index)
-        return Dyn(self.build("str.chr", [self.build("str.code", [self.value(text), self.integer(index)])]))
 
-    def bad_index(self, index: AV) -> NoReturn:
-        self.raises_at_run_time("TypeError", f"string indices must be integers, not '{self.type_name(index)}'")
+def text_contains(reader: Reader, item: AV, text: AV) -> AV:
+    if not is_text(item):
+        name = class_name_of(reader, item)
+        reader.emit.raise_error("TypeError", f"'in <string>' requires string as left operand, not {name}")
+    return apply_op(reader, "str.contains", text, item)
 
-    def character(self, text: Value, index: Value) -> AV:
-        """text[index] for an index that lies within it."""
-        return Dyn(self.build("str.chr", [self.build("str.code_at", [text, index])]))
+
+def text_item(reader: Reader, text: AV, index: AV) -> AV:
+    """text[index]"""
+    if isinstance(index, (Tup, Known)) and not isinstance(getattr(index, "obj", None), int):
+        if not is_slice(index):
+            reader.emit.raise_error("TypeError", f"string indices must be integers, not '{class_name_of(reader, index)}'")
+        start, stop, step = slice_bounds(reader, index)
+        if step.op is None or step.op.name != "const":
+            check_that(reader, reader.compare("NotEq", Dyn(step), Known(0)), "ValueError", "slice step cannot be zero")
+        elif step.op.attrs["value"] == 0:
+            reader.emit.raise_error("ValueError", "slice step cannot be zero")
+        return Dyn(reader.emit.build("str.slice", [materialize(reader, text), start, stop, step]))
+    if type_of(index) not in (INT, BOOL):
+        bad_index(reader, index)
+    return Dyn(
+        reader.emit.build("str.chr", [reader.emit.build("str.code", [materialize(reader, text), integer(reader, index)])])
+    )
+
+
+def bad_index(reader: Reader, index: AV) -> NoReturn:
+    reader.emit.raise_error("TypeError", f"string indices must be integers, not '{class_name_of(reader, index)}'")
+
+
+def character(reader: Reader, text: Value, index: Value) -> AV:
+    """text[index] for an index that lies within it."""
+    return Dyn(reader.emit.build("str.chr", [reader.emit.build("str.code_at", [text, index])]))

@@ -19,8 +19,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from scriptc.frontend import decompositions
-from scriptc.frontend.context import Context
+from scriptc.frontend.alternatives import is_kind
 from scriptc.frontend.outside import torch_dtype
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, ComplexV, Dyn, Known, ListV, OneOf, Tup, is_tensor, tensor_type
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
@@ -86,36 +87,34 @@ class _ParseOnly(TorchFunctionMode):
         return None
 
 
-class TorchParser(Context):
-    """Mixin: calls of torch with arguments that its parser or its kernels refuse."""
+def check_parsed(reader: Reader, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+    """Raises at run time what eager raises for the kinds of the arguments. Our own decompositions may say what torch
+    does not take."""
+    if not (_is_parsed(function) or _is_of_torch(function)) or reader.position.frame.source.file.startswith(_OURS):
+        return
+    given = [*args, *kwargs.values()]
+    refusals = ((kinds, _refusal_of(function, kinds, kwargs)) for kinds in _kinds(given))
+    raise_for_kinds(reader, given, [(kinds, e) for kinds, e in refusals if e is not None])
 
-    def check_parsed(self, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
-        """Raises at run time what eager raises for the kinds of the arguments. Our own decompositions may say what torch
-        does not take."""
-        if not (_is_parsed(function) or _is_of_torch(function)) or self.frame.source.file.startswith(_OURS):
-            return
-        given = [*args, *kwargs.values()]
-        refusals = ((kinds, _refusal_of(function, kinds, kwargs)) for kinds in _kinds(given))
-        self.raise_for_kinds(given, [(kinds, e) for kinds, e in refusals if e is not None])
 
-    def raise_for_kinds(self, given: list[AV], refused: list[tuple[tuple[AV, ...], Exception]]) -> None:
-        """Raises where each argument is of the kind that it has in one of the calls refused."""
-        if not refused:
-            return
-        at = next((i for i, av in enumerate(given) if isinstance(av, OneOf)), None)
-        if at is None:
-            ((_, refusal),) = refused
-            self.raises_at_run_time(type(refusal).__name__, str(refusal))
-        several = given[at]
-        assert isinstance(several, OneOf)
-        for number, kind in several.alternatives.items():
+def raise_for_kinds(reader: Reader, given: list[AV], refused: list[tuple[tuple[AV, ...], Exception]]) -> None:
+    """Raises where each argument is of the kind that it has in one of the calls refused."""
+    if not refused:
+        return
+    at = next((i for i, av in enumerate(given) if isinstance(av, OneOf)), None)
+    if at is None:
+        ((_, refusal),) = refused
+        reader.emit.raise_error(type(refusal).__name__, str(refusal))
+    several = given[at]
+    assert isinstance(several, OneOf)
+    for number, kind in several.alternatives.items():
 
-            def check(kind: AV = kind) -> AV:
-                self.raise_for_kinds([*given[:at], kind, *given[at + 1 :]], [r for r in refused if r[0][at] is kind])
-                return Known(None)
+        def check(kind: AV = kind) -> AV:
+            raise_for_kinds(reader, [*given[:at], kind, *given[at + 1 :]], [r for r in refused if r[0][at] is kind])
+            return Known(None)
 
-            if any(kinds[at] is kind for kinds, _ in refused):
-                self.choose(self.is_kind(several, number), check, lambda: Known(None))
+        if any(kinds[at] is kind for kinds, _ in refused):
+            reader.choose(is_kind(reader, several, number), check, lambda: Known(None))
 
 
 def own_names(function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:

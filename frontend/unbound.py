@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
-from scriptc.frontend.context import Context
+from scriptc.frontend.alternatives import split
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Bound, Known, OneOf
 
 _CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
@@ -21,20 +23,17 @@ CHANGES = {
 }
 
 
-class Unbound(Context):
-    """Mixin: calls of methods that are named through their class."""
-
-    def call_unbound(self, method: Any, owner: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV | None:
-        """What the method gives; None where `method` is none, or one that the owner's class may override."""
-        if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
-            return None
-        if isinstance(owner, OneOf):
-            return self.split(owner, lambda o: self.call(Known(method), [o, *args], kwargs))
-        cls, name = method.__objclass__, method.__name__
-        is_one = self.call(Known(isinstance), [owner, Known(cls)], {})
-        if isinstance(is_one, Known) and not is_one.obj:
-            why = f"descriptor '{name}' for '{cls.__name__}' objects doesn't apply to a"
-            self.raises_at_run_time("TypeError", f"{why} '{self.type_name(owner)}' object")
-        is_change = isinstance(owner, Known) and name in CHANGES.get(cls.__name__, ())
-        is_plain = not isinstance(owner, Known) or type(owner.obj) is cls
-        return self.call(Bound(owner, name), args, kwargs) if is_change or is_plain else None
+def call_unbound(reader: Reader, method: Any, owner: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV | None:
+    """What the method gives; None where `method` is none, or one that the owner's class may override."""
+    if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
+        return None
+    if isinstance(owner, OneOf):
+        return split(reader, owner, lambda o: reader.call(Known(method), [o, *args], kwargs))
+    cls, name = method.__objclass__, method.__name__
+    is_one = reader.call(Known(isinstance), [owner, Known(cls)], {})
+    if isinstance(is_one, Known) and not is_one.obj:
+        why = f"descriptor '{name}' for '{cls.__name__}' objects doesn't apply to a"
+        reader.emit.raise_error("TypeError", f"{why} '{class_name_of(reader, owner)}' object")
+    is_change = isinstance(owner, Known) and name in CHANGES.get(cls.__name__, ())
+    is_plain = not isinstance(owner, Known) or type(owner.obj) is cls
+    return reader.call(Bound(owner, name), args, kwargs) if is_change or is_plain else None

@@ -33,8 +33,7 @@ from scriptc.ir.types import (
 )
 
 if TYPE_CHECKING:
-    from scriptc.frontend.context import Context
-    from scriptc.frontend.frame import Frame
+    from scriptc.frontend.protocol import Frame, Reader
 
 
 class AV:
@@ -238,7 +237,7 @@ class KnownLengthListV(ListV):
     __slots__ = ("first", "home", "ident", "reader")
 
     def __init__(
-        self, first: dict[int, AV], reader: Context | None, ident: Ident | None = None, home: Home | None = None,
+        self, first: dict[int, AV], reader: Reader | None, ident: Ident | None = None, home: Home | None = None,
         site: Any = None,
     ):  # fmt: skip
         self.value, self.site, self.observed = None, site, False

@@ -26,10 +26,10 @@ from weakref import ReferenceType
 
 import torch
 
-from scriptc.frontend.context import Context
 from scriptc.frontend.met import meet_this_process
 from scriptc.frontend.outside import is_instance, is_library, is_own
-from scriptc.frontend.values import Known
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.values import AV, Known
 
 MOST_BYTES = 4096  # of an array outside that are compared at each call
 
@@ -59,162 +59,179 @@ _LOOKING = tuple(f"__{name}__" for name in (
 ))  # fmt: skip
 
 
-class Watching(Context):
-    """Mixin: guards over objects outside, and over functions and classes."""
+# ---- values in containers ----
 
-    # ---- values in containers ----
-    def guard_item(self, container: Any, key: Any, obj: Any) -> None:
-        """Guard `container[key]` of a dict: constants by their value, all else by identity."""
-        by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
-        self.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
 
-    # ---- objects, classes, functions ----
-    def watch_object(self, obj: Any) -> None:
-        """Guard that an object keeps its class and its __dict__."""
-        cls = type(obj)
-        if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, (type, enum.Enum, torch.Tensor)):
-            own = getattr(obj, "__dict__", None)
-            self.guard("OBJECT_IS", obj, None, (cls, own if type(own) is dict else None))
+def guard_item(reader: Reader, container: Any, key: Any, obj: Any) -> None:
+    """Guard `container[key]` of a dict: constants by their value, all else by identity."""
+    by_value = isinstance(obj, _VALUES) or (isinstance(obj, tuple) and all(isinstance(o, _VALUES) for o in obj))
+    reader.environment.guard("DICT_EQ" if by_value else "DICT_IS", container, key, obj)
 
-    def watch_class_attribute(self, cls: type, name: str) -> None:
-        """Guard what a class and its bases hold under a name."""
-        raw = static_attribute(cls, name)
-        if raw is ABSENT:
-            self.guard("TYPE_MISSING", cls, name, None)
-        else:
-            self.guard("TYPE_ATTR_IS", cls, name, raw)
 
-    def watch_function(self, func: FunctionType) -> None:
-        """Guard that a function keeps its code and its defaults."""
-        if not is_own(func.__module__):
-            self.guard("FUNCTION_IS", func, None, (func.__code__, func.__defaults__, func.__kwdefaults__))
+# ---- objects, classes, functions ----
 
-    def watch_bases(self, classes: Any) -> None:
-        """Guard the bases of classes that the user may give others."""
-        for cls in classes if isinstance(classes, tuple) else (classes,):
-            if isinstance(cls, tuple):
-                self.watch_bases(cls)
-            elif isinstance(cls, type) and not is_library(cls.__module__):
-                self.guard("MRO_IS", cls, None, cls.__mro__)
 
-    def watch_names(self, cls: type) -> None:
-        """Guard which names a class defines."""
-        (names,) = (o for o in gc.get_referents(vars(cls)) if isinstance(o, dict))
-        self.guard("DICT_KEYS_ARE", names, None, tuple(names))
-
-    # ---- contents ----
-    def watch_for(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-        """Guard what a function of Python's looks at in its arguments."""
-        if function is super:  # looks at nothing; what is found through it is guarded where it is read
-            return
-        if function in _TEXTS:
-            self.refuse_text(args)
-        keyed = function is operator.contains and isinstance(args[0], _BY_KEY)
-        for arg in args:
-            if type(arg) not in _CONSTANTS:
-                by_place = function in _OF_STRUCTURE and (function in (len, bool) or not isinstance(arg, _BY_VALUE_OF_KEY))
-                self.watch(arg, deep=not keyed and not by_place)
-
-    def watch(self, obj: Any, deep: bool = True) -> None:
-        """Guard the content of an object, and where `deep` what it holds in turn; refuse where that cannot be done."""
-        if type(obj) in _CONSTANTS or id(obj) in self.outside.made or (id(obj), deep) in self.outside.watched:
-            return
-        self.outside.watched[id(obj), deep] = obj
-        if isinstance(obj, (tuple, frozenset)):
-            self.watch_items(obj, deep)
-        elif isinstance(obj, list):
-            self.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
-            self.watch_items(obj, deep)
-        elif isinstance(obj, dict):
-            self.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
-            for key, item in dict.items(obj) if deep else ():
-                self.guard_item(obj, key, item)
-                self.watch(item)
-        elif isinstance(obj, (set, deque)):
-            self.guard("ITERATION_GIVES", obj, None, tuple(obj))
-            self.watch_items(obj, deep)
-        elif isinstance(obj, _VIEWS):
-            for inner in gc.get_referents(obj):
-                self.watch(inner, deep)
-        elif isinstance(obj, _BUFFERS) or is_instance(obj, "numpy", "ndarray"):
-            self.watch_bytes(obj)
-        elif isinstance(obj, type):
-            self.watch_bases(obj)
-        elif isinstance(obj, torch.Tensor):
-            if deep:
-                self.fail("content_unguarded", kind=type(obj).__name__)
-        elif not isinstance(obj, _WATCHED_OTHERWISE) and not any(is_instance(obj, *c) for c in _MAYBE_NOT_LOADED):
-            self.watch_instance(obj)
-
-    def note_order(self, obj: Any) -> None:
-        """The order of a set of strings follows from their hashes, which differ from process to process."""
-        if isinstance(obj, (set, frozenset)) and len(obj) > 1 and not all(isinstance(o, (int, float)) for o in obj):
-            meet_this_process()
-
-    def refuse_text(self, objects: Iterable[Any]) -> None:
-        """Refuse to write what tensors and modules hold, which is not known before the call."""
-        for obj in objects:
-            if isinstance(obj, (torch.Tensor, torch.nn.Module)):
-                self.fail("content_unguarded", kind=type(obj).__name__)
-            self.note_order(obj)
-            if isinstance(obj, (tuple, list, set, frozenset, dict)):
-                self.refuse_text(obj.values() if isinstance(obj, dict) else obj)
-
-    def watch_items(self, items: Any, deep: bool) -> None:
-        for item in items:
-            if deep:
-                self.watch(item)
-            else:
-                self.outside.watched.setdefault((id(item), None), item)  # somebody else's
-
-    def watch_bytes(self, obj: Any) -> None:
-        """Guard the elements of an array, or of anything that lends its memory."""
-        try:
-            view = memoryview(obj)
-        except (ValueError, TypeError, BufferError):
-            self.fail("content_unguarded", kind=type(obj).__name__)
-        if "O" in view.format:
-            self.fail("content_unguarded", kind=f"{type(obj).__name__} of objects")
-        if view.nbytes > MOST_BYTES:
-            self.fail("content_too_large", kind=type(obj).__name__, most=MOST_BYTES)
-        self.guard("BYTES_ARE", obj, None, (view.format, view.shape, view.tobytes()))
-
-    def watch_instance(self, obj: Any) -> None:
-        """Guard the attributes of an object whose class comes with Python or torch; one of the user's is only its identity."""
-        cls, looks = type(obj), False
-        for name in _LOOKING:
-            method = static_attribute(cls, name)
-            if isinstance(method, FunctionType):
-                generated = method.__code__.co_filename == "<string>"  # by dataclass
-                if not generated and not is_library(method.__module__) and not _is_of_python(method.__module__):
-                    self.fail("content_unguarded", kind=cls.__name__)
-                looks = True
+def watch_object(reader: Reader, obj: Any) -> None:
+    """Guard that an object keeps its class and its __dict__."""
+    cls = type(obj)
+    if cls.__flags__ & _HEAP_TYPE and not isinstance(obj, (type, enum.Enum, torch.Tensor)):
         own = getattr(obj, "__dict__", None)
-        if not cls.__flags__ & _HEAP_TYPE and own is None:
-            self.fail("content_unguarded", kind=cls.__name__)  # C, of which nothing is known
-        if not looks and cls.__flags__ & _HEAP_TYPE and not is_library(cls.__module__):
-            return
-        self.watch_object(obj)
-        if type(own) is dict:
-            self.watch(own)
-        for base in cls.__mro__:
-            names = vars(base).get("__slots__", ())
-            for name in (names,) if isinstance(names, str) else names:
-                if isinstance(vars(base).get(name), types.MemberDescriptorType) and hasattr(obj, name):
-                    self.guard("ATTRIBUTE_IS", obj, name, getattr(obj, name))
-                    self.watch(getattr(obj, name))
+        reader.environment.guard("OBJECT_IS", obj, None, (cls, own if type(own) is dict else None))
 
-    def made_by_python(self, result: Any) -> Known:
-        """The result of a function of watched arguments: what it made is nobody else's."""
-        if isinstance(result, str) and _ADDRESS.search(result):
-            self.fail("text_of_address", text=result)
-        if type(result) not in _CONSTANTS and isinstance(result, _MADE) and not self.is_watched(result):
-            self.outside.made.add(id(result))
-            self.outside.keep.append(result)
-        return Known(result)
 
-    def is_watched(self, obj: Any) -> bool:
-        return any((id(obj), deep) in self.outside.watched for deep in (True, False, None))
+def watch_class_attribute(reader: Reader, cls: type, name: str) -> None:
+    """Guard what a class and its bases hold under a name."""
+    raw = static_attribute(cls, name)
+    if raw is ABSENT:
+        reader.environment.guard("TYPE_MISSING", cls, name, None)
+    else:
+        reader.environment.guard("TYPE_ATTR_IS", cls, name, raw)
+
+
+def watch_function(reader: Reader, func: FunctionType) -> None:
+    """Guard that a function keeps its code and its defaults."""
+    if not is_own(func.__module__):
+        reader.environment.guard("FUNCTION_IS", func, None, (func.__code__, func.__defaults__, func.__kwdefaults__))
+
+
+def watch_bases(reader: Reader, classes: Any) -> None:
+    """Guard the bases of classes that the user may give others."""
+    for cls in classes if isinstance(classes, tuple) else (classes,):
+        if isinstance(cls, tuple):
+            watch_bases(reader, cls)
+        elif isinstance(cls, type) and not is_library(cls.__module__):
+            reader.environment.guard("MRO_IS", cls, None, cls.__mro__)
+
+
+def watch_names(reader: Reader, cls: type) -> None:
+    """Guard which names a class defines."""
+    (names,) = (o for o in gc.get_referents(vars(cls)) if isinstance(o, dict))
+    reader.environment.guard("DICT_KEYS_ARE", names, None, tuple(names))
+
+
+# ---- contents ----
+
+
+def watch_for(reader: Reader, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Guard what a function of Python's looks at in its arguments."""
+    if function is super:  # looks at nothing; what is found through it is guarded where it is read
+        return
+    if function in _TEXTS:
+        refuse_text(reader, args)
+    keyed = function is operator.contains and isinstance(args[0], _BY_KEY)
+    for arg in args:
+        if type(arg) not in _CONSTANTS:
+            by_place = function in _OF_STRUCTURE and (function in (len, bool) or not isinstance(arg, _BY_VALUE_OF_KEY))
+            watch(reader, arg, deep=not keyed and not by_place)
+
+
+def watch(reader: Reader, obj: Any, deep: bool = True) -> None:
+    """Guard the content of an object, and where `deep` what it holds in turn; refuse where that cannot be done."""
+    if type(obj) in _CONSTANTS or id(obj) in reader.environment.made or (id(obj), deep) in reader.environment.watched:
+        return
+    reader.environment.watched[id(obj), deep] = obj
+    if isinstance(obj, (tuple, frozenset)):
+        watch_items(reader, obj, deep)
+    elif isinstance(obj, list):
+        reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        watch_items(reader, obj, deep)
+    elif isinstance(obj, dict):
+        reader.environment.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
+        for key, item in dict.items(obj) if deep else ():
+            guard_item(reader, obj, key, item)
+            watch(reader, item)
+    elif isinstance(obj, (set, deque)):
+        reader.environment.guard("ITERATION_GIVES", obj, None, tuple(obj))
+        watch_items(reader, obj, deep)
+    elif isinstance(obj, _VIEWS):
+        for inner in gc.get_referents(obj):
+            watch(reader, inner, deep)
+    elif isinstance(obj, _BUFFERS) or is_instance(obj, "numpy", "ndarray"):
+        watch_bytes(reader, obj)
+    elif isinstance(obj, type):
+        watch_bases(reader, obj)
+    elif isinstance(obj, torch.Tensor):
+        if deep:
+            reader.reject("content_unguarded", kind=type(obj).__name__)
+    elif not isinstance(obj, _WATCHED_OTHERWISE) and not any(is_instance(obj, *c) for c in _MAYBE_NOT_LOADED):
+        watch_instance(reader, obj)
+
+
+def note_order(obj: Any) -> None:
+    """The order of a set of strings follows from their hashes, which differ from process to process."""
+    if isinstance(obj, (set, frozenset)) and len(obj) > 1 and not all(isinstance(o, (int, float)) for o in obj):
+        meet_this_process()
+
+
+def refuse_text(reader: Reader, objects: Iterable[Any]) -> None:
+    """Refuse to write what tensors and modules hold, which is not known before the call."""
+    for obj in objects:
+        if isinstance(obj, (torch.Tensor, torch.nn.Module)):
+            reader.reject("content_unguarded", kind=type(obj).__name__)
+        note_order(obj)
+        if isinstance(obj, (tuple, list, set, frozenset, dict)):
+            refuse_text(reader, obj.values() if isinstance(obj, dict) else obj)
+
+
+def watch_items(reader: Reader, items: Any, deep: bool) -> None:
+    for item in items:
+        if deep:
+            watch(reader, item)
+        else:
+            reader.environment.watched.setdefault((id(item), None), item)  # somebody else's
+
+
+def watch_bytes(reader: Reader, obj: Any) -> None:
+    """Guard the elements of an array, or of anything that lends its memory."""
+    try:
+        view = memoryview(obj)
+    except (ValueError, TypeError, BufferError):
+        reader.reject("content_unguarded", kind=type(obj).__name__)
+    if "O" in view.format:
+        reader.reject("content_unguarded", kind=f"{type(obj).__name__} of objects")
+    if view.nbytes > MOST_BYTES:
+        reader.reject("content_too_large", kind=type(obj).__name__, most=MOST_BYTES)
+    reader.environment.guard("BYTES_ARE", obj, None, (view.format, view.shape, view.tobytes()))
+
+
+def watch_instance(reader: Reader, obj: Any) -> None:
+    """Guard the attributes of an object whose class comes with Python or torch; one of the user's is only its identity."""
+    cls, looks = type(obj), False
+    for name in _LOOKING:
+        method = static_attribute(cls, name)
+        if isinstance(method, FunctionType):
+            generated = method.__code__.co_filename == "<string>"  # by dataclass
+            if not generated and not is_library(method.__module__) and not _is_of_python(method.__module__):
+                reader.reject("content_unguarded", kind=cls.__name__)
+            looks = True
+    own = getattr(obj, "__dict__", None)
+    if not cls.__flags__ & _HEAP_TYPE and own is None:
+        reader.reject("content_unguarded", kind=cls.__name__)  # C, of which nothing is known
+    if not looks and cls.__flags__ & _HEAP_TYPE and not is_library(cls.__module__):
+        return
+    watch_object(reader, obj)
+    if type(own) is dict:
+        watch(reader, own)
+    for base in cls.__mro__:
+        names = vars(base).get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if isinstance(vars(base).get(name), types.MemberDescriptorType) and hasattr(obj, name):
+                reader.environment.guard("ATTRIBUTE_IS", obj, name, getattr(obj, name))
+                watch(reader, getattr(obj, name))
+
+
+def made_by_python(reader: Reader, result: Any) -> Known:
+    """The result of a function of watched arguments: what it made is nobody else's."""
+    if isinstance(result, str) and _ADDRESS.search(result):
+        reader.reject("text_of_address", text=result)
+    if type(result) not in _CONSTANTS and isinstance(result, _MADE) and not is_watched(reader, result):
+        reader.environment.made.add(id(result))
+        reader.environment.keep.append(result)
+    return Known(result)
+
+
+def is_watched(reader: Reader, obj: Any) -> bool:
+    return any((id(obj), deep) in reader.environment.watched for deep in (True, False, None))
 
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+>")  # of an object whose class does not say how it is written
@@ -242,3 +259,11 @@ def _is_of_python(module_name: str | None) -> bool:
     return (module_name or "").partition(".")[0] in sys.stdlib_module_names
 
 
+def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AV:
+    """Python's own result on known values, which are guarded; what Python raises is raised at run time."""
+    watch_for(reader, function, (*args, *kwargs.values()))
+    try:
+        result = function(*args, **kwargs)
+    except Exception as e:
+        reader.emit.raise_error(type(e).__name__, str(e))
+    return made_by_python(reader, result)

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.objects import is_plain
 from scriptc.frontend.results import Chooser, is_value_of
 from scriptc.frontend.specs import (
     Contract,
@@ -22,6 +21,7 @@ from scriptc.frontend.specs import (
     placed,
     values_of,
 )
+from scriptc.frontend.user_classes import is_plain
 from scriptc.target import Target
 from scriptc.variant import Dependencies
 

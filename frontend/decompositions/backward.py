@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.images import each
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def _spread(grad: Tensor, n: int) -> Tensor:

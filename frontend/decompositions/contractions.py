@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.pointwise import inexact
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def in_dtype(value: float, dtype: torch.dtype) -> float:

@@ -15,7 +15,7 @@ from scriptc.frontend.decompositions.linalg import (
     computed,
     failed,
 )
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 _FLOATS = (torch.float32, torch.float64)
 

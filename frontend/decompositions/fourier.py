@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def _rise(heap: list[Any], start: int, at: int) -> None:

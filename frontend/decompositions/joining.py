@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.shapes import at_least
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def without_empty_vectors(tensors: list[Tensor | None]) -> list[Tensor | None]:

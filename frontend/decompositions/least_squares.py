@@ -7,7 +7,7 @@ from torch import Tensor
 
 from scriptc.frontend.decompositions.eigen import limit
 from scriptc.frontend.decompositions.linalg import NAMES, failed
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 _NAME = "torch.linalg.lstsq"
 

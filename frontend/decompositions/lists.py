@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def concatenated(a: list[Any], b: list[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.linalg import are_floating, are_matrices, are_square, not_half
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @decomposes("torch.linalg.matrix_power", "torch.linalg_matrix_power", "torch.matrix_power", "Tensor.matrix_power")

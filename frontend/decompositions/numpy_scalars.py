@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @decomposes("numpy.sqrt")

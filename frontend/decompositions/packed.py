@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from scriptc.frontend.decompositions import recurrent
 from scriptc.frontend.decompositions.recurrent import Pair, State, check_layers, project, step, walk
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @decomposes("torch._pack_padded_sequence")

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend.decompositions.indexing import in_strides_of
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @decomposes("torch.index_add", "Tensor.index_add")

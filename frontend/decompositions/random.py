@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def slopes_of(x: Tensor, lower: float, upper: float) -> Tensor:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 Pair = tuple[Tensor, Tensor]
 State = tuple[Tensor, ...]

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from scriptc.frontend.decompositions.linalg import are_floating
 from scriptc.frontend.decompositions.pointwise import inexact
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 _LARGEST_FLOAT = float.fromhex("0x1.fffffep127")
 

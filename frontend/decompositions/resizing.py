@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def resample(input: Tensor, dim: int, index: Tensor, weight: Tensor) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def _runs(line: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 @decomposes("torch.unflatten", "Tensor.unflatten")

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from scriptc.frontend.decompositions.fourier import complex_transform, irfft, rfft
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def checked_sizes(name: str, n_fft: int, hop: int, win_length: int, window: Tensor | None) -> None:

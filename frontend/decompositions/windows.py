@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from scriptc.frontend.library import decomposes
+from scriptc.frontend.library.registry import decomposes
 
 
 def window(length: int, periodic: bool, span: float, dtype: torch.dtype | None, form: Callable[[Tensor], Tensor]) -> Tensor:

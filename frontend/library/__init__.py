@@ -16,73 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from scriptc.frontend.genuine import BUILTINS, original, remember_originals
-
-FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
-# By kind of owner and name: ("Tensor", "tanh"); ATen's functions are of the kind "aten".
-METHODS: dict[tuple[str, str], Callable[..., Any]] = {}
-# By the callable itself, and by "Tensor.name", "aten.name" or "aten.name.overload".
-DECOMPOSITIONS: dict[Any, Any] = {}
-# Decompositions that compute in float32 what they are given in half types, as eager's kernels do, and round at the end.
-WIDENING: set[Any] = set()
-_KINDS = frozenset(
-    "Tensor aten list tuple dict set frozenset Counter OrderedDict str int float bool complex Size range".split()
-)
-
-
-def resolve(name: str) -> Any:
-    """Return the object that a dotted name stands for, None where this Python or torch lacks it."""
-    module_name, _, attr = name.rpartition(".")
-    if module_name == "builtins" or not module_name:
-        return BUILTINS.get(attr or name)  # without `site`, and in cells of IPython, there is no exit
-    parts = module_name.split(".")
-    obj = importlib.import_module(parts[0])
-    for part in (*parts[1:], attr):
-        obj = getattr(obj, part, None)  # type: ignore[assignment]
-    return original(name, obj)
-
-
-def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a handler `f(reader, *args, **kwargs) -> AV` under dotted names; "Tensor.x" and "list.x" are methods."""
-
-    def register(handler: Callable[..., Any]) -> Callable[..., Any]:
-        for name in names:
-            kind, _, method = name.partition(".")
-            if kind in _KINDS and method:
-                METHODS[kind, method] = handler
-            elif (target := resolve(name)) is not None:
-                FUNCTIONS[target] = handler
-        return handler
-
-    return register
-
-
-def decomposes(*names: str, widens: bool = False) -> Callable[[Any], Any]:
-    """Registers a Python function that the front end compiles in place of the named ones. widens: see WIDENING."""
-
-    def register(func: Any) -> Any:
-        if widens:
-            WIDENING.add(func)
-        for name in names:
-            if name.partition(".")[0] in ("Tensor", "aten", "list", "str", "int", "float"):
-                DECOMPOSITIONS[name] = func
-            elif (target := resolve(name)) is not None:
-                DECOMPOSITIONS[target] = func
-        return func
-
-    return register
-
-
-def library_name(obj: Any) -> str:
-    """How a callable is called in messages."""
-    module = getattr(obj, "__module__", None) or ""
-    short = getattr(obj, "__name__", "")
-    name = getattr(obj, "__qualname__", None) or short or repr(obj)
-    for home in ("torch.nn.functional", "torch"):
-        if short and vars(importlib.import_module(home)).get(short) is obj:
-            return f"{home}.{short}"
-    return f"{module}.{name}" if module and module != "builtins" else str(name)
-
+from scriptc.frontend.genuine import remember_originals
 
 _loading = threading.RLock()
 _steps: list[Callable[[], Any]] | None = None  # of `load` that are left
@@ -114,9 +48,7 @@ def load() -> None:
 
 
 def _all_steps() -> list[Callable[[], Any]]:
-    from scriptc.frontend.library import rows
-
-    steps: list[Callable[[], Any]] = [rows.register]
+    steps: list[Callable[[], Any]] = [lambda: importlib.import_module("scriptc.frontend.library.rows").register()]
     for home in ("library", "decompositions"):
         package = importlib.import_module(f"scriptc.frontend.{home}")
         for found in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):

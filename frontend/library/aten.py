@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.library import serves
 from scriptc.frontend.library.indexing import index_put
 from scriptc.frontend.library.memory import is_contiguous, item, size, storage_offset, stride
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import make_tuple, materialize
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Dyn, Known
+from scriptc.frontend.writes import view_of
 
 _FALSE, _ANY_FORMAT = Known(False), Known(0)
 
@@ -18,7 +20,7 @@ serves("aten.sym_storage_offset")(storage_offset)
 
 @serves("aten.sym_numel")
 def sym_numel(r: Reader, self: AV) -> AV:
-    return Dyn(r.build("numel", [r.value(self)]))
+    return Dyn(r.emit.build("numel", [materialize(r, self)]))
 
 
 @serves("aten.sym_is_contiguous")
@@ -28,13 +30,13 @@ def sym_is_contiguous(r: Reader, self: AV, memory_format: AV = _ANY_FORMAT) -> A
 
 @serves("aten.alias")
 def alias(r: Reader, self: AV) -> AV:
-    return r.view_of(self)
+    return view_of(r, self)
 
 
 def _whole_dims(r: Reader, indices: AV) -> AV:
     """A dim that ATen does not index is None, which would make a new dim in Python."""
     whole = Known(slice(None))
-    return r.tuple_of([whole if isinstance(i, Known) and i.obj is None else i for i in r.iterate(indices)])
+    return make_tuple([whole if isinstance(i, Known) and i.obj is None else i for i in r.iterate(indices)])
 
 
 @serves("aten.index")

@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-import collections
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
+from scriptc.frontend.alternatives import split
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import complexes
-from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.library import FUNCTIONS, serves
+from scriptc.frontend.elementwise import elementwise
+from scriptc.frontend.host_items import known_item
+from scriptc.frontend.indices import integer
+from scriptc.frontend.iterables import checked_iterable
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import FUNCTIONS, serves
+from scriptc.frontend.logic import check_that, is_one_of, to_float
+from scriptc.frontend.lookup import guard_children
+from scriptc.frontend.materialize import apply_op, materialize
+from scriptc.frontend.objects import special
 from scriptc.frontend.outside import type_name
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
+from scriptc.frontend.raised import is_exception
+from scriptc.frontend.sizes import size_av
+from scriptc.frontend.state import attribute_slot, delete_attribute, has_slot, store_plain
+from scriptc.frontend.tables import refuse_item_sets
+from scriptc.frontend.text import format_of, raise_with, text_of
 from scriptc.frontend.values import (
     AV,
-    Bound,
     ClassOf,
-    Closure,
     ComplexV,
     DictV,
     Dyn,
@@ -36,15 +48,15 @@ from scriptc.frontend.values import (
     is_set,
     is_tensor,
     is_text,
-    python_of,
     tensor_type,
 )
-from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, ScalarType
+from scriptc.frontend.watching import call_in_python, watch, watch_class_attribute, watch_names, watch_object
+from scriptc.ir.types import EXC, FLOAT, INT, STR, ScalarType
 
 
 @serves("builtins.len", *(f"{kind}.__len__" for kind in ("Tensor", "list", "tuple", "dict", "set", "str", "range")))
 def len_(r: Reader, x: AV) -> AV:
-    r.refuse_item_sets(x)
+    refuse_item_sets(r, x)
     match x:
         case Tup(items):
             return Known(len(items))
@@ -54,39 +66,39 @@ def len_(r: Reader, x: AV) -> AV:
             if all(isinstance(b, Known) for b in (start, stop, step)):
                 return Known(len(range(*(b.obj for b in (start, stop, step) if isinstance(b, Known)))))
             return r.call(Known(range_length), [start, stop, step], {})
-        case Known() if (found := r.special(x, "__len__", [])) is not None:
+        case Known() if (found := special(r, x, "__len__", [])) is not None:
             return found
         case ObjectV():
-            found = r.special(x, "__len__", [])
+            found = special(r, x, "__len__", [])
             if found is None:
-                r.raises_at_run_time("TypeError", f"object of type '{x.cls.__name__}' has no len()")
+                r.emit.raise_error("TypeError", f"object of type '{x.cls.__name__}' has no len()")
             return found
         case ListV(items=list() as items):
-            r.observe(x)
+            r.speculation.observe(x)
             return Known(len(items))
         case ListV():
-            return Dyn(r.build("list.len", [r.value(x)]))
+            return Dyn(r.emit.build("list.len", [materialize(r, x)]))
         case ViewV(table):
             return len_(r, table)
         case Dyn() if is_dict(x) or is_set(x):
-            return Dyn(r.build("dict.len", [x.value]))
+            return Dyn(r.emit.build("dict.len", [x.value]))
         case Dyn() if is_tensor(x):
             if not tensor_type(x).dims:
-                r.raises_at_run_time("TypeError", "len() of a 0-d tensor")
-            return r.size_av(x, 0)
+                r.emit.raise_error("TypeError", "len() of a 0-d tensor")
+            return size_av(r, x, 0)
         case Dyn() if x.type == STR:
-            return Dyn(r.build("str.len", [x.value]))
+            return Dyn(r.emit.build("str.len", [x.value]))
         case Dyn() if isinstance(x.type, ScalarType):
-            r.raises_at_run_time("TypeError", f"object of type '{r.type_name(x)}' has no len()")
+            r.emit.raise_error("TypeError", f"object of type '{class_name_of(r, x)}' has no len()")
         case Known(torch.nn.Module() as module):
-            r.guard_children(module)
-            return r.evaluate(len, module)
+            guard_children(r, module)
+            return call_in_python(r, len, module)
         case Known(list() as obj):
-            r.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+            r.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
             return Known(len(obj))
         case Known(obj):
-            return r.evaluate(len, obj)
-    r.fail("len_of_other")
+            return call_in_python(r, len, obj)
+    r.reject("len_of_other")
 
 
 def range_length(start: int, stop: int, step: int) -> int:
@@ -99,95 +111,97 @@ def range_length(start: int, stop: int, step: int) -> int:
 @serves("builtins.range")
 def range_(r: Reader, *bounds: AV) -> AV:
     if not 1 <= len(bounds) <= 3:
-        r.raises_at_run_time("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}")
+        r.emit.raise_error("TypeError", f"range expected 1 to 3 arguments, got {len(bounds)}")
     start, stop, step = (Known(0), bounds[0], Known(1)) if len(bounds) == 1 else (*bounds, Known(1))[:3]
-    numbers = [b if isinstance(b, Known) else Dyn(r.integer(b)) for b in (start, stop, step)]
+    numbers = [b if isinstance(b, Known) else Dyn(integer(r, b)) for b in (start, stop, step)]
     if isinstance(numbers[2], Dyn):
-        r.effect("check.step", [numbers[2].value])
+        r.emit.effect("check.step", [numbers[2].value])
     elif numbers[2].obj == 0:
-        r.raises_at_run_time("ValueError", "range() arg 3 must not be zero")
+        r.emit.raise_error("ValueError", "range() arg 3 must not be zero")
     for n in numbers:
         if isinstance(n, Known) and not isinstance(n.obj, int):
-            r.raises_at_run_time("TypeError", f"'{type(n.obj).__name__}' object cannot be interpreted as an integer")
+            r.emit.raise_error("TypeError", f"'{type(n.obj).__name__}' object cannot be interpreted as an integer")
     return RangeV(*numbers)
 
 
 @serves("builtins.enumerate")
 def enumerate_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
-    return ZipV([r.checked_iterable(sequence)], start)
+    return ZipV([checked_iterable(r, sequence)], start)
 
 
 @serves("builtins.zip")
 def zip_(r: Reader, *sequences: AV, strict: AV = Known(False)) -> AV:  # noqa: B008
-    return ZipV(list(map(r.checked_iterable, sequences)), strict=bool(r.known(strict, "the strict of zip()")))
+    return ZipV(
+        [checked_iterable(r, sequence) for sequence in sequences], strict=bool(require_known(r, strict, "the strict of zip()"))
+    )
 
 
 @serves("operator.index")
 def index(r: Reader, x: AV) -> AV:
     if isinstance(x, Known):
-        return r.evaluate(operator.index, x.obj)
-    if (found := r.special(x, "__index__", [])) is not None:
+        return call_in_python(r, operator.index, x.obj)
+    if (found := special(r, x, "__index__", [])) is not None:
         return found
-    return Dyn(r.integer(x))
+    return Dyn(integer(r, x))
 
 
 def refuse_others(r: Reader, name: str, x: AV) -> None:
     """What no number is made of."""
     if isinstance(x, (ComplexV, Tup, ListV, DictV, RangeV)) or is_dict(x) or is_set(x):
         what = "a string, a bytes-like object or a real number" if name == "int" else "a string or a real number"
-        r.raises_at_run_time("TypeError", f"{name}() argument must be {what}, not '{python_class(r, x).__name__}'")
+        r.emit.raise_error("TypeError", f"{name}() argument must be {what}, not '{python_class(r, x).__name__}'")
 
 
 @serves("builtins.int", "Tensor.__int__")
 def int_(r: Reader, x: AV = Known(0), base: AV | None = None) -> AV:  # noqa: B008
     if isinstance(x, Known) and (base is None or isinstance(base, Known)):
-        return r.evaluate(int, x.obj, *([] if base is None else [base.obj]))
+        return call_in_python(r, int, x.obj, *([] if base is None else [base.obj]))
     if base is None and isinstance(x, ObjectV):
         return number_of(r, "int", x, ["__int__", "__index__"])
     if is_text(x):
-        return Dyn(r.build("parse.int", [r.value(x), r.const(10) if base is None else r.integer(base)]))
+        return Dyn(r.emit.build("parse.int", [materialize(r, x), r.emit.const(10) if base is None else integer(r, base)]))
     if base is not None:
-        r.raises_at_run_time("TypeError", "int() can't convert non-string with explicit base")
+        r.emit.raise_error("TypeError", "int() can't convert non-string with explicit base")
     if is_tensor(x):
         _check_one_element(r, x)
-        return Dyn(r.build("item.int", [r.value(x)]))
+        return Dyn(r.emit.build("item.int", [materialize(r, x)]))
     refuse_others(r, "int", x)
-    value = r.value(x)
-    return Dyn(value) if value.type == INT else r.op("float.to_int" if value.type == FLOAT else "bool.to_int", x)
+    value = materialize(r, x)
+    return Dyn(value) if value.type == INT else apply_op(r, "float.to_int" if value.type == FLOAT else "bool.to_int", x)
 
 
 @serves("builtins.float", "Tensor.__float__")
 def float_(r: Reader, x: AV = Known(0.0)) -> AV:  # noqa: B008
     if isinstance(x, Known):
-        return r.evaluate(float, x.obj)
+        return call_in_python(r, float, x.obj)
     if isinstance(x, ObjectV):
         return number_of(r, "float", x, ["__float__", "__index__"])
     if is_text(x):
-        return r.op("parse.float", x)
+        return apply_op(r, "parse.float", x)
     refuse_others(r, "float", x)
     if is_tensor(x):
         _check_one_element(r, x)
-        return Dyn(r.build("item.float", [r.value(x)]))
-    return Dyn(r.to_float(r.value(x)))
+        return Dyn(r.emit.build("item.float", [materialize(r, x)]))
+    return Dyn(to_float(r, materialize(r, x)))
 
 
 def number_of(r: Reader, name: str, x: ObjectV, methods: list[str]) -> AV:
     """The number that the class of an object makes of it."""
     for method in methods:
-        if (found := r.special(x, method, [])) is not None:
+        if (found := special(r, x, method, [])) is not None:
             cls = python_class(r, found)
             if cls is not (float if method == "__float__" else int):
                 wanted = "float" if method == "__float__" else "int"
-                r.raises_at_run_time("TypeError", f"{method} returned non-{wanted} (type {cls.__name__})")
+                r.emit.raise_error("TypeError", f"{method} returned non-{wanted} (type {cls.__name__})")
             return found if cls.__name__ == name else float_(r, found)
-    r.raises_at_run_time("TypeError", f"{name}() argument must be a string or a real number, not '{x.cls.__name__}'")
+    r.emit.raise_error("TypeError", f"{name}() argument must be a string or a real number, not '{x.cls.__name__}'")
 
 
 def _check_one_element(r: Reader, x: AV) -> None:
     """`int(t)` and `float(t)` raise another error than `t.item()`."""
     count = r.call(r.attribute(x, "numel"), [], {})
     message = "only one element tensors can be converted to Python scalars"
-    r.check_that(r.compare("Eq", count, Known(1)), "ValueError", message)
+    check_that(r, r.compare("Eq", count, Known(1)), "ValueError", message)
 
 
 @serves("builtins.bool", "Tensor.__bool__")
@@ -198,47 +212,18 @@ def bool_(r: Reader, x: AV = Known(False)) -> AV:  # noqa: B008
 @serves("builtins.abs")
 def abs_(r: Reader, x: AV) -> AV:
     if isinstance(x, Known):
-        return r.evaluate(abs, x.obj)
-    if (found := r.special(x, "__abs__", [])) is not None:
+        return call_in_python(r, abs, x.obj)
+    if (found := special(r, x, "__abs__", [])) is not None:
         return found
     if is_tensor(x):
-        return r.elementwise("abs", x)
+        return elementwise(r, "abs", x)
     if isinstance(x, ComplexV):
         return r.call(Known(complexes.magnitude), [x.real, x.imag], {})
     return (
-        Dyn(r.build("float.abs", [r.value(x)])) if r.value(x).type == FLOAT else Dyn(r.build("int.abs", [r.integer(x)]))
+        Dyn(r.emit.build("float.abs", [materialize(r, x)]))
+        if materialize(r, x).type == FLOAT
+        else Dyn(r.emit.build("int.abs", [integer(r, x)]))
     )
-
-
-def python_class(r: Reader, x: AV) -> type:
-    """type(x)."""
-    match x:
-        case Known(obj):
-            r.watch_object(obj)
-            return type(obj)
-        case Tup():
-            return x.cls
-        case ComplexV():
-            return complex
-        case ListV():
-            return tuple if x.is_tuple else list
-        case DictV():
-            return x.made.cls
-        case Dyn() if is_dict(x) or is_set(x):
-            return python_of(x.type)
-        case Dyn() if is_tensor(x):
-            return torch.Tensor
-        case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
-            return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
-        case ObjectV(cls):
-            return {Deque: collections.deque, Future: torch._C.Future}.get(cls, cls)
-        case RangeV():
-            return range
-        case Closure():
-            return type(python_class)
-        case Bound():
-            return type(r.python_class)
-    r.fail("class_unknown")
 
 
 @serves("builtins.isinstance")
@@ -246,20 +231,18 @@ def isinstance_(r: Reader, x: AV, classes: AV) -> AV:
     if isinstance(x, OneOf):
         answers = {tag: isinstance_(r, a, classes) for tag, a in x.alternatives.items()}
         if all(isinstance(a, Known) for a in answers.values()):
-            return r.is_one_of(x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
-        return r.split(x, lambda a: isinstance_(r, a, classes))
-    cls = r.known(classes, "the class of isinstance()")
+            return is_one_of(r, x, [tag for tag, a in answers.items() if isinstance(a, Known) and a.obj])
+        return split(r, x, lambda a: isinstance_(r, a, classes))
+    cls = require_known(r, classes, "the class of isinstance()")
     if isinstance(x, Dyn) and x.type == EXC:
-        return r.is_exception(
-            x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)]
-        )
+        return is_exception(r, x, [c for c in (cls if isinstance(cls, tuple) else (cls,)) if issubclass(c, BaseException)])
     if is_tensor(x):
         if any(tensor_has_class(x, c) for c in flat(cls)):
             return Known(True)
         if torch.nn.Parameter in flat(cls):
-            r.fail("is_parameter")
+            r.reject("is_parameter")
         return Known(False)
-    return r.evaluate(issubclass, python_class(r, x), cls)
+    return call_in_python(r, issubclass, python_class(r, x), cls)
 
 
 def flat(classes: Any) -> Iterator[Any]:
@@ -279,8 +262,11 @@ def tensor_has_class(x: AV, cls: Any) -> bool:
 def issubclass_(r: Reader, cls: AV, classes: AV) -> AV:
     if isinstance(cls, ClassOf):
         return isinstance_(r, cls.exception, classes)
-    return r.evaluate(
-        issubclass, r.known(cls, "the class of issubclass()"), r.known(classes, "the class of issubclass()")
+    return call_in_python(
+        r,
+        issubclass,
+        require_known(r, cls, "the class of issubclass()"),
+        require_known(r, classes, "the class of issubclass()"),
     )
 
 
@@ -298,7 +284,7 @@ def callable_(r: Reader, x: AV) -> AV:
 
 @serves("builtins.getattr")
 def getattr_(r: Reader, owner: AV, name: AV, *default: AV) -> AV:
-    attr = r.known(name, "the name of getattr()")
+    attr = require_known(r, name, "the name of getattr()")
     if not default:
         return r.attribute(owner, attr)
     return r.choose(_has(r, owner, attr), lambda: r.attribute(owner, attr), lambda: default[0])
@@ -306,35 +292,35 @@ def getattr_(r: Reader, owner: AV, name: AV, *default: AV) -> AV:
 
 @serves("builtins.setattr")
 def setattr_(r: Reader, owner: AV, name: AV, value: AV) -> AV:
-    r.store_attribute(owner, r.known(name, "the name of setattr()"), value)
+    r.store_attribute(owner, require_known(r, name, "the name of setattr()"), value)
     return Known(None)
 
 
 @serves("builtins.object.__setattr__", "torch.nn.Module.__setattr__")
 def plain_setattr(r: Reader, owner: AV, name: AV, value: AV) -> AV:
     if isinstance(owner, Known):
-        r.store_plain(owner.obj, r.known(name, "the name of an attribute"), value)
+        store_plain(r, owner.obj, require_known(r, name, "the name of an attribute"), value)
     else:
-        r.store_attribute(owner, r.known(name, "the name of an attribute"), value)
+        r.store_attribute(owner, require_known(r, name, "the name of an attribute"), value)
     return Known(None)
 
 
 @serves("builtins.delattr")
 def delattr_(r: Reader, owner: AV, name: AV) -> AV:
     if not isinstance(owner, Known):
-        r.fail("delattr_of_object")
-    r.delete_attribute(owner.obj, r.known(name, "the name of delattr()"))
+        r.reject("delattr_of_object")
+    delete_attribute(r, owner.obj, require_known(r, name, "the name of delattr()"))
     return Known(None)
 
 
 @serves("builtins.hasattr")
 def hasattr_(r: Reader, owner: AV, name: AV) -> AV:
-    return _has(r, owner, r.known(name, "the name of hasattr()"))
+    return _has(r, owner, require_known(r, name, "the name of hasattr()"))
 
 
 def _has(r: Reader, owner: AV, name: str) -> AV:
-    if isinstance(owner, Known) and (slot := r.attribute_slot(owner.obj, name)) is not None:
-        return r.has_slot(slot)
+    if isinstance(owner, Known) and (slot := attribute_slot(r, owner.obj, name)) is not None:
+        return has_slot(r, slot)
     held = r.items_of(owner).get(name) if isinstance(owner, ObjectV) else None
     if isinstance(held, Maybe) and not hasattr(python_class(r, owner), name):
         return held.flag
@@ -347,23 +333,23 @@ def _has_always(r: Reader, owner: AV, name: str) -> bool:
     if isinstance(owner, ObjectV) and name in r.items_of(owner):
         return True
     cls = python_class(r, owner)
-    r.watch_class_attribute(cls, name)
+    watch_class_attribute(r, cls, name)
     return hasattr(cls, name)
 
 
 def _has_now(r: Reader, obj: Any, name: str) -> bool:
     """hasattr() of an object outside, guarded wherever the attribute is found, or would be."""
-    r.watch_object(obj)
+    watch_object(r, obj)
     own = getattr(obj, "__dict__", None)
     tables = [own] if type(own) is dict else []
     if isinstance(obj, torch.nn.Module):
         tables += [vars(obj)[table] for table in ("_parameters", "_buffers", "_modules")]
     for table in tables:
-        r.guard("DICT_HAS" if name in table else "DICT_MISSING", table, name, None)
+        r.environment.guard("DICT_HAS" if name in table else "DICT_MISSING", table, name, None)
         if name in table:
             return True
     for cls in (obj, type(obj)) if isinstance(obj, type) else (type(obj),):
-        r.watch_class_attribute(cls, name)
+        watch_class_attribute(r, cls, name)
     return hasattr(obj, name)
 
 
@@ -375,23 +361,23 @@ def _has_now(r: Reader, obj: Any, name: str) -> bool:
         "torch.set_default_device", "torch.set_default_tensor_type", "torch.set_printoptions",
         "torch.is_inference_mode_enabled", "torch.set_warn_always")  # fmt: skip
 def refused(r: Reader, *args: AV, **kwargs: AV) -> AV:
-    r.fail("builtin_function")
+    r.reject("builtin_function")
 
 
 def _names_in(function: Callable[[Any], Any]) -> Callable[..., AV]:
     def handler(r: Reader, *obj: AV) -> AV:
         if not obj:
-            r.fail("builtin_function")  # those of the frame
-        owner = r.known(obj[0], "the object")
-        r.watch_object(owner)
+            r.reject("builtin_function")  # those of the frame
+        owner = require_known(r, obj[0], "the object")
+        watch_object(r, owner)
         if function is vars:
             return r.attribute(obj[0], "__dict__")
         for cls in type(owner).__mro__:
-            r.watch_names(cls)
+            watch_names(r, cls)
         own = getattr(owner, "__dict__", None)
         if type(own) is dict:
-            r.watch(own, deep=False)
-        return r.evaluate(function, owner)
+            watch(r, own, deep=False)
+        return call_in_python(r, function, owner)
 
     return handler
 
@@ -401,12 +387,12 @@ FUNCTIONS[vars], FUNCTIONS[dir] = _names_in(vars), _names_in(dir)
 
 @serves("sys.exit", "builtins.exit", "builtins.quit")
 def exit_(r: Reader, *code: AV) -> AV:
-    r.fail("raise_of_other", name="SystemExit")
+    r.reject("raise_of_other", name="SystemExit")
 
 
 @serves("builtins.breakpoint")
 def breakpoint_(r: Reader) -> AV:
-    r.raises_at_run_time("NotImplementedError", "compiled code cannot stop for a debugger: breakpoint() was reached")
+    r.emit.raise_error("NotImplementedError", "compiled code cannot stop for a debugger: breakpoint() was reached")
 
 
 @serves("Size.numel")
@@ -419,12 +405,12 @@ def size_numel(r: Reader, size: AV) -> AV:
 
 @serves("torch.nn.ModuleDict.items")
 def module_dict_items(r: Reader, modules: Known) -> AV:
-    return Tup([Tup([k, r.known_item(modules, r.known(k, "a key"))]) for k in r.iterate(modules)])
+    return Tup([Tup([k, known_item(r, modules, require_known(r, k, "a key"))]) for k in r.iterate(modules)])
 
 
 @serves("torch.nn.ModuleDict.values")
 def module_dict_values(r: Reader, modules: Known) -> AV:
-    return Tup([r.known_item(modules, r.known(k, "a key")) for k in r.iterate(modules)])
+    return Tup([known_item(r, modules, require_known(r, k, "a key")) for k in r.iterate(modules)])
 
 
 @serves("torch.nn.ModuleDict.keys")
@@ -468,7 +454,7 @@ def default_dtype(r: Reader) -> AV:
 def assert_(r: Reader, condition: AV, message: AV) -> AV:
 
     def fails() -> bool:
-        r.raise_with("AssertionError", message)
+        raise_with(r, "AssertionError", message)
 
     truth = r.truth(condition)
     if isinstance(truth, Known):
@@ -480,8 +466,8 @@ def assert_(r: Reader, condition: AV, message: AV) -> AV:
 @serves("warnings.warn")
 def warn(r: Reader, message: AV, category: AV = Known(UserWarning), stacklevel: AV = Known(1)) -> AV:  # noqa: B008
     """The warning points where Python's would: `stacklevel` - 1 calls up."""
-    cls = r.known(category, "the category of a warning")
-    where = list(r.loc.chain())[: r.known(stacklevel, "stacklevel")][-1]
-    format, values = r.format_of(r.text_of(message))
-    r.builder.op("warn", values, where, category=cls.__name__, message=format)
+    cls = require_known(r, category, "the category of a warning")
+    where = list(r.position.loc.chain())[: require_known(r, stacklevel, "stacklevel")][-1]
+    format, values = format_of(r, text_of(r, message))
+    r.emit.builder.op("warn", values, where, category=cls.__name__, message=format)
     return Known(None)

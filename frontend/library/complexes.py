@@ -5,10 +5,25 @@ from __future__ import annotations
 import ast
 import cmath
 
+from scriptc.frontend.casts import cast_to
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.complexes import (
+    complex_parts,
+    complex_result,
+    conjugated,
+    imaginary_part,
+    is_conjugate,
+    real_part,
+)
 from scriptc.frontend.decompositions import complexes, linalg  # noqa: F401  (an op of it is named below)
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.elementwise import elementwise, multiply_matrices
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import bad_operands
+from scriptc.frontend.materialize import apply_op, materialize
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.watching import call_in_python
+from scriptc.frontend.writes import view_of
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
 
 
@@ -25,37 +40,37 @@ def is_complex(r: Reader, input: AV) -> AV:
 def is_conj(r: Reader, input: AV) -> AV:
     made = input.value.op if isinstance(input, Dyn) else None
     if is_complex_tensor(input) and made is not None and made.has("CONTROL"):
-        r.fail("lazy_conjugate_unknown")
-    return Known(r.is_conjugate(input))
+        r.reject("lazy_conjugate_unknown")
+    return Known(is_conjugate(input))
 
 
 @serves("torch.real")
 def real(r: Reader, input: AV) -> AV:
-    return r.real_part(input)
+    return real_part(r, input)
 
 
 @serves("torch.imag")
 def imag(r: Reader, input: AV) -> AV:
-    return r.imaginary_part(input)
+    return imaginary_part(r, input)
 
 
 @serves("torch.view_as_real")
 def view_as_real(r: Reader, input: AV) -> AV:
-    if r.is_conjugate(input):
-        r.raises_at_run_time(
+    if is_conjugate(input):
+        r.emit.raise_error(
             "RuntimeError", "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so "
             "you can view it as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias "
             "the original.",
         )  # fmt: skip
-    return r.op("view_as_real", input)
+    return apply_op(r, "view_as_real", input)
 
 
 @serves("torch.conj", "Tensor.conj")
 def conj(r: Reader, input: AV) -> AV:
     if not is_complex_tensor(input):
         return input
-    original = r.conjugated(input)
-    return r.op("conj", input) if original is None else r.view_of(Dyn(original))
+    original = conjugated(input)
+    return apply_op(r, "conj", input) if original is None else view_of(r, Dyn(original))
 
 
 @serves("torch.adjoint", "Tensor.adjoint")
@@ -65,48 +80,48 @@ def adjoint(r: Reader, input: AV) -> AV:
 
 @serves("torch.conj_physical", "Tensor.conj_physical")
 def conj_physical(r: Reader, input: AV) -> AV:
-    return r.op("conj_physical", input) if is_complex_tensor(input) else input
+    return apply_op(r, "conj_physical", input) if is_complex_tensor(input) else input
 
 
 @serves("torch.resolve_conj", "Tensor.resolve_conj", "torch.resolve_neg", "Tensor.resolve_neg")
 def resolve(r: Reader, input: AV) -> AV:
     """Results of `conj` are resolved already; where eager makes a new tensor of a lazy one, so is this."""
-    return r.op("clone", input) if r.is_conjugate(input) else input
+    return apply_op(r, "clone", input) if is_conjugate(input) else input
 
 
 @serves("torch.sgn", "Tensor.sgn")
 def sgn(r: Reader, input: AV) -> AV:
-    return r.elementwise("sgn" if is_complex_tensor(input) else "sign", input)
+    return elementwise(r, "sgn" if is_complex_tensor(input) else "sign", input)
 
 
 @serves("torch.angle", "Tensor.angle")
 def angle(r: Reader, input: AV) -> AV:
-    found = r.elementwise("angle", input)
-    return r.op("plain", found) if is_complex_tensor(input) else found
+    found = elementwise(r, "angle", input)
+    return apply_op(r, "plain", found) if is_complex_tensor(input) else found
 
 
 @serves("torch.isreal", "Tensor.isreal")
 def isreal(r: Reader, input: AV) -> AV:
     if is_complex_tensor(input):
-        return r.elementwise("eq", r.imaginary_part(input), Known(0))
-    return r.op("fill", r.cast(input, "bool"), Known(True))
+        return elementwise(r, "eq", imaginary_part(r, input), Known(0))
+    return apply_op(r, "fill", cast_to(r, input, "bool"), Known(True))
 
 
 @serves("torch.complex")
 def complex_(r: Reader, real: AV, imag: AV) -> AV:
     names = [SCALAR_TYPES[tensor_type(av).dtype] for av in (real, imag)]
     if any(n not in ("Float", "Double", "Half") for n in names):
-        r.raises_at_run_time(
+        r.emit.raise_error(
             "RuntimeError",
             f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}",
         )
     if names[0] != names[1]:
-        r.raises_at_run_time(
+        r.emit.raise_error(
             "RuntimeError", f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument"
         )
     if "Half" in names:
-        r.fail("complex32")
-    return r.op("complex", real, imag)
+        r.reject("complex32")
+    return apply_op(r, "complex", real, imag)
 
 
 # ---- numbers ----
@@ -115,12 +130,12 @@ def number(r: Reader, real: AV = Known(0.0), imag: AV | None = None) -> AV:  # n
     """complex(a, b) is a + b * 1j, whatever a and b are."""
     given = [real] if imag is None else [real, imag]
     if all(isinstance(av, Known) for av in given):
-        return r.evaluate(complex, *(av.obj for av in given if isinstance(av, Known)))
+        return call_in_python(r, complex, *(av.obj for av in given if isinstance(av, Known)))
     found = [item(r, av) if is_tensor(av) else av for av in given]
-    parts = [r.complex_parts(av) for av in found]
+    parts = [complex_parts(r, av) for av in found]
     for av, part, words in zip(given, parts, ("first argument must be a string or", "second argument must be"), strict=False):
         if part is None:
-            r.raises_at_run_time("TypeError", f"complex() {words} a number, not '{r.type_name(av)}'")
+            r.emit.raise_error("TypeError", f"complex() {words} a number, not '{class_name_of(r, av)}'")
     first, second = parts[0], parts[-1]
     assert first is not None and second is not None
     if imag is None:
@@ -134,8 +149,8 @@ def item(r: Reader, tensor: AV) -> AV:
     """The element of a tensor as a Python number."""
     if not is_complex_tensor(tensor):
         return r.call(r.attribute(tensor, "item"), [], {})
-    parts = (r.real_part(tensor), r.imaginary_part(tensor))
-    return ComplexV(*(Dyn(r.build("item.float", [r.value(p)])) for p in parts))
+    parts = (real_part(r, tensor), imaginary_part(r, tensor))
+    return ComplexV(*(Dyn(r.emit.build("item.float", [materialize(r, p)])) for p in parts))
 
 
 @serves("complex.conjugate")
@@ -149,15 +164,15 @@ def conjugate(r: Reader, z: AV) -> AV:
 @serves("cmath.exp")
 def exp(r: Reader, z: AV) -> AV:
     if isinstance(z, Known):
-        return r.evaluate(cmath.exp, z.obj)
-    found = r.complex_result(complexes.exponential, z)
-    return r.bad_operands("Mult", z, z) if found is None else found
+        return call_in_python(r, cmath.exp, z.obj)
+    found = complex_result(r, complexes.exponential, z)
+    return bad_operands(r, "Mult", z, z) if found is None else found
 
 
 @serves("cmath.rect")
 def rect(r: Reader, length: AV, phi: AV) -> AV:
     if isinstance(length, Known) and isinstance(phi, Known):
-        return r.evaluate(cmath.rect, length.obj, phi.obj)
+        return call_in_python(r, cmath.rect, length.obj, phi.obj)
     made = r.call(Known(complexes.from_polar), [length, phi], {})
     assert isinstance(made, Tup)
     return ComplexV(*made.items)
@@ -166,14 +181,14 @@ def rect(r: Reader, length: AV, phi: AV) -> AV:
 @serves("cmath.phase")
 def phase(r: Reader, z: AV) -> AV:
     if isinstance(z, Known):
-        return r.evaluate(cmath.phase, z.obj)
-    parts = r.complex_parts(z)
+        return call_in_python(r, cmath.phase, z.obj)
+    parts = complex_parts(r, z)
     if parts is None:
-        r.raises_at_run_time("TypeError", f"must be complex, not {r.type_name(z)}")
-    return Dyn(r.build("math.atan2", [r.value(parts[1]), r.value(parts[0])]))
+        r.emit.raise_error("TypeError", f"must be complex, not {class_name_of(r, z)}")
+    return Dyn(r.emit.build("math.atan2", [materialize(r, parts[1]), materialize(r, parts[0])]))
 
 
 # ---- contractions and reductions ----
 @serves("torch.matmul", "Tensor.matmul", "torch.linalg.matmul")
 def matmul(r: Reader, input: AV, other: AV) -> AV:
-    return r.matmul(input, other)
+    return multiply_matrices(r, input, other)

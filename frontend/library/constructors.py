@@ -7,11 +7,15 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.library import FUNCTIONS, resolve, serves
+from scriptc.frontend.casts import cast_to
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import full, size_items, tensor
+from scriptc.frontend.library.registry import FUNCTIONS, resolve, serves
+from scriptc.frontend.materialize import apply_op
 from scriptc.frontend.options import options
 from scriptc.frontend.outside import dtype_name, type_name
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import TORCH_NAMES
 
@@ -27,8 +31,8 @@ def made(r: Reader, args: tuple[AV, ...], dtype: str, constructor: Callable[...,
             try:  # only torch.Tensor takes them of all types
                 constructor(torch.empty(0, dtype=getattr(torch, TORCH_NAMES[tensor_type(only).dtype])))
             except TypeError as e:
-                r.raises_at_run_time("TypeError", str(e))
-            return r.op("alias", only)
+                r.emit.raise_error("TypeError", str(e))
+            return apply_op(r, "alias", only)
         is_size = isinstance(only, Tup) and only.cls is torch.Size or isinstance(getattr(only, "obj", None), torch.Size)
         if not is_size and (isinstance(only, (Tup, ListV)) or isinstance(getattr(only, "obj", None), (list, tuple))):
             return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
@@ -45,15 +49,15 @@ def new(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
 @serves("torch.Tensor")
 def default(r: Reader, *args: AV, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return made(r, args, r.default_dtype, torch.Tensor)
+    return made(r, args, r.environment.default_dtype, torch.Tensor)
 
 
 @serves("torch.autograd.Variable")
 def variable(r: Reader, data: AV = _NONE, requires_grad: AV = _NONE, volatile: AV = _NONE) -> AV:
     """Another tensor over the same memory, as detach() gives."""
     if not is_tensor(data):
-        r.raises_at_run_time("TypeError", f"Variable data has to be a tensor, but got {r.type_name(data)}")
-    return r.op("alias", data)
+        r.emit.raise_error("TypeError", f"Variable data has to be a tensor, but got {class_name_of(r, data)}")
+    return apply_op(r, "alias", data)
 
 
 def _of(cls: Any, dtype: str) -> Any:
@@ -72,13 +76,13 @@ for cls in filter(None, map(resolve, TYPES)):
 @serves("Tensor.type")
 def type_(r: Reader, self: AV, dtype: AV = _NONE, non_blocking: AV = _NONE) -> AV:
     """Without a type its name; else the tensor in that type, given as a dtype, a name or a type of old."""
-    obj = r.known(dtype, "the type")
+    obj = require_known(r, dtype, "the type")
     if obj is None:
         return Known(type_name(tensor_type(self).dtype))
     if obj is torch.Tensor:
-        return r.cast(self, r.default_dtype)
+        return cast_to(r, self, r.environment.default_dtype)
     name = obj if isinstance(obj, str) else f"{getattr(obj, '__module__', '')}.{getattr(obj, '__name__', '')}"
     wanted = dtype_name(obj) if isinstance(obj, torch.dtype) else TYPES.get(name)
     if wanted is None:
-        r.raises_at_run_time("ValueError", f"invalid type: '{name}'")
-    return r.cast(self, wanted)
+        r.emit.raise_error("ValueError", f"invalid type: '{name}'")
+    return cast_to(r, self, wanted)

@@ -2,54 +2,62 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.library import serves
+from scriptc.frontend.contents import edit
+from scriptc.frontend.expressions import splice_list
+from scriptc.frontend.indices import integer
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.sequences import as_list
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.logic import check_that, logical_and
+from scriptc.frontend.materialize import item_for, stored
+from scriptc.frontend.operators import append_item
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, KnownLengthListV, ListV
 
 
 @serves("list.append")
 def list_append(r: Reader, target: ListV, item: AV) -> AV:
-    r.append(target, item)
+    append_item(r, target, item)
     return Known(None)
 
 
 @serves("list.extend")
 def list_extend(r: Reader, target: ListV, items: AV) -> AV:
-    if r.is_run_time(items):
-        end = r.const(2**63 - 1)
-        r.splice_list(target, end, end, as_list(r, items))
+    if is_run_time(r, items):
+        end = r.emit.const(2**63 - 1)
+        splice_list(r, target, end, end, as_list(r, items))
         return Known(None)
     for item in r.iterate(items):
-        r.append(target, item)
+        append_item(r, target, item)
     return Known(None)
 
 
 @serves("list.insert")
 def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
     if isinstance(target, KnownLengthListV):
-        place = r.known(index, "an index into a list of different types")
-        r.edit(target, lambda items: items.insert(place, item))
+        place = require_known(r, index, "an index into a list of different types")
+        edit(r, target, lambda items: items.insert(place, item))
         return Known(None)
-    value = r.stored(target, item)
-    list_value = r.mutate(target)
-    r.widen(list_value.type, 0, value.type)
-    r.effect("list.insert", [list_value, r.integer(index), r.item_for(list_value, value)])
+    value = stored(r, target, item)
+    list_value = r.speculation.mutate(target)
+    r.speculation.widen(list_value.type, 0, value.type)
+    r.emit.effect("list.insert", [list_value, integer(r, index), item_for(r, list_value, value)])
     return Known(None)
 
 
 @serves("list.pop")
 def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B008
     if isinstance(target, KnownLengthListV):
-        found: AV = r.edit(target, lambda items: items.pop(r.known(index, "an index into a list of different types")))
+        found: AV = edit(r, target, lambda items: items.pop(require_known(r, index, "an index into a list of different types")))
         return found
-    list_value = r.mutate(target)
+    list_value = r.speculation.mutate(target)
     length = r.call(Known(len), [target], {})
-    r.check_that(r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
+    check_that(r, r.compare("Gt", length, Known(0)), "IndexError", "pop from empty list")
     if not (isinstance(index, Known) and index.obj in (0, -1)):
         least = r.binary("Sub", Known(0), length)
-        inside = r.both(r.compare("LtE", least, index), r.compare("Lt", index, length))
-        r.check_that(inside, "IndexError", "pop index out of range")
+        inside = logical_and(r, r.compare("LtE", least, index), r.compare("Lt", index, length))
+        check_that(r, inside, "IndexError", "pop index out of range")
     item = r.subscript(target, index)
-    r.effect("list.delete", [list_value, r.integer(index)])
+    r.emit.effect("list.delete", [list_value, integer(r, index)])
     return item

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from scriptc.frontend.decompositions import contractions
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV
+from scriptc.frontend.watching import call_in_python
 
 
 @serves(f"{contractions.__name__}._plan")
 def plan(r: Reader, equation: AV, ranks: AV) -> AV:
-    return r.evaluate(contractions.plan_of, r.known(equation, "the equation"), r.known(ranks, "a number of dims"))
+    return call_in_python(
+        r, contractions.plan_of, require_known(r, equation, "the equation"), require_known(r, ranks, "a number of dims")
+    )

@@ -7,11 +7,16 @@ from typing import Any
 
 import torch
 
+from scriptc.frontend.alternatives import split, without
 from scriptc.frontend.decompositions.lists import copied_items, copy_values
-from scriptc.frontend.flow import without
-from scriptc.frontend.library import serves
-from scriptc.frontend.objects import defines
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op, new_list
+from scriptc.frontend.objects import refuse_attributes_of_some
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.records import as_record
+from scriptc.frontend.tables import new_dict
+from scriptc.frontend.user_classes import defines
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -43,14 +48,14 @@ def copy_(r: Reader, x: AV) -> AV:
         case DictV() | Known(dict()):
             return r.call(r.attribute(x, "copy"), [], {})
         case ObjectV():
-            return r.as_record(ObjectV(x.cls, dict(r.items_of(x))))
+            return as_record(r, ObjectV(x.cls, dict(r.items_of(x))))
         case Tup():
             return x
         case Dyn() if is_dict(x) or is_set(x):
             return r.call(r.attribute(x, "copy"), [], {})
         case Known(obj) if isinstance(obj, (int, float, str, bool, tuple, type(None))):
             return x
-    r.fail("copy_of_other")
+    r.reject("copy_of_other")
 
 
 @serves("copy.deepcopy")
@@ -62,7 +67,7 @@ def _copied(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
     """memo: the copies of what was met, each of which is made once; None of what is being copied."""
     match x:
         case OneOf():
-            return r.split(x, lambda one: _copied(r, one, dict(memo)))
+            return split(r, x, lambda one: _copied(r, one, dict(memo)))
         case Known(obj) if _is_atomic(obj):
             return x
         case Dyn() if x.type in _SCALARS:
@@ -78,7 +83,7 @@ def _copied(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
         memo[key] = _copy_of(r, x, memo)
     found = memo[key]
     if found is None:
-        r.fail("copy_of_other")
+        r.reject("copy_of_other")
     return found
 
 
@@ -90,14 +95,14 @@ def _is_atomic(obj: Any) -> bool:
 
 
 def _copy_of(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
-    site = (r.loc, "deepcopy", len(memo))
+    site = (r.position.loc, "deepcopy", len(memo))
     match x:
         case Dyn() if is_tensor(x):
-            return r.op("clone", x)
-        case ListV() if r.is_run_time(x):
+            return apply_op(r, "clone", x)
+        case ListV() if is_run_time(r, x):
             return r.call(Known(copied_items), [x], {})
         case ListV() | Known(list()):
-            return r.new_list([_copied(r, item, memo) for item in r.iterate(x)], site)
+            return new_list(r, [_copied(r, item, memo) for item in r.iterate(x)], site)
         case Dyn() if is_dict(x):
             copied = copy_(r, x)
             r.call(Known(copy_values), [copied], {})
@@ -106,17 +111,17 @@ def _copy_of(r: Reader, x: AV, memo: dict[Any, AV | None]) -> AV:
             return copy_(r, x)
         case DictV():
             items = [(Known(name), _copied(r, item, memo)) for name, item in r.items_of(x).items()]
-            return r.new_dict(items, site, x.made)
+            return new_dict(r, items, site, x.made)
         case Known(dict()):
             return _copied(r, copy_(r, x), memo)
         case ObjectV() if not defines(x, "__deepcopy__"):
-            return r.as_record(ObjectV(x.cls, {name: _copied(r, item, memo) for name, item in r.items_of(x).items()}))
-    r.fail("copy_of_other")
+            return as_record(r, ObjectV(x.cls, {name: _copied(r, item, memo) for name, item in r.items_of(x).items()}))
+    r.reject("copy_of_other")
 
 
 @serves("dataclasses.replace")
 def replace(r: Reader, x: AV, **changes: AV) -> AV:
     if not isinstance(x, ObjectV):
-        r.fail("replace_of_outside")
-    r.refuse_attributes_of_some(x)
+        r.reject("replace_of_outside")
+    refuse_attributes_of_some(r, x)
     return r.call(Known(x.cls), [], {**r.items_of(x), **changes})

@@ -6,12 +6,18 @@ from collections.abc import Sequence
 
 import torch
 
+from scriptc.frontend.casts import cast_to
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.library import serves
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.sequences import as_list
+from scriptc.frontend.materialize import apply_op, materialize, new_list, type_of
 from scriptc.frontend.options import options
 from scriptc.frontend.outside import dtype_name, torch_dtype
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.scalars import converted, new_filled
+from scriptc.frontend.sizes import shape_tuple
 from scriptc.frontend.values import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
@@ -26,12 +32,12 @@ _SURELY_HELD = 65504.0  # by all floating dtypes
 
 def as_dtype(r: Reader, dtype: AV, default: str) -> str:
     """The dtype that an argument names."""
-    obj = r.known(dtype, "a dtype")
+    obj = require_known(r, dtype, "a dtype")
     if obj is None:
         return default
     name = dtype_name(obj) if isinstance(obj, torch.dtype) else _OF_CLASSES.get(obj)
     if name is None:
-        r.fail("dtype_of_other", dtype=obj)
+        r.reject("dtype_of_other", dtype=obj)
     return name
 
 
@@ -47,7 +53,7 @@ def _is_number(av: AV) -> bool:
 
 
 def full(r: Reader, size: list[AV], value: AV, dtype: str) -> AV:
-    return r.new_filled(size, value, dtype)
+    return new_filled(r, size, value, dtype)
 
 
 def _filled(names: tuple[str, ...], value: int) -> None:
@@ -56,7 +62,7 @@ def _filled(names: tuple[str, ...], value: int) -> None:
     @serves(f"torch.{names[0]}")
     def plain(r: Reader, *sizes: AV, size: AV | None = None, dtype: AV = _NONE, **kwargs: AV) -> AV:
         options(r, kwargs)
-        return full(r, size_items(r, sizes if size is None else (size,)), fill, as_dtype(r, dtype, r.default_dtype))
+        return full(r, size_items(r, sizes if size is None else (size,)), fill, as_dtype(r, dtype, r.environment.default_dtype))
 
     @serves(f"torch.{names[0]}_like")
     def like(r: Reader, input: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
@@ -80,7 +86,7 @@ def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs:
     """Strides are those of the input, as for any pointwise op over it."""
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(input).dtype)
-    return r.op("fill", r.cast(input, name), r.converted(_number(r, fill_value), name))
+    return apply_op(r, "fill", cast_to(r, input, name), converted(r, _number(r, fill_value), name))
 
 
 def _number(r: Reader, value: AV) -> AV:
@@ -91,9 +97,9 @@ def _number(r: Reader, value: AV) -> AV:
 def _default(r: Reader, numbers: Sequence[AV]) -> str:
     """The dtype of a new tensor of Python numbers."""
     if any(map(is_complex_number, numbers)):
-        return r.default_complex
-    found = [r.type_of(n) for n in numbers]
-    return r.default_dtype if FLOAT in found or not found else "i64" if INT in found else "bool"
+        return r.environment.default_complex
+    found = [type_of(n) for n in numbers]
+    return r.environment.default_dtype if FLOAT in found or not found else "i64" if INT in found else "bool"
 
 
 @serves("torch.full")
@@ -119,8 +125,10 @@ def arange(
     if len(bounds) == 1 and end is None:
         given = (start, bounds[0], step)
     first, last, stride = (_number(r, b) for b in given if b is not None)
-    floating = any(r.type_of(b) == FLOAT for b in (first, last, stride))
-    return r.op("arange", first, last, stride, dtype=as_dtype(r, dtype, r.default_dtype if floating else "i64"))
+    floating = any(type_of(b) == FLOAT for b in (first, last, stride))
+    return apply_op(
+        r, "arange", first, last, stride, dtype=as_dtype(r, dtype, r.environment.default_dtype if floating else "i64")
+    )
 
 
 @serves("torch.tensor")
@@ -128,22 +136,22 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
-        r.fail("tensor_of_tensor")
+        r.reject("tensor_of_tensor")
     return _of_numbers(r, data, dtype)
 
 
 @serves("torch.as_tensor")
 def as_tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return r.cast(data, as_dtype(r, dtype, tensor_type(data).dtype)) if is_tensor(data) else _of_numbers(r, data, dtype)
+    return cast_to(r, data, as_dtype(r, dtype, tensor_type(data).dtype)) if is_tensor(data) else _of_numbers(r, data, dtype)
 
 
 @serves("torch.asarray")
 def asarray(r: Reader, obj: AV, *, dtype: AV = _NONE, copy: AV = _NONE, **kwargs: AV) -> AV:
     made = as_tensor(r, obj, dtype, **kwargs)
-    copies = r.known(copy, "the argument copy")
+    copies = require_known(r, copy, "the argument copy")
     if copies is False:
-        r.fail("form_of_call", name="torch.asarray", why="copy=False is not supported")
+        r.reject("form_of_call", name="torch.asarray", why="copy=False is not supported")
     return new_tensor(r, made, made) if copies and is_tensor(obj) else made
 
 
@@ -152,20 +160,20 @@ def new_tensor(r: Reader, self: AV, data: AV, *, dtype: AV = _NONE, **kwargs: AV
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(self).dtype)
     if is_tensor(data):
-        return r.op("clone", data) if tensor_type(data).dtype == name else r.cast(data, name)
+        return apply_op(r, "clone", data) if tensor_type(data).dtype == name else cast_to(r, data, name)
     return _of_numbers(r, data, Known(torch_dtype(name)))
 
 
 def _holds_run_time(r: Reader, data: AV) -> bool:
     """Whether a display holds a list whose length is known only at run time."""
     items = (data.items if isinstance(data, (ListV, Tup)) else None) or ()
-    return any(isinstance(i, ListV) and r.is_run_time(i) for i in items)
+    return any(isinstance(i, ListV) and is_run_time(r, i) for i in items)
 
 
 def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
     if is_text(data):
-        r.raises_at_run_time("TypeError", _OF_TEXT)
-    if r.is_run_time(data) or _holds_run_time(r, data):
+        r.emit.raise_error("TypeError", _OF_TEXT)
+    if is_run_time(r, data) or _holds_run_time(r, data):
         name = as_dtype(r, dtype, "")
         wanted = torch_dtype(name) if name else None
         return r.call(Known(lists.tensor_of), [as_list(r, data), Known(wanted)], {})
@@ -174,55 +182,55 @@ def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
     name = as_dtype(r, dtype, default)
     if any(map(is_complex_number, items)) and name not in ("bool", *COMPLEX):
         integer = "'complex' object cannot be interpreted as an integer"
-        r.raises_at_run_time("TypeError", "must be real number, not complex" if name in FLOATING else integer)
+        r.emit.raise_error("TypeError", "must be real number, not complex" if name in FLOATING else integer)
     if not shape:
         return _element(r, items[0], name)
-    scalars = r.new_list([_element(r, i, name) for i in items], (r.loc, "tensor"))
+    scalars = new_list(r, [_element(r, i, name) for i in items], (r.position.loc, "tensor"))
     if not items:
         return full(r, [Known(n) for n in shape], Known(0), name)
-    return r.op("view", r.op("stack", scalars, dim=0), r.shape_tuple(tuple(Known(n) for n in shape)))
+    return apply_op(r, "view", apply_op(r, "stack", scalars, dim=0), shape_tuple(r, tuple(Known(n) for n in shape)))
 
 
 def _element(r: Reader, number: AV, dtype: str) -> AV:
     """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
-    exact = r.type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
+    exact = type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
     if dtype not in INEXACT or exact:
         return full(r, [], number, dtype)
-    return r.cast(full(r, [], number, "c128" if dtype in COMPLEX else "f64"), dtype)
+    return cast_to(r, full(r, [], number, "c128" if dtype in COMPLEX else "f64"), dtype)
 
 
 @serves("scriptc.frontend.decompositions.lists.numbers_of")
 def numbers_of(r: Reader, xs: AV) -> AV:
     """A list of numbers as a tensor of int64, float64 or bool."""
-    elem = elem_of(r.value(xs))
+    elem = elem_of(materialize(r, xs))
     if elem == NONE:
-        r.raises_at_run_time("RuntimeError", _OF_NONE)
+        r.emit.raise_error("RuntimeError", _OF_NONE)
     if elem == STR:
-        r.raises_at_run_time("ValueError", "too many dimensions 'str'")
+        r.emit.raise_error("ValueError", "too many dimensions 'str'")
     if isinstance(elem, OptionalType):
         xs = r.call(Known(lists.all_present), [xs, Known(_OF_NONE)], {})
-    return r.op("list.tensor", xs)
+    return apply_op(r, "list.tensor", xs)
 
 
 def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
     if is_tensor(data):
         return [], [r.call(r.attribute(data, "item"), [], {})]
     if isinstance(data, Known) and data.obj is None:
-        r.raises_at_run_time("RuntimeError", _OF_NONE)
+        r.emit.raise_error("RuntimeError", _OF_NONE)
     if is_text(data):
-        r.raises_at_run_time("TypeError", _OF_TEXT)
+        r.emit.raise_error("TypeError", _OF_TEXT)
     if _is_number(data):
         return [], [data]
     items = r.iterate(data)
     if items and is_text(items[0]):  # torch takes it for one more list
-        r.raises_at_run_time("ValueError", "too many dimensions 'str'")
+        r.emit.raise_error("ValueError", "too many dimensions 'str'")
     parts = [_flatten(r, item) for item in items]
     if any(p[0] != parts[0][0] for p in parts):
-        r.raises_at_run_time("ValueError", "expected sequence of equal length")
+        r.emit.raise_error("ValueError", "expected sequence of equal length")
     return [len(parts), *(parts[0][0] if parts else [])], [i for p in parts for i in p[1]]
 
 
 @serves("torch.scalar_tensor")
 def scalar_tensor(r: Reader, s: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
     options(r, kwargs)
-    return full(r, [], s, as_dtype(r, dtype, r.default_dtype))
+    return full(r, [], s, as_dtype(r, dtype, r.environment.default_dtype))

@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.contents import set_items
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.tables import is_dict_like
+from scriptc.frontend.host_items import known_item, outside_item, outside_table
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import materialize
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.statements import unpacked
+from scriptc.frontend.tables import (
+    function_at,
+    is_dict_like,
+    item_at_place,
+    key_at,
+    key_of,
+    may_table,
+    new_dict,
+    place_of_key,
+)
 from scriptc.frontend.values import AV, DictV, Dyn, IteratorV, Known, Made, Tup, ViewV, is_dict, made_of
 
 _OWN_COPIES = (Counter, OrderedDict, defaultdict)  # their copies are of their class, those of subclasses of dict are dicts
@@ -19,35 +36,35 @@ def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
     if isinstance(d, DictV):
         return list(r.items_of(d).items())
     assert isinstance(d, Known)
-    r.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
-    return [(k, r.known_item(d, k)) for k in d.obj]
+    r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
+    return [(k, known_item(r, d, k)) for k in d.obj]
 
 
 def _own(r: Reader, d: AV) -> DictV:
     if not isinstance(d, DictV):
-        r.fail("container_outside_changed", kind=r.type_name(d))
+        r.reject("container_outside_changed", kind=class_name_of(r, d))
     return d
 
 
 def _key(r: Reader, d: AV, key: AV) -> Any:
-    return r.key_of(d, key) if isinstance(d, DictV) else r.known(key, "the key of a dict")
+    return key_of(r, d, key) if isinstance(d, DictV) else require_known(r, key, "the key of a dict")
 
 
 # ---- making ----
 @serves("builtins.dict")
 def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    site = (r.loc, "dict()")
-    if isinstance(source, DictV) and source.made.cls is dict and site not in r.assume.tables:
+    site = (r.position.loc, "dict()")
+    if isinstance(source, DictV) and source.made.cls is dict and site not in r.assumptions.tables:
         held = {**r.items_of(source), **items}
-        return r.new_dict([(Known(k), v) for k, v in held.items()], site)
-    made = r.new_dict([], site)
+        return new_dict(r, [(Known(k), v) for k, v in held.items()], site)
+    made = new_dict(r, [], site)
     _update(r, made, source, items)
     return made
 
 
 @serves("collections.OrderedDict")
 def ordered_dict(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    made = r.new_dict([], (r.loc, "OrderedDict()"), Made(OrderedDict))
+    made = new_dict(r, [], (r.position.loc, "OrderedDict()"), Made(OrderedDict))
     _update(r, made, source, items)
     return made
 
@@ -55,18 +72,18 @@ def ordered_dict(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa:
 @serves("collections.defaultdict")
 def defaultdict_(r: Reader, factory: AV = Known(None), source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
     makes = None if isinstance(factory, Known) and factory.obj is None else factory
-    made = r.new_dict([], (r.loc, "defaultdict()"), Made(defaultdict, makes))
+    made = new_dict(r, [], (r.position.loc, "defaultdict()"), Made(defaultdict, makes))
     _update(r, made, source, items)
     return made
 
 
 @serves("collections.Counter")
 def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
-    site = (r.loc, "Counter()")
-    is_counted = r.is_run_time(source) and not is_dict(source)
+    site = (r.position.loc, "Counter()")
+    is_counted = is_run_time(r, source) and not is_dict(source)
     if is_counted:
-        r.may_table(site)
-    made = r.new_dict([], site, Made(Counter, Known(int)))
+        may_table(r, site)
+    made = new_dict(r, [], site, Made(Counter, Known(int)))
     if is_counted:
         r.call(Known(hashed.count), [made, source], {})
         source = Known(())
@@ -76,13 +93,13 @@ def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
 
 @serves("builtins.dict.fromkeys")
 def dict_fromkeys(r: Reader, keys: AV, value: AV = Known(None)) -> AV:  # noqa: B008
-    site = (r.loc, "fromkeys")
-    if r.is_run_time(keys):
-        r.may_table(site)
-        made = r.new_dict([], site)
+    site = (r.position.loc, "fromkeys")
+    if is_run_time(r, keys):
+        may_table(r, site)
+        made = new_dict(r, [], site)
         r.call(Known(hashed.store_all), [made, r.call(Known(zip_with), [keys, value], {})], {})
         return made
-    return r.new_dict([(k, value) for k in r.iterate(keys)], site)
+    return new_dict(r, [(k, value) for k in r.iterate(keys)], site)
 
 
 def zip_with(keys: Any, value: Any) -> Any:
@@ -92,10 +109,10 @@ def zip_with(keys: Any, value: Any) -> Any:
 
 def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
     """d.update(source, **items)"""
-    if is_dict(source) or not is_dict_like(source) and r.is_run_time(source):
+    if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
         if isinstance(d, DictV):
-            r.promote(d)
-            r.fail("dict_gets_run_time_keys")
+            r.speculation.promote(d)
+            r.reject("dict_gets_run_time_keys")
         r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
         pairs: list[tuple[AV, AV]] = []
     elif is_dict_like(source):
@@ -103,7 +120,7 @@ def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
     else:
         pairs = []
         for pair in r.iterate(source):
-            key, value = r.unpacked(pair, 2)
+            key, value = unpacked(r, pair, 2)
             pairs.append((key, value))
     for key, value in [*pairs, *((Known(k), v) for k, v in items.items())]:
         r.store_item(d, key, value)
@@ -128,26 +145,26 @@ def dict_keys(r: Reader, d: AV) -> AV:
 @serves("dict.get")
 def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
     if isinstance(d, Known):
-        d = r.outside_table(d, key)
+        d = outside_table(r, d, key)
     if is_dict(d):
-        place = r.place(d, key)
-        return r.choose(r.compare("GtE", place, Known(0)), lambda: r.at(d, place), lambda: default)
-    if isinstance(d, Known) and (item := r.outside_item(d, key, lambda: default)) is not None:
+        place = place_of_key(r, d, key)
+        return r.choose(r.compare("GtE", place, Known(0)), lambda: item_at_place(r, d, place), lambda: default)
+    if isinstance(d, Known) and (item := outside_item(r, d, key, lambda: default)) is not None:
         return item
-    if isinstance(d, DictV) and (item := r.function_at(d, key, lambda: default)) is not None:
+    if isinstance(d, DictV) and (item := function_at(r, d, key, lambda: default)) is not None:
         return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
 
 @serves("dict.copy", "dict.__copy__")
 def dict_copy(r: Reader, d: AV) -> AV:
-    site = (r.loc, "copy")
+    site = (r.position.loc, "copy")
     if not isinstance(d, Dyn):
         cls = type(d.obj) if isinstance(d, Known) and type(d.obj) in _OWN_COPIES else dict
         made = d.made if isinstance(d, DictV) else Made(cls)
-        return r.new_dict([(Known(k), v) for k, v in _pairs(r, d)], site, made)
-    r.may_table(site)
-    copy = r.new_dict([], site, made_of(d.type))
+        return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
+    may_table(r, site)
+    copy = new_dict(r, [], site, made_of(d.type))
     r.call(Known(hashed.store_items), [copy, d], {})
     return copy
 
@@ -165,7 +182,7 @@ def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:
         return r.call(Known(hashed.setdefault), [d, key, default], {})
     name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
     if name not in items:
-        r.set_items(_own(r, d), {**items, name: default})
+        set_items(r, _own(r, d), {**items, name: default})
         return default
     return items[name]
 
@@ -173,16 +190,16 @@ def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:
 @serves("dict.pop")
 def dict_pop(r: Reader, d: AV, key: AV, *default: AV) -> AV:
     if len(default) > 1:
-        r.raises_at_run_time("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
+        r.emit.raise_error("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
     if is_dict(d):
         return r.call(Known(hashed.pop_or if default else hashed.pop), [d, key, *default], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
     if name not in items:
         if default:
             return default[0]
-        r.raises_at_run_time("KeyError", repr(name))
+        r.emit.raise_error("KeyError", repr(name))
     found = items.pop(name)
-    r.set_items(_own(r, d), items)
+    set_items(r, _own(r, d), items)
     return found
 
 
@@ -192,29 +209,29 @@ def dict_popitem(r: Reader, d: AV, last: AV = Known(True)) -> AV:  # noqa: B008
         return _popitem(r, d, last)
     items = dict(r.items_of(_own(r, d)))
     if not items:
-        r.raises_at_run_time("KeyError", "'popitem(): dictionary is empty'")
-    key = list(items)[-1 if r.known(last, "whether the last item is taken") else 0]
+        r.emit.raise_error("KeyError", "'popitem(): dictionary is empty'")
+    key = list(items)[-1 if require_known(r, last, "whether the last item is taken") else 0]
     value = items.pop(key)
-    r.set_items(_own(r, d), items)
+    set_items(r, _own(r, d), items)
     return Tup([Known(key), value])
 
 
 def _popitem(r: Reader, d: AV, last: AV) -> AV:
-    table, length = r.value(d), r.call(Known(len), [d], {})
-    r.check_that(r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
-    r.build("dict.walk", [table])
+    table, length = materialize(r, d), r.call(Known(len), [d], {})
+    check_that(r, r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
+    r.emit.build("dict.walk", [table])
     place = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
-    item = Tup([r.key_at(d, place), r.at(d, place)])
-    r.effect("dict.remove", [table, r.value(place)])
+    item = Tup([key_at(r, d, place), item_at_place(r, d, place)])
+    r.emit.effect("dict.remove", [table, materialize(r, place)])
     return item
 
 
 @serves("dict.clear")
 def dict_clear(r: Reader, d: AV) -> AV:
     if is_dict(d):
-        r.effect("dict.clear", [r.value(d)])
+        r.emit.effect("dict.clear", [materialize(r, d)])
     else:
-        r.set_items(_own(r, d), {})
+        set_items(r, _own(r, d), {})
     return Known(None)
 
 
@@ -224,10 +241,10 @@ def dict_move_to_end(r: Reader, d: AV, key: AV, last: AV = Known(True)) -> AV:  
         return r.call(Known(hashed.move_to_end), [d, key, last], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
     if name not in items:
-        r.raises_at_run_time("KeyError", repr(name))
+        r.emit.raise_error("KeyError", repr(name))
     found = {name: items.pop(name)}
-    to_end = r.known(last, "whether an item goes to the end")
-    r.set_items(_own(r, d), {**items, **found} if to_end else {**found, **items})
+    to_end = require_known(r, last, "whether an item goes to the end")
+    set_items(r, _own(r, d), {**items, **found} if to_end else {**found, **items})
     return Known(None)
 
 
@@ -248,9 +265,9 @@ def counter_subtract(r: Reader, d: AV, source: AV) -> AV:
 
 def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
     """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
-    if is_dict(source) or r.is_run_time(source) and not is_dict_like(source):
+    if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
         if isinstance(d, DictV):
-            r.promote(d)
+            r.speculation.promote(d)
         counts = source if is_dict(source) else counter(r, source)
         r.call(Known(of_counts), [d, counts], {})
         return
@@ -263,14 +280,14 @@ def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
 @serves("Counter.most_common")
 def counter_most_common(r: Reader, d: AV, n: AV = Known(None)) -> AV:  # noqa: B008
     if isinstance(d, DictV):
-        r.promote(d)
+        r.speculation.promote(d)
     return r.call(Known(hashed.most_common), [d, n], {})
 
 
 @serves("Counter.elements")
 def counter_elements(r: Reader, d: AV) -> AV:
     if isinstance(d, DictV):
-        r.promote(d)
+        r.speculation.promote(d)
     return IteratorV(r.call(Known(hashed.elements), [d], {}))
 
 

@@ -10,14 +10,23 @@ from collections import deque
 from types import FunctionType, MethodType
 
 from scriptc.frontend.cells import is_hashable
-from scriptc.frontend.context import NUMBERS
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.library import serves
-from scriptc.frontend.objects import is_generated
-from scriptc.frontend.operators import BINARY, COMPARE
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.indices import integer
+from scriptc.frontend.kinds import NUMBERS
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that, logical_and
+from scriptc.frontend.materialize import apply_op, list_item
+from scriptc.frontend.objects import special
+from scriptc.frontend.operator_tables import BINARY, COMPARE
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
 from scriptc.frontend.shapes import sequence_items
+from scriptc.frontend.tables import refuse_unhashable, type_of_key
+from scriptc.frontend.text import format_field, joined, printed, text_of, text_parts
+from scriptc.frontend.user_classes import is_generated
 from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
+from scriptc.frontend.watching import call_in_python
 from scriptc.ir.ops.dicts import has_hash
 
 _JOINED = (list, tuple, str, deque)  # what has a concatenation of its own
@@ -39,10 +48,10 @@ def wraps(r: Reader, wrapped: AV, *names: AV, **others: AV) -> AV:
 def signature(r: Reader, callable: AV) -> AV:
     match callable:
         case Known(obj):
-            return r.evaluate(inspect.signature, obj)
+            return call_in_python(r, inspect.signature, obj)
         case Bound(func=FunctionType() as func):
-            return r.evaluate(inspect.signature, MethodType(func, func))  # whatever it is bound to
-    r.fail("not_known", what="a function whose signature is asked for", found=describe(callable))
+            return call_in_python(r, inspect.signature, MethodType(func, func))  # whatever it is bound to
+    r.reject("not_known", what="a function whose signature is asked for", found=describe(callable))
 
 
 @serves("builtins.print")
@@ -50,19 +59,19 @@ def print_(r: Reader, *values: AV, sep: AV = Known(" "), end: AV = Known("\n"), 
     parts: list[AV] = []
     for i, value in enumerate(values):
         parts += [sep] if i else []
-        parts.append(r.text_of(value))
-    r.printed([*parts, end])
+        parts.append(text_of(r, value))
+    printed(r, [*parts, end])
     return Known(None)
 
 
 @serves("builtins.str")
 def str_(r: Reader, value: AV = Known("")) -> AV:  # noqa: B008
-    return r.text_of(value)
+    return text_of(r, value)
 
 
 @serves("builtins.repr")
 def repr_(r: Reader, value: AV) -> AV:
-    return r.joined([*r.text_parts(value, quoted=True)])
+    return joined(r, [*text_parts(r, value, quoted=True)])
 
 
 @serves("builtins.ascii")
@@ -73,7 +82,7 @@ def ascii_(r: Reader, value: AV) -> AV:
 
 @serves("builtins.format")
 def format_(r: Reader, value: AV, spec: AV = Known("")) -> AV:  # noqa: B008
-    return r.joined([*r.field(value, None, spec)])
+    return joined(r, [*format_field(r, value, None, spec)])
 
 
 @serves("builtins.hash")
@@ -81,12 +90,12 @@ def hash_(r: Reader, value: AV) -> AV:
     if isinstance(value, ObjectV) and is_generated(value, "__hash__"):
         hashed = [f.name for f in dataclasses.fields(value.cls) if (f.compare if f.hash is None else f.hash)]
         return hash_(r, Tup([r.attribute(value, name) for name in hashed]))
-    if (own := r.special(value, "__hash__", [])) is not None:
+    if (own := special(r, value, "__hash__", [])) is not None:
         return own
-    r.refuse_unhashable(value)
+    refuse_unhashable(r, value)
     if not _is_of_numbers(r, value):
-        r.fail("hash_of_other", what=describe(value))
-    return Dyn(r.build("hash", [r.list_item(value)]))
+        r.reject("hash_of_other", what=describe(value))
+    return Dyn(r.emit.build("hash", [list_item(r, value)]))
 
 
 def _is_of_numbers(r: Reader, value: AV) -> bool:
@@ -95,35 +104,35 @@ def _is_of_numbers(r: Reader, value: AV) -> bool:
         return all(_is_of_numbers(r, item) for item in items)
     if isinstance(value, Known):  # members of enums have a hash of their own
         return type(value.obj) in NUMBERS
-    t = r.type_of_key(value)
+    t = type_of_key(r, value)
     return t is not None and is_hashable(t) and has_hash(t)
 
 
 @serves("builtins.ord")
 def ord_(r: Reader, character: AV) -> AV:
     if isinstance(character, Known):
-        return r.evaluate(ord, character.obj)
+        return call_in_python(r, ord, character.obj)
     if not is_text(character):
-        r.raises_at_run_time("TypeError", f"ord() expected string of length 1, but {r.type_name(character)} found")
+        r.emit.raise_error("TypeError", f"ord() expected string of length 1, but {class_name_of(r, character)} found")
     return r.call(Known(strings.code_of), [character], {})
 
 
 @serves("builtins.chr")
 def chr_(r: Reader, code: AV) -> AV:
     if isinstance(code, Known):
-        return r.evaluate(chr, code.obj)
-    code = Dyn(r.integer(code))
-    inside = r.both(r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
-    r.check_that(inside, "ValueError", "chr() arg not in range(0x110000)")
-    return r.op("str.chr", code)
+        return call_in_python(r, chr, code.obj)
+    code = Dyn(integer(r, code))
+    inside = logical_and(r, r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
+    check_that(r, inside, "ValueError", "chr() arg not in range(0x110000)")
+    return apply_op(r, "str.chr", code)
 
 
 def _in_base(name: str, spec: str) -> None:
     @serves(f"builtins.{name}")
     def handler(r: Reader, number: AV) -> AV:
         if isinstance(number, Known):
-            return r.evaluate(getattr(builtins, name), number.obj)
-        return Dyn(r.build("format.int", [r.integer(number), r.const(spec)]))
+            return call_in_python(r, getattr(builtins, name), number.obj)
+        return Dyn(r.emit.build("format.int", [integer(r, number), r.emit.const(spec)]))
 
 
 for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):
@@ -191,11 +200,11 @@ def iconcat(r: Reader, a: AV, b: AV) -> AV:
 
 def _check_concatenation(r: Reader, a: AV, b: AV) -> None:
     """As PySequence_Concat does: what is no sequence of Python's own is added where both say that they are sequences."""
-    left, right = r.python_class(a), r.python_class(b)
+    left, right = python_class(r, a), python_class(r, b)
     added = hasattr(left, "__add__") or hasattr(right, "__radd__")
     if issubclass(left, _JOINED) or (added and _says_that_it_is_a_sequence(left) and _says_that_it_is_a_sequence(right)):
         return
-    r.raises_at_run_time("TypeError", f"'{r.type_name(a)}' object can't be concatenated")
+    r.emit.raise_error("TypeError", f"'{class_name_of(r, a)}' object can't be concatenated")
 
 
 def _says_that_it_is_a_sequence(cls: type) -> bool:

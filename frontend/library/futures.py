@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from scriptc.frontend.alternatives import split
 from scriptc.frontend.decompositions import futures
 from scriptc.frontend.decompositions.futures import Future
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
+from scriptc.frontend.records import as_record
 from scriptc.frontend.values import (
     AV,
     DictV,
@@ -29,7 +32,7 @@ def fork(r: Reader, func: AV, *args: AV, **kwargs: AV) -> AV:
     made = ObjectV(Future)
     value = handed_over(r, r.call(func, args, kwargs))
     r.call(r.attribute(made, "__init__"), [value], {})
-    return r.as_record(made)
+    return as_record(r, made)
 
 
 @serves("torch._C.wait")
@@ -41,7 +44,7 @@ def wait(r: Reader, future: AV) -> AV:
 def handed_over(r: Reader, value: AV) -> AV:
     match value:
         case OneOf():
-            return r.split(value, lambda a: handed_over(r, a))
+            return split(r, value, lambda a: handed_over(r, a))
         case Tup(items) if issubclass(value.cls, tuple):
             return Tup([handed_over(r, i) for i in items])
         case ListV(items=items):
@@ -63,9 +66,9 @@ def handed_over(r: Reader, value: AV) -> AV:
 
 
 def _check_kinds(r: Reader, container: AV, items: Iterable[AV]) -> None:
-    if len({r.python_class(i) for i in items} - {type(None)}) > 1:
+    if len({python_class(r, i) for i in items} - {type(None)}) > 1:
         _refuse(r, container)
 
 
 def _refuse(r: Reader, value: AV) -> None:
-    r.raises_at_run_time("RuntimeError", f"Tracer cannot infer type of {describe(value)}")
+    r.emit.raise_error("RuntimeError", f"Tracer cannot infer type of {describe(value)}")

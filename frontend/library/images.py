@@ -7,17 +7,20 @@ from scriptc.frontend.decompositions import (
     resizing,  # noqa: F401  (its op is named below)
 )
 from scriptc.frontend.decompositions.images import conv_transpose_of_groups, same_padding
-from scriptc.frontend.library import serves
+from scriptc.frontend.elementwise import multiply_matrices
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.complexes import is_complex_tensor
 from scriptc.frontend.library.memory import axis
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, tensor_type
 
 _NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
 
 
 def pair(r: Reader, av: AV, what: str) -> tuple[int, int]:
-    obj = r.known(av, what)
+    obj = require_known(r, av, what)
     if isinstance(obj, (tuple, list)):
         return (obj[0], obj[-1])
     return (obj, obj)
@@ -26,7 +29,7 @@ def pair(r: Reader, av: AV, what: str) -> tuple[int, int]:
 def _check_rank(r: Reader, input: AV, what: str) -> None:
     rank = tensor_type(input).rank
     if rank not in (3, 4):
-        r.raises_at_run_time("RuntimeError", f"{what}, but got input of size: {rank} dimensions")
+        r.emit.raise_error("RuntimeError", f"{what}, but got input of size: {rank} dimensions")
 
 
 @serves("torch.conv2d", "torch.nn.functional.conv2d")
@@ -36,10 +39,10 @@ def conv2d(
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv2d")
     steps, spread = pair(r, stride, "the stride"), pair(r, dilation, "the dilation")
-    if r.known(padding, "padding") in ("same", "valid"):
+    if require_known(r, padding, "padding") in ("same", "valid"):
         input = r.call(Known(same_padding), [input, weight, padding, Known(steps), Known(spread), Known(2)], {})
         padding = _ZERO
-    return r.op(
+    return apply_op(r,
         "conv2d", input, weight, bias, groups, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread
     )
 
@@ -53,10 +56,10 @@ def conv_transpose2d(
     if not isinstance(groups, Known):
         args = [input, weight, bias, stride, padding, output_padding, groups, dilation]
         return r.call(Known(conv_transpose_of_groups), args, {})
-    return r.op(
+    return apply_op(r,
         "conv_transpose2d", input, weight, bias, _NONE, stride=pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), output_padding=pair(r, output_padding, "the output padding"),
-        dilation=pair(r, dilation, "the dilation"), groups=r.known(groups, "groups"),
+        dilation=pair(r, dilation, "the dilation"), groups=require_known(r, groups, "groups"),
     )  # fmt: skip
 
 
@@ -72,11 +75,11 @@ def max_pool2d(
 ) -> AV:
     _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(r, kernel_size, "the kernel size")
-    steps = r.known(stride, "the stride")
-    return r.op(
+    steps = require_known(r, stride, "the stride")
+    return apply_op(r,
         "max_pool2d", input, kernel_size=kernel, stride=kernel if steps in (None, [], ()) else pair(r, stride, "the stride"),
         padding=pair(r, padding, "the padding"), dilation=pair(r, dilation, "the dilation"),
-        ceil_mode=bool(r.known(ceil_mode, "ceil_mode")),
+        ceil_mode=bool(require_known(r, ceil_mode, "ceil_mode")),
     )  # fmt: skip
 
 
@@ -87,12 +90,12 @@ def avg_pool2d(
 ) -> AV:  # fmt: skip
     _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(r, kernel_size, "the kernel size")
-    steps = r.known(stride, "the stride")
-    return r.op(
+    steps = require_known(r, stride, "the stride")
+    return apply_op(r,
         "avg_pool2d", input, kernel_size=kernel, stride=kernel if steps in (None, [], ()) else pair(r, stride, "the stride"),
-        padding=pair(r, padding, "the padding"), ceil_mode=bool(r.known(ceil_mode, "ceil_mode")),
-        count_include_pad=bool(r.known(count_include_pad, "count_include_pad")),
-        divisor_override=r.known(divisor_override, "divisor_override"),
+        padding=pair(r, padding, "the padding"), ceil_mode=bool(require_known(r, ceil_mode, "ceil_mode")),
+        count_include_pad=bool(require_known(r, count_include_pad, "count_include_pad")),
+        divisor_override=require_known(r, divisor_override, "divisor_override"),
     )  # fmt: skip
 
 
@@ -100,15 +103,15 @@ def avg_pool2d(
 def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
     if is_complex_tensor(input) and is_complex_tensor(weight):
         return r.call(Known(complexes.linear), [input, weight, bias], {})
-    return r.op("linear", input, weight, bias)
+    return apply_op(r, "linear", input, weight, bias)
 
 
 def _product(name: str, ranks: tuple[int, int]) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, input: AV, other: AV) -> AV:
         if (tensor_type(input).rank, tensor_type(other).rank) != ranks:
-            r.raises_at_run_time("RuntimeError", f"{name}: tensors of {ranks[0]} and {ranks[1]} dims expected")
-        return r.matmul(input, other)
+            r.emit.raise_error("RuntimeError", f"{name}: tensors of {ranks[0]} and {ranks[1]} dims expected")
+        return multiply_matrices(r, input, other)
 
 
 for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (1, 1))):
@@ -118,5 +121,5 @@ for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (
 @serves("scriptc.frontend.decompositions.resizing.resample")
 def resample(r: Reader, input: AV, dim: AV, index: AV, weight: AV) -> AV:
     if tensor_type(input).dtype == "u8":
-        r.fail("resized_bytes")
-    return r.op("resample", input, index, weight, dim=axis(r, input, dim))
+        r.reject("resized_bytes")
+    return apply_op(r, "resample", input, index, weight, dim=axis(r, input, dim))

@@ -6,9 +6,14 @@ from collections.abc import Iterator
 
 import torch
 
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import iterators
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.iteration import iterated_object
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.lookup import guard_children, module_attribute
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import (
     AV,
     GeneratorV,
@@ -31,8 +36,8 @@ def iter_(r: Reader, source: AV) -> AV:
     if isinstance(source, GeneratorV):
         return source
     if isinstance(source, ObjectV):
-        return source if source.cls is iterators.SequenceIterator else r.iterated_object(source)
-    if isinstance(source, (ZipV, ReversedV, IteratorV)) and r.is_run_time(source):
+        return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
+    if isinstance(source, (ZipV, ReversedV, IteratorV)) and is_run_time(r, source):
         return source
     if not isinstance(source, (ListV, RangeV, Tup)) and not is_tensor(source):
         source = Tup(r.iterate(source))
@@ -45,37 +50,37 @@ def next_(r: Reader, iterator: AV, *default: AV) -> AV:
         return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
     if not isinstance(iterator, ObjectV):
         if isinstance(iterator, Known) and isinstance(iterator.obj, Iterator):
-            r.fail("iteration_over_outside", what=describe(iterator))
-        r.raises_at_run_time("TypeError", f"'{r.type_name(iterator)}' object is not an iterator")
+            r.reject("iteration_over_outside", what=describe(iterator))
+        r.emit.raise_error("TypeError", f"'{class_name_of(r, iterator)}' object is not an iterator")
     if iterator.cls is iterators.SequenceIterator and isinstance(r.items_of(iterator)["at"], Moved):
-        r.fail("iterator_walked_again")
+        r.reject("iterator_walked_again")
     if default and iterator.cls is iterators.SequenceIterator:
         return r.call(Known(iterators.next_or), [iterator, *default], {})
     if default:
-        r.fail("next_with_default")
+        r.reject("next_with_default")
     return r.call(r.attribute(iterator, "__next__"), [], {})
 
 
 # ---- nn.Module: the tree is known, and guarded ----
 def _modules(r: Reader, root: AV, prefix: str) -> Iterator[tuple[str, torch.nn.Module]]:
-    module = r.known(root, "the module")
+    module = require_known(r, root, "the module")
     for path, found in module.named_modules(prefix=prefix):
-        r.guard_children(found)
+        guard_children(r, found)
         yield path, found
 
 
 def _tensors(r: Reader, root: AV, table: str, prefix: str, recurse: AV, once: bool) -> Iterator[tuple[str, AV]]:
     """The parameters or buffers of a tree by name, each of them once if asked."""
     seen: set[int] = set()
-    deep = r.known(recurse, "recurse")
-    for path, module in _modules(r, root, prefix) if deep else [(prefix, r.known(root, "the module"))]:
+    deep = require_known(r, recurse, "recurse")
+    for path, module in _modules(r, root, prefix) if deep else [(prefix, require_known(r, root, "the module"))]:
         held = module.__dict__[table]
-        r.guard("DICT_KEYS_ARE", held, None, tuple(held))
+        r.environment.guard("DICT_KEYS_ARE", held, None, tuple(held))
         for name, tensor in held.items():
             if tensor is None or (once and id(tensor) in seen):
                 continue
             seen.add(id(tensor))
-            yield f"{path}.{name}" if path else name, r.module_attribute(module, name)
+            yield f"{path}.{name}" if path else name, module_attribute(r, module, name)
 
 
 def over(sequence: AV) -> AV:
@@ -88,7 +93,7 @@ def _iterator(items: list[AV]) -> AV:
 
 def _named(r: Reader, table: str, module: AV, prefix: AV, recurse: AV, remove_duplicate: AV) -> AV:
     found = _tensors(
-        r, module, table, r.known(prefix, "prefix"), recurse, r.known(remove_duplicate, "remove_duplicate")
+        r, module, table, require_known(r, prefix, "prefix"), recurse, require_known(r, remove_duplicate, "remove_duplicate")
     )
     return _iterator([Tup([Known(name), tensor]) for name, tensor in found])
 
@@ -120,21 +125,21 @@ def buffers(r: Reader, self: AV, recurse: AV = _YES) -> AV:
 
 @serves("torch.nn.Module.named_children")
 def named_children(r: Reader, self: AV) -> AV:
-    module = r.known(self, "the module")
-    r.guard_children(module)
+    module = require_known(r, self, "the module")
+    guard_children(r, module)
     return _iterator([Tup([Known(name), Known(child)]) for name, child in module.named_children()])
 
 
 @serves("torch.nn.Module.children")
 def children(r: Reader, self: AV) -> AV:
-    module = r.known(self, "the module")
-    r.guard_children(module)
+    module = require_known(r, self, "the module")
+    guard_children(r, module)
     return _iterator([Known(child) for child in module.children()])
 
 
 @serves("torch.nn.Module.named_modules")
 def named_modules(r: Reader, self: AV, memo: AV = Known(None), prefix: AV = _NO_PREFIX) -> AV:  # noqa: B008
-    return _iterator([Tup([Known(n), Known(m)]) for n, m in _modules(r, self, r.known(prefix, "prefix"))])
+    return _iterator([Tup([Known(n), Known(m)]) for n, m in _modules(r, self, require_known(r, prefix, "prefix"))])
 
 
 @serves("torch.nn.Module.modules")

@@ -9,10 +9,14 @@ from typing import Any
 
 from scriptc.frontend.decompositions import itertools as lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator, taken
-from scriptc.frontend.library import FUNCTIONS, serves
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.iterators import over
+from scriptc.frontend.library.registry import FUNCTIONS, serves
 from scriptc.frontend.library.sequences import as_list, list_
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.materialize import make_tuple
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
 from scriptc.frontend.values import AV, IteratorV, Known, ListV, ObjectV, Tup
 
 _NONE = Known(None)
@@ -33,7 +37,7 @@ def gives(*names: str) -> Callable[[Callable[..., AV]], Callable[..., AV]]:
 
 
 def _any_run_time(r: Reader, sequences: tuple[AV, ...]) -> bool:
-    return any(r.is_run_time(s) for s in sequences)
+    return any(is_run_time(r, s) for s in sequences)
 
 
 @gives("itertools.chain")
@@ -45,20 +49,20 @@ def chain(r: Reader, *sequences: AV) -> AV:
 
 @gives("itertools.chain.from_iterable")
 def chain_from_iterable(r: Reader, sequences: AV) -> AV:
-    if r.is_run_time(sequences):
+    if is_run_time(r, sequences):
         return r.call(Known(lists.chained), [sequences], {})
     return chain(r, *r.iterate(sequences))
 
 
 @gives("itertools.product")
 def product(r: Reader, *sequences: AV, repeat: AV = Known(1)) -> AV:  # noqa: B008
-    times = r.known(repeat, "repeat")
+    times = require_known(r, repeat, "repeat")
     if _any_run_time(r, sequences):
         return r.call(Known(lists.product), [Tup([as_list(r, s) for s in sequences] * times)], {})
     found: list[list[AV]] = [[]]
     for items in [r.iterate(s) for s in sequences] * times:
         found = [[*row, item] for row in found for item in items]
-    return Tup([r.tuple_of(row) for row in found])
+    return Tup([make_tuple(row) for row in found])
 
 
 def _rows(name: str) -> Callable[..., AV]:
@@ -68,12 +72,12 @@ def _rows(name: str) -> Callable[..., AV]:
         return handler(reader, iterable, r)
 
     def handler(reader: Reader, /, iterable: AV, r: AV = _NONE) -> AV:
-        if reader.is_run_time(iterable):
+        if is_run_time(reader, iterable):
             xs = as_list(reader, iterable)
             length = reader.call(Known(len), [xs], {}) if isinstance(r, Known) and r.obj is None else r
             return reader.call(Known(getattr(lists, name)), [xs, length], {})
-        items, known = reader.iterate(iterable), reader.known(r, f"the length that {name}() is given")
-        return Tup([reader.tuple_of(list(row)) for row in choose(items, len(items) if known is None else known)])
+        items, known = reader.iterate(iterable), require_known(reader, r, f"the length that {name}() is given")
+        return Tup([make_tuple(list(row)) for row in choose(items, len(items) if known is None else known)])
 
     return handler if name == "permutations" else of_length
 
@@ -85,7 +89,7 @@ for _name in ("combinations", "combinations_with_replacement", "permutations"): 
 @gives("itertools.accumulate")
 def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE) -> AV:
     from_start = not (isinstance(initial, Known) and initial.obj is None)
-    if r.is_run_time(iterable):
+    if is_run_time(r, iterable):
         given = [as_list(r, iterable), func]
         if from_start:
             return r.call(Known(lists.accumulated_from), [initial, *given], {})
@@ -101,7 +105,7 @@ def accumulate(r: Reader, iterable: AV, func: AV = _NONE, *, initial: AV = _NONE
 @gives("itertools.islice")
 def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
     if not 1 <= len(bounds) <= 3:
-        r.raises_at_run_time("TypeError", f"islice expected 2 to 4 arguments, got {1 + len(bounds)}")
+        r.emit.raise_error("TypeError", f"islice expected 2 to 4 arguments, got {1 + len(bounds)}")
     given = [_NONE, *bounds, _NONE][:3] if len(bounds) == 1 else [*bounds, _NONE][:3]
     start, stop, step = (
         Known(least) if isinstance(b, Known) and b.obj is None else b
@@ -111,7 +115,7 @@ def islice(r: Reader, sequence: AV, *bounds: AV) -> AV:
     if isinstance(sequence, ObjectV) and sequence.cls is SequenceIterator:
         return r.call(Known(taken), [sequence, start, stop, step], {})
     known = [b.obj for b in (start, stop, step) if isinstance(b, Known)]
-    if len(known) == 3 and not r.is_run_time(sequence):
+    if len(known) == 3 and not is_run_time(r, sequence):
         return Tup(r.iterate(sequence)[slice(*known)])
     if isinstance(sequence, ListV):
         return r.subscript(sequence, Tup([start, stop, step], slice))
@@ -123,20 +127,20 @@ def zip_longest(r: Reader, *sequences: AV, fillvalue: AV = _NONE) -> AV:
     if _any_run_time(r, sequences):
         return r.call(Known(lists.filled_rows), [Tup([as_list(r, s) for s in sequences]), fillvalue], {})
     rows = itertools.zip_longest(*map(r.iterate, sequences), fillvalue=fillvalue)
-    return Tup([r.tuple_of(list(row)) for row in rows])
+    return Tup([make_tuple(list(row)) for row in rows])
 
 
 @gives("itertools.pairwise")
 def pairwise(r: Reader, sequence: AV) -> AV:
-    if r.is_run_time(sequence):
+    if is_run_time(r, sequence):
         return r.call(Known(lists.pairs), [as_list(r, sequence)], {})
     items = r.iterate(sequence)
-    return Tup([r.tuple_of(list(pair)) for pair in zip(items, items[1:], strict=False)])
+    return Tup([make_tuple(list(pair)) for pair in zip(items, items[1:], strict=False)])
 
 
 @gives("itertools.starmap")
 def starmap(r: Reader, function: AV, sequence: AV) -> AV:
-    if r.is_run_time(sequence):
+    if is_run_time(r, sequence):
         return r.call(Known(lists.starred), [function, sequence], {})
     return Tup([r.call(function, r.iterate(row), {}) for row in r.iterate(sequence)])
 
@@ -187,8 +191,8 @@ FUNCTIONS[_once] = once
 # ---- without an end ----
 @serves("itertools.count")
 def count(r: Reader, start: AV = Known(0), step: AV = Known(1)) -> AV:  # noqa: B008
-    if not all(issubclass(r.python_class(n), int) for n in (start, step)):
-        r.fail("form_of_call", name="itertools.count", why="it counts by ints alone")
+    if not all(issubclass(python_class(r, n), int) for n in (start, step)):
+        r.reject("form_of_call", name="itertools.count", why="it counts by ints alone")
     return over(ObjectV(lists.Numbers, {"start": start, "step": step}))
 
 

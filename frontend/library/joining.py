@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from scriptc.frontend.alternatives import split, split_all
+from scriptc.frontend.casts import cast_to, dtype_of_result
 from scriptc.frontend.cells import is_union
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import joining
-from scriptc.frontend.library import serves
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.builtin import len_
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import apply_op, materialize, new_list
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.sizes import size_av
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
 from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 
@@ -36,46 +43,46 @@ def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
 def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
     """Of a run-time list or of known items, of which some may be of several kinds."""
 
-    at = r.known(dim, "dim")
+    at = require_known(r, dim, "dim")
 
     def build(values: AV) -> AV:
-        return Dyn(r.build(name, [r.value(values)], dim=at))
+        return Dyn(r.emit.build(name, [materialize(r, values)], dim=at))
 
     def join(items: list[AV]) -> AV:
         values = _tensor_list(r, items, name, at)
         if name == "cat" and at not in (-1, 0) and all(tensor_type(i).rank == 1 for i in items):
-            return r.op("clone", r.cast(items[0], r.result_dtype(*items)))  # all are empty
+            return apply_op(r, "clone", cast_to(r, items[0], dtype_of_result(r, *items)))  # all are empty
         return build(values)
 
     if isinstance(tensors, ListV) and tensors.items is None:
         kinds = _kinds_of_items(tensors)
         return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
-    return r.split_all(r.iterate(tensors), join)
+    return split_all(r, r.iterate(tensors), join)
 
 
 def _tensor_list(r: Reader, items: list[AV], name: str, dim: int) -> AV:
     """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
-        r.raises_at_run_time(*_EMPTY[name])
+        r.emit.raise_error(*_EMPTY[name])
     for item in items:
         _check_tensor(r, item)
-    dtype = r.result_dtype(*items)
+    dtype = dtype_of_result(r, *items)
     if name == "cat":
         items = _without_legacy(r, items, dim)
     ranks = [tensor_type(i).rank for i in items]
     for rank in ranks:
         _check_rank(r, name, ranks[0], rank)
-    return r.new_list([r.cast(i, dtype) for i in items], (r.loc, name))
+    return new_list(r, [cast_to(r, i, dtype) for i in items], (r.position.loc, name))
 
 
 def _check_tensor(r: Reader, item: AV) -> None:
     if not is_tensor(item):
-        r.raises_at_run_time("TypeError", f"expected Tensor as element of argument 0, but got {r.type_name(item)}")
+        r.emit.raise_error("TypeError", f"expected Tensor as element of argument 0, but got {class_name_of(r, item)}")
 
 
 def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
     if rank != first:
-        r.raises_at_run_time("RuntimeError", _RANKS[name].format(first, rank))
+        r.emit.raise_error("RuntimeError", _RANKS[name].format(first, rank))
 
 
 def _without_legacy(r: Reader, items: list[AV], dim: int) -> list[AV]:
@@ -85,12 +92,12 @@ def _without_legacy(r: Reader, items: list[AV], dim: int) -> list[AV]:
     first_other = ranks.index(others[0]) if others else len(ranks)
     for i, item in enumerate(items):
         if tensor_type(item).rank == 1:
-            empty = r.compare("Eq", r.size_av(item, 0), Known(0))
+            empty = r.compare("Eq", size_av(r, item, 0), Known(0))
             if i < first_other and dim not in (-1, 0):  # eager wraps the dim by the first that it does not pass over
                 text = f"Dimension out of range (expected to be in range of [-1, 0], but got {dim})"
-                r.check_that(empty, "IndexError", text)
+                check_that(r, empty, "IndexError", text)
             elif others:
-                r.check_that(empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
+                check_that(r, empty, "RuntimeError", _RANKS["cat"].format(1, others[0]))
     if not others:
         return items
     return [i for i in items if tensor_type(i).rank != 1]
@@ -112,12 +119,12 @@ def _of_first_rank(r: Reader, tensors: ListV, name: str, kinds: list[Type], buil
     given: AV = tensors
     if name == "cat" and any(isinstance(t, TensorType) and t.rank == 1 for t in kinds):
         given = r.call(Known(joining.without_empty_vectors), [given], {})
-    r.check_that(r.compare("Gt", len_(r, given), _ZERO), *_EMPTY[name])
+    check_that(r, r.compare("Gt", len_(r, given), _ZERO), *_EMPTY[name])
 
     def of_rank(first: AV) -> AV:
         _check_tensor(r, first)
         rank = tensor_type(first).rank
-        items = r.new_list([], (r.loc, name, rank))
+        items = new_list(r, [], (r.position.loc, name, rank))
         append = r.attribute(items, "append")
 
         def take(item: AV) -> AV:
@@ -125,7 +132,7 @@ def _of_first_rank(r: Reader, tensors: ListV, name: str, kinds: list[Type], buil
             _check_rank(r, name, rank, tensor_type(item).rank)
             return r.call(append, [item], {})
 
-        r.call(Known(joining.for_each), [given, Native(lambda item: r.split(item, take))], {})
+        r.call(Known(joining.for_each), [given, Native(lambda item: split(r, item, take))], {})
         return build(items)
 
-    return r.split(r.subscript(given, _ZERO), of_rank)
+    return split(r, r.subscript(given, _ZERO), of_rank)

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.decompositions import eigen, linalg
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op, materialize
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Dyn, Tup
 
 _HOME = linalg.__name__
 
 
 def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
-    known: dict[str, Any] = {flag: bool(r.known(av, flag)) for flag, av in flags.items()}
-    return Tup([Dyn(v) for v in r.built(name, [r.value(A)], **known).results])
+    known: dict[str, Any] = {flag: bool(require_known(r, av, flag)) for flag, av in flags.items()}
+    return Tup([Dyn(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
 
 
 @serves(f"{eigen.__name__}._eigh")
@@ -37,17 +39,17 @@ for _function, _row in (("_lu", "linalg.lu"), ("_cholesky", "linalg.cholesky"), 
 
 @serves(f"{_HOME}._lu_solve")
 def lu_solve(r: Reader, LU: AV, pivots: AV, B: AV, adjoint: AV) -> AV:
-    return r.op("linalg.lu_solve", LU, pivots, B, adjoint=bool(r.known(adjoint, "adjoint")))
+    return apply_op(r, "linalg.lu_solve", LU, pivots, B, adjoint=bool(require_known(r, adjoint, "adjoint")))
 
 
 @serves(f"{_HOME}._triangle")
 def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
-    return r.op(
-        "linalg.triangle", A, B, upper=bool(r.known(upper, "upper")),
-        unitriangular=bool(r.known(unitriangular, "unitriangular")),
+    return apply_op(r,
+        "linalg.triangle", A, B, upper=bool(require_known(r, upper, "upper")),
+        unitriangular=bool(require_known(r, unitriangular, "unitriangular")),
     )  # fmt: skip
 
 
 @serves(f"{_HOME}._householder")
 def householder(r: Reader, A: AV, tau: AV) -> AV:
-    return r.op("linalg.householder", A, tau)
+    return apply_op(r, "linalg.householder", A, tau)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.text import format_of, text_of
 from scriptc.frontend.values import AV, DictV, Known, Tup
 
 _LOGGING = logging.Logger._log.__code__.co_filename
@@ -14,16 +16,16 @@ _NONE, _NO, _ONE = Known(None), Known(False), Known(1)
 
 @serves("logging.Logger.isEnabledFor")
 def is_enabled_for(r: Reader, self: AV, level: AV) -> AV:
-    logger: logging.Logger = r.known(self, "the logger")
-    number = r.known(level, "the level of a message")
-    r.guard("DICT_EQ", vars(logger), "disabled", logger.disabled)
-    r.guard("DICT_EQ", vars(logger.manager), "_disable", vars(logger.manager)["_disable"])
+    logger: logging.Logger = require_known(r, self, "the logger")
+    number = require_known(r, level, "the level of a message")
+    r.environment.guard("DICT_EQ", vars(logger), "disabled", logger.disabled)
+    r.environment.guard("DICT_EQ", vars(logger.manager), "_disable", vars(logger.manager)["_disable"])
     at: logging.Logger | None = logger
     while at is not None:
-        r.guard("DICT_EQ", vars(at), "level", at.level)
+        r.environment.guard("DICT_EQ", vars(at), "level", at.level)
         if at.level:
             break
-        r.guard("DICT_IS", vars(at), "parent", at.parent)
+        r.environment.guard("DICT_IS", vars(at), "parent", at.parent)
         at = at.parent
     return Known(logger.isEnabledFor(number))
 
@@ -34,27 +36,27 @@ def log(
     stacklevel: AV = _ONE,
 ) -> AV:  # fmt: skip
     """The record has the text with its arguments filled in, and stands where Python's does, without a function's name."""
-    logger: logging.Logger = r.known(self, "the logger")
+    logger: logging.Logger = require_known(r, self, "the logger")
     for name, given in (("exc_info", exc_info), ("extra", extra), ("stack_info", stack_info)):
         empty = isinstance(given, DictV) and not r.iterate(given)
-        if not empty and r.known(given, f"the argument {name}"):
-            r.fail("form_of_call", name="logging", why=f"{name} is not supported")
+        if not empty and require_known(r, given, f"the argument {name}"):
+            r.reject("form_of_call", name="logging", why=f"{name} is not supported")
     if logging.getLogger(logger.name) is not logger:
-        r.fail("logger_without_name", name=logger.name)
-    text, values = r.text_of(msg), r.iterate(args)
+        r.reject("logger_without_name", name=logger.name)
+    text, values = text_of(r, msg), r.iterate(args)
     if values:
         named = len(values) == 1 and isinstance(values[0], DictV)
         text = r.binary("Mod", text, values[0] if named else Tup(values))
-    number = r.known(level, "the level of a message")
+    number = require_known(r, level, "the level of a message")
     standard = logging.getLevelName(number)
     called = standard if logging.getLevelName(standard) == number else number
-    places = [loc for loc in r.loc.chain() if loc.file != _LOGGING]
-    where = places[: r.known(stacklevel, "stacklevel")][-1]
-    format, shown = r.format_of(text)
-    r.builder.op("warn", shown, where, category=f"logging.{called}.{logger.name}", message=format)
+    places = [loc for loc in r.position.loc.chain() if loc.file != _LOGGING]
+    where = places[: require_known(r, stacklevel, "stacklevel")][-1]
+    format, shown = format_of(r, text)
+    r.emit.builder.op("warn", shown, where, category=f"logging.{called}.{logger.name}", message=format)
     return Known(None)
 
 
 @serves("logging.basicConfig")
 def basic_config(r: Reader, **kwargs: AV) -> AV:
-    r.fail("logging_set_up")
+    r.reject("logging_set_up")

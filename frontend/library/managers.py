@@ -6,8 +6,10 @@ import contextlib
 
 import torch
 
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import make_tuple
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, ObjectV
 
 
@@ -18,7 +20,7 @@ def nullcontext(r: Reader, enter_result: AV = Known(None)) -> AV:  # noqa: B008
 
 @serves("contextlib.suppress")
 def suppress(r: Reader, *exceptions: AV) -> AV:
-    return ObjectV(contextlib.suppress, {"classes": r.tuple_of(list(exceptions))})
+    return ObjectV(contextlib.suppress, {"classes": make_tuple(list(exceptions))})
 
 
 @serves("torch.profiler.record_function")
@@ -28,25 +30,28 @@ def record_function(r: Reader, name: AV, args: AV = Known(None)) -> AV:  # noqa:
 
 @serves("torch.set_grad_enabled")
 def set_grad_enabled(r: Reader, mode: AV) -> AV:
-    if r.known(mode, "the mode of set_grad_enabled()"):
-        r.fail("gradients_on")
+    if require_known(r, mode, "the mode of set_grad_enabled()"):
+        r.reject("gradients_on")
     return Known(torch.no_grad())
 
 
 @serves("torch.is_grad_enabled")
 def is_grad_enabled(r: Reader) -> AV:
-    if r.graded is not None:
+    if r.emit.graded is not None:
         return Known(False)
-    r.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
+    r.environment.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
     return Known(enabled)
 
 
 @serves("torch.autocast", "torch.amp.autocast")
 def autocast(r: Reader, device_type: AV, dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
              cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip
-    casts = r.known(enabled, "whether autocast() is enabled") and r.known(device_type, "the device of autocast()") == "cpu"
+    casts = (
+        require_known(r, enabled, "whether autocast() is enabled")
+        and require_known(r, device_type, "the device of autocast()") == "cpu"
+    )
     if casts:  # tensors of other devices there are none
-        r.fail("autocast")
+        r.reject("autocast")
     return nullcontext(r)
 
 

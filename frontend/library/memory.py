@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.library import serves
+from scriptc.frontend.casts import cast_to, dtype_of_result
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op, materialize
 from scriptc.frontend.options import options
 from scriptc.frontend.outside import torch_dtype
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.sizes import shape_of_tensor, size_av
+from scriptc.frontend.state import is_new
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
+from scriptc.frontend.watching import call_in_python
+from scriptc.frontend.writes import copy_into, spread_into
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim, own_dim
@@ -21,54 +28,54 @@ _NONE = Known(None)
 def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
     """A dim argument counted from the front; IndexError at run time where it is out of range."""
     try:
-        return normal_dim(r.known(dim, "a dim"), tensor_type(tensor).rank, extra=extra)
+        return normal_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank, extra=extra)
     except TypeRuleError as e:
-        r.raises_at_run_time("IndexError", str(e))
+        r.emit.raise_error("IndexError", str(e))
 
 
 def needs_dims(r: Reader, tensor: AV, type: str, message: str) -> None:
     """Raises what eager raises for a tensor without dims, where it does not count that as one dim."""
     if tensor_type(tensor).rank == 0:
-        r.raises_at_run_time(type, message)
+        r.emit.raise_error(type, message)
 
 
 def own_axis(r: Reader, tensor: AV, dim: AV) -> int:
     """The same of a tensor that must have dims."""
     try:
-        return own_dim(r.known(dim, "a dim"), tensor_type(tensor).rank)
+        return own_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank)
     except TypeRuleError as e:
-        r.raises_at_run_time("IndexError", str(e))
+        r.emit.raise_error("IndexError", str(e))
 
 
 @serves("Tensor.size")
 def size(r: Reader, self: AV, dim: AV = _NONE) -> AV:
     if isinstance(dim, Known) and dim.obj is None:
-        return r.shape(self)
-    return r.size_av(self, own_axis(r, self, dim))
+        return shape_of_tensor(r, self)
+    return size_av(r, self, own_axis(r, self, dim))
 
 
 @serves("Tensor.stride")
 def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
     if isinstance(dim, Known) and dim.obj is None:
         return Tup([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
-    return Dyn(r.build("stride", [r.value(self), r.const(own_axis(r, self, dim))]))
+    return Dyn(r.emit.build("stride", [materialize(r, self), r.emit.const(own_axis(r, self, dim))]))
 
 
 @serves("Tensor.storage_offset")
 def storage_offset(r: Reader, self: AV) -> AV:
-    if not r.is_new(self):
-        r.fail("storage_offset")
+    if not is_new(r, self):
+        r.reject("storage_offset")
     return Known(0)
 
 
 @serves("torch.clone", "Tensor.clone")
 def clone(r: Reader, input: AV, *, memory_format: AV = Known(torch.preserve_format)) -> AV:  # noqa: B008
-    return in_format(r, r.op("clone", input), memory_format)
+    return in_format(r, apply_op(r, "clone", input), memory_format)
 
 
 @serves("Tensor.is_same_size")
 def is_same_size(r: Reader, self: AV, other: AV) -> AV:
-    return r.compare("Eq", r.shape(self), r.shape(other))
+    return r.compare("Eq", shape_of_tensor(r, self), shape_of_tensor(r, other))
 
 
 @serves("torch.is_nonzero", "Tensor.is_nonzero")
@@ -79,12 +86,12 @@ def is_nonzero(r: Reader, input: AV) -> AV:
 @serves("Tensor.is_contiguous")
 def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguous_format)) -> AV:  # noqa: B008
     """Of channels_last: whether it is contiguous with the channels behind."""
-    wanted, rank = r.known(memory_format, "the memory format"), tensor_type(self).rank
+    wanted, rank = require_known(r, memory_format, "the memory format"), tensor_type(self).rank
     if wanted in (torch.channels_last, torch.channels_last_3d):
         if rank != (4 if wanted == torch.channels_last else 5):
             return Known(False)
-        self = r.op("permute", self, dims=(0, *range(2, rank), 1))
-    return Dyn(r.build("is_contiguous", [r.value(self)]))
+        self = apply_op(r, "permute", self, dims=(0, *range(2, rank), 1))
+    return Dyn(r.emit.build("is_contiguous", [materialize(r, self)]))
 
 
 @serves("Tensor.element_size")
@@ -103,7 +110,7 @@ def item(r: Reader, self: AV) -> AV:
     if dtype in COMPLEX:
         return complex_item(r, self)
     kind = "float" if dtype in FLOATING else "bool" if dtype == "bool" else "int"
-    return Dyn(r.build(f"item.{kind}", [r.value(self)]))
+    return Dyn(r.emit.build(f"item.{kind}", [materialize(r, self)]))
 
 
 @serves("torch.is_signed", "Tensor.is_signed")
@@ -123,12 +130,12 @@ def is_floating_point(r: Reader, input: AV) -> AV:
 
 @serves("torch.promote_types")
 def promote_types(r: Reader, type1: AV, type2: AV) -> AV:
-    return r.evaluate(torch.promote_types, r.known(type1, "a dtype"), r.known(type2, "a dtype"))
+    return call_in_python(r, torch.promote_types, require_known(r, type1, "a dtype"), require_known(r, type2, "a dtype"))
 
 
 @serves("torch.result_type")
 def result_type(r: Reader, tensor1: AV, tensor2: AV) -> AV:
-    return Known(torch_dtype(r.result_dtype(tensor1, tensor2)))
+    return Known(torch_dtype(dtype_of_result(r, tensor1, tensor2)))
 
 
 @serves("Tensor.to")
@@ -142,41 +149,41 @@ def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
         if is_tensor(arg):
             dtype = r.attribute(arg, "dtype")
             continue
-        obj = r.known(arg, "the target of to()")
+        obj = require_known(r, arg, "the target of to()")
         if isinstance(obj, torch.dtype):
             dtype = arg
         elif not isinstance(obj, bool):
             options(r, {"device": arg})
     name = as_dtype(r, dtype, tensor_type(self).dtype)
-    if name == tensor_type(self).dtype and r.known(copy, "copy"):
-        return in_format(r, r.op("clone", self), memory_format)
-    return in_format(r, r.cast(self, name), memory_format)
+    if name == tensor_type(self).dtype and require_known(r, copy, "copy"):
+        return in_format(r, apply_op(r, "clone", self), memory_format)
+    return in_format(r, cast_to(r, self, name), memory_format)
 
 
 def in_format(r: Reader, tensor: AV, memory_format: AV) -> AV:
     """The tensor with the strides of a memory format, itself where it has them."""
-    wanted = r.known(memory_format, "the memory format")
+    wanted = require_known(r, memory_format, "the memory format")
     rank = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(wanted)
     if rank is None:
-        return r.op("contiguous", tensor) if wanted == torch.contiguous_format else tensor
+        return apply_op(r, "contiguous", tensor) if wanted == torch.contiguous_format else tensor
     if tensor_type(tensor).rank != rank:
         name = "channels_last" if rank == 4 else "channels_last_3d"
-        r.raises_at_run_time("RuntimeError", f"required rank {rank} tensor to use {name} format")
+        r.emit.raise_error("RuntimeError", f"required rank {rank} tensor to use {name} format")
     last = (0, *range(2, rank), 1)
     first = (0, rank - 1, *range(1, rank - 1))
-    return r.op("permute", r.op("contiguous", r.op("permute", tensor, dims=last)), dims=first)
+    return apply_op(r, "permute", apply_op(r, "contiguous", apply_op(r, "permute", tensor, dims=last)), dims=first)
 
 
 @serves("Tensor.contiguous")
 def contiguous(r: Reader, self: AV, memory_format: AV = _NONE) -> AV:
-    wanted = r.known(memory_format, "the memory format")
-    return r.op("contiguous", self) if wanted in (None, torch.contiguous_format) else in_format(r, self, memory_format)
+    wanted = require_known(r, memory_format, "the memory format")
+    return apply_op(r, "contiguous", self) if wanted in (None, torch.contiguous_format) else in_format(r, self, memory_format)
 
 
 def _conversion(method: str, name: str) -> None:
     @serves(f"Tensor.{method}")
     def handler(r: Reader, self: AV, memory_format: AV = Known(None)) -> AV:  # noqa: B008
-        return in_format(r, r.cast(self, name), memory_format)
+        return in_format(r, cast_to(r, self, name), memory_format)
 
 
 for _method, _name in (
@@ -188,7 +195,7 @@ for _method, _name in (
 
 @serves("Tensor.type_as")
 def type_as(r: Reader, self: AV, other: AV) -> AV:
-    return r.cast(self, tensor_type(other).dtype)
+    return cast_to(r, self, tensor_type(other).dtype)
 
 
 @serves("Tensor.cpu")
@@ -198,19 +205,19 @@ def cpu(r: Reader, self: AV) -> AV:
 
 @serves("Tensor.detach", "torch.detach")
 def detach(r: Reader, self: AV) -> AV:
-    return r.op("alias", self)
+    return apply_op(r, "alias", self)
 
 
 @serves("Tensor.requires_grad_")
 def requires_grad_(r: Reader, self: AV, requires_grad: AV = _NONE) -> AV:
-    r.fail("requires_grad_set")
+    r.reject("requires_grad_set")
 
 
 @serves("Tensor.copy_")
 def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV:  # noqa: B008
     if is_tensor(src):
-        r.effect("check.store", [r.value(self), r.value(src)])
-    r.copy_into(self, src)
+        r.emit.effect("check.store", [materialize(r, self), materialize(r, src)])
+    copy_into(r, self, src)
     return self
 
 
@@ -218,12 +225,12 @@ def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV: 
 def fill_(r: Reader, self: AV, value: AV) -> AV:
     if is_tensor(value) and (rank := tensor_type(value).rank):
         message = f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions."
-        r.raises_at_run_time("RuntimeError", message)
-    r.spread_into(self, value)
+        r.emit.raise_error("RuntimeError", message)
+    spread_into(r, self, value)
     return self
 
 
 @serves("Tensor.zero_", "torch.zero_")
 def zero_(r: Reader, self: AV) -> AV:
-    r.copy_into(self, Known(0))
+    copy_into(r, self, Known(0))
     return self

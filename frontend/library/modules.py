@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.library import serves
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.options import options
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, is_tensor
 
 
 @serves("torch.nn.Module.to")
 def to(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
     """The module, whose tensors are on the CPU; one of another dtype would be another module."""
-    module: torch.nn.Module = r.known(self, "the module")
+    module: torch.nn.Module = require_known(r, self, "the module")
     for av in (*args, *kwargs.values()):
-        obj = r.known(r.attribute(av, "dtype") if is_tensor(av) else av, "the target of to()")
+        obj = require_known(r, r.attribute(av, "dtype") if is_tensor(av) else av, "the target of to()")
         if isinstance(obj, torch.dtype):
             _has_dtype(r, module, obj)
         elif not isinstance(obj, (bool, torch.memory_format)):  # non_blocking
@@ -26,13 +27,13 @@ def to(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
 def _has_dtype(r: Reader, module: torch.nn.Module, dtype: torch.dtype) -> None:
     held = [t.dtype for t in (*module.parameters(), *module.buffers())]
     if any(d != dtype and (d.is_floating_point or d.is_complex) for d in held):
-        r.fail("module_converted", dtype=dtype)
+        r.reject("module_converted", dtype=dtype)
 
 
 def _conversion(name: str, dtype: torch.dtype) -> None:
     @serves(f"torch.nn.Module.{name}")
     def handler(r: Reader, self: AV) -> AV:
-        _has_dtype(r, r.known(self, "the module"), dtype)
+        _has_dtype(r, require_known(r, self, "the module"), dtype)
         return self
 
 

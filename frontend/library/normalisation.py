@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.library import serves
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.sizes import shape_tuple
 from scriptc.frontend.values import AV, Known, tensor_type
 
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
@@ -15,7 +17,7 @@ def _softmax(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}", f"torch.special.{name}")
     def handler(r: Reader, input: AV, dim: AV, dtype: AV = _NONE) -> AV:
         wanted = as_dtype(r, dtype, tensor_type(input).dtype)
-        return r.op(name, input, dim=axis(r, input, dim), dtype=wanted)
+        return apply_op(r, name, input, dim=axis(r, input, dim), dtype=wanted)
 
 
 for _name in ("softmax", "log_softmax"):
@@ -27,7 +29,7 @@ def layer_norm(
     r: Reader, input: AV, normalized_shape: AV, weight: AV = _NONE, bias: AV = _NONE, eps: AV = _EPS,
     cudnn_enable: AV = _TRUE,
 ) -> AV:  # fmt: skip
-    return r.op("layer_norm", input, r.shape_tuple(tuple(r.iterate(normalized_shape))), weight, bias, eps)
+    return apply_op(r, "layer_norm", input, shape_tuple(r, tuple(r.iterate(normalized_shape))), weight, bias, eps)
 
 
 @serves("torch.group_norm")
@@ -40,4 +42,4 @@ def group_norm(
     eps: AV = _EPS,
     cudnn_enabled: AV = _TRUE,
 ) -> AV:
-    return r.op("group_norm", input, num_groups, weight, bias, eps)
+    return apply_op(r, "group_norm", input, num_groups, weight, bias, eps)

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import math
 
-from scriptc.frontend.library import serves
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.indices import integer
 from scriptc.frontend.library.builtin import float_
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that, to_float
+from scriptc.frontend.materialize import materialize
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
 from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor
+from scriptc.frontend.watching import call_in_python
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
 
@@ -20,26 +26,26 @@ _BINARY = "atan2 copysign fmod pow hypot".split()
 
 def _float(r: Reader, x: AV) -> Value:
     if is_tensor(x):
-        return r.value(float_(r, x))
-    value = r.value(x)
+        return materialize(r, float_(r, x))
+    value = materialize(r, x)
     if value.type not in (INT, FLOAT) and str(value.type) != "bool":
-        r.raises_at_run_time("TypeError", f"must be real number, not {r.type_name(x)}")
-    return r.to_float(value)
+        r.emit.raise_error("TypeError", f"must be real number, not {class_name_of(r, x)}")
+    return to_float(r, value)
 
 
 def _math(name: str, arity: int) -> None:
     @serves(f"math.{name}")
     def handler(r: Reader, *args: AV) -> AV:
         if all(isinstance(a, Known) for a in args):
-            return r.evaluate(getattr(math, name), *(a.obj for a in args if isinstance(a, Known)))
-        if name in ("floor", "ceil", "trunc") and not is_tensor(args[0]) and r.value(args[0]).type != FLOAT:
-            return Dyn(r.integer(args[0]))
+            return call_in_python(r, getattr(math, name), *(a.obj for a in args if isinstance(a, Known)))
+        if name in ("floor", "ceil", "trunc") and not is_tensor(args[0]) and materialize(r, args[0]).type != FLOAT:
+            return Dyn(integer(r, args[0]))
         if name == "log" and len(args) == 2:
-            logs = [Dyn(r.build("math.log", [_float(r, a)])) for a in args]
+            logs = [Dyn(r.emit.build("math.log", [_float(r, a)])) for a in args]
             return r.binary("Div", *logs)
         if len(args) != arity:
-            r.raises_at_run_time("TypeError", f"math.{name} expected {arity} arguments, got {len(args)}")
-        return Dyn(r.build(f"math.{name}", [_float(r, a) for a in args]))
+            r.emit.raise_error("TypeError", f"math.{name} expected {arity} arguments, got {len(args)}")
+        return Dyn(r.emit.build(f"math.{name}", [_float(r, a) for a in args]))
 
 
 for _name in UNARY:
@@ -51,10 +57,10 @@ for _name in _BINARY:
 @serves("builtins.divmod")
 def divmod_(r: Reader, a: AV, b: AV) -> AV:
     if is_tensor(a) or is_tensor(b):
-        names = " and ".join(f"'{r.type_name(av)}'" for av in (a, b))
-        r.raises_at_run_time("TypeError", f"unsupported operand type(s) for divmod(): {names}")
-    if float in (r.python_class(a), r.python_class(b)) and {r.python_class(a), r.python_class(b)} <= {int, float, bool}:
-        r.check_that(r.compare("NotEq", b, Known(0)), "ZeroDivisionError", "float divmod()")
+        names = " and ".join(f"'{class_name_of(r, av)}'" for av in (a, b))
+        r.emit.raise_error("TypeError", f"unsupported operand type(s) for divmod(): {names}")
+    if float in (python_class(r, a), python_class(r, b)) and {python_class(r, a), python_class(r, b)} <= {int, float, bool}:
+        check_that(r, r.compare("NotEq", b, Known(0)), "ZeroDivisionError", "float divmod()")
     return Tup([r.binary("FloorDiv", a, b), r.binary("Mod", a, b)])
 
 
@@ -64,26 +70,26 @@ def pow_(r: Reader, base: AV, exp: AV, mod: AV = Known(None)) -> AV:  # noqa: B0
         return r.binary("Pow", base, exp)
     from scriptc.frontend.decompositions import numbers
 
-    classes = [r.python_class(x) for x in (base, exp, mod)]
+    classes = [python_class(r, x) for x in (base, exp, mod)]
     if any(issubclass(c, float) for c in classes):
-        r.raises_at_run_time("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
+        r.emit.raise_error("TypeError", "pow() 3rd argument not allowed unless all arguments are integers")
     if not all(issubclass(c, int) for c in classes):
         names = ", ".join(f"'{c.__name__}'" for c in classes)
-        r.raises_at_run_time("TypeError", f"unsupported operand type(s) for ** or pow(): {names}")
+        r.emit.raise_error("TypeError", f"unsupported operand type(s) for ** or pow(): {names}")
     return r.call(Known(numbers.power_modulo), [base, exp, mod], {})
 
 
 @serves("builtins.round")
 def round_(r: Reader, x: AV, digits: AV = Known(None)) -> AV:  # noqa: B008
     if isinstance(x, Known) and isinstance(digits, Known):
-        return r.evaluate(lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
+        return call_in_python(r, lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
-        r.fail("round_of_tensor")
-    value = r.value(x)
+        r.reject("round_of_tensor")
+    value = materialize(r, x)
     if isinstance(digits, Known) and digits.obj is None:
-        return Dyn(r.build("float.round", [value])) if value.type == FLOAT else Dyn(r.integer(x))
+        return Dyn(r.emit.build("float.round", [value])) if value.type == FLOAT else Dyn(integer(r, x))
     if value.type == FLOAT:
-        return Dyn(r.build("float.round_to", [value, r.integer(digits)]))
+        return Dyn(r.emit.build("float.round_to", [value, integer(r, digits)]))
     from scriptc.frontend.decompositions import numbers
 
     return r.call(Known(numbers.round_int), [x, digits], {})

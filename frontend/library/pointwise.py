@@ -6,9 +6,14 @@ from collections.abc import Callable, Collection
 
 import torch
 
-from scriptc.frontend.library import serves
+from scriptc.frontend.casts import cast_to, dtype_of_result
+from scriptc.frontend.elementwise import elementwise, refuse_bools
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.indexing import nonzero
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import apply_op, type_of
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.scalars import converted, new_filled
 from scriptc.frontend.values import AV, Known, Tup, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
@@ -24,63 +29,63 @@ def _scaled(r: Reader, other: AV, alpha: AV, input: AV) -> AV:
         return other
     if is_tensor(other) or is_complex_number(other) or is_complex_number(alpha):
         return r.binary("Mult", other, alpha)
-    common = r.result_dtype(input, other)
+    common = dtype_of_result(r, input, other)
     if common not in INTEGRAL:
         return r.binary("Mult", other if common == "bool" else r.call(Known(float), [other], {}), alpha)
-    return r.elementwise("mul", r.new_filled((), other, "i64"), alpha)  # which wraps
+    return elementwise(r, "mul", new_filled(r, (), other, "i64"), alpha)  # which wraps
 
 
 def _difference(r: Reader, a: AV, b: AV, alpha: AV) -> AV:
     """Return a - alpha * b, as eager has it: a sum with the negative of alpha, which is what has to fit."""
     if isinstance(alpha, Known) and alpha.obj == 1 or is_complex_number(alpha):
-        return r.elementwise("sub", a, _scaled(r, b, alpha, a))
-    if r.type_of(alpha) == INT:  # which wraps
+        return elementwise(r, "sub", a, _scaled(r, b, alpha, a))
+    if type_of(alpha) == INT:  # which wraps
         least = r.compare("Eq", alpha, Known(-(2**63)))
         alpha = r.choose(least, lambda: alpha, lambda: r.binary("Sub", Known(0), alpha))
     else:
         alpha = r.binary("Sub", Known(0), alpha)
-    common = r.result_dtype(a, b)
-    alpha = alpha if common in COMPLEX else r.converted(alpha, common)
-    return r.elementwise("add", a, _scaled(r, b, alpha, a))
+    common = dtype_of_result(r, a, b)
+    alpha = alpha if common in COMPLEX else converted(r, alpha, common)
+    return elementwise(r, "add", a, _scaled(r, b, alpha, a))
 
 
 @serves("torch.add", "Tensor.add", "Tensor.__add__", "Tensor.__radd__")
 def add(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    return r.elementwise("add", input, _scaled(r, other, alpha, input))
+    return elementwise(r, "add", input, _scaled(r, other, alpha, input))
 
 
 @serves("torch.sub", "Tensor.sub", "torch.subtract", "Tensor.subtract", "Tensor.__sub__")
 def sub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    r.refuse_bools(input, other)
+    refuse_bools(r, input, other)
     return _difference(r, input, other, alpha)
 
 
 @serves("torch.rsub", "Tensor.rsub")
 def rsub(r: Reader, input: AV, other: AV, *, alpha: AV = _ONE) -> AV:
-    r.refuse_bools(other, input)
+    refuse_bools(r, other, input)
     return _difference(r, other, input, alpha)
 
 
 @serves("torch.div", "Tensor.div", "torch.divide", "Tensor.divide", "torch.true_divide", "Tensor.true_divide")
 def div(r: Reader, input: AV, other: AV, *, rounding_mode: AV = _NONE) -> AV:
-    mode = r.known(rounding_mode, "rounding_mode")
+    mode = require_known(r, rounding_mode, "rounding_mode")
     if mode is None:
-        return r.elementwise("div", input, other)
+        return elementwise(r, "div", input, other)
     if mode not in ("floor", "trunc"):
-        r.raises_at_run_time(
+        r.emit.raise_error(
             "RuntimeError", f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'"
         )
-    return r.elementwise("floor_div" if mode == "floor" else "trunc_div", input, other)
+    return elementwise(r, "floor_div" if mode == "floor" else "trunc_div", input, other)
 
 
 @serves("torch.floor_divide", "Tensor.floor_divide")
 def floor_divide(r: Reader, input: AV, other: AV) -> AV:
-    return r.elementwise("floor_div", input, other)
+    return elementwise(r, "floor_div", input, other)
 
 
 @serves("Tensor.__rdiv__", "Tensor.__rtruediv__")
 def rdiv(r: Reader, input: AV, other: AV) -> AV:
-    return r.elementwise("mul", r.elementwise("reciprocal", input), other)
+    return elementwise(r, "mul", elementwise(r, "reciprocal", input), other)
 
 
 def _reflected(method: str, op: str) -> None:
@@ -98,26 +103,26 @@ for _method, _op in (
 
 @serves("torch.nextafter", "Tensor.nextafter")
 def nextafter(r: Reader, input: AV, other: AV) -> AV:
-    common = r.result_dtype(input, other)
+    common = dtype_of_result(r, input, other)
     if common in ("f16", "bf16"):
-        r.fail("nextafter_of_half", dtype=TORCH_NAMES[common])
-    return r.elementwise("nextafter", input, other)
+        r.reject("nextafter_of_half", dtype=TORCH_NAMES[common])
+    return elementwise(r, "nextafter", input, other)
 
 
 @serves("torch.frexp", "Tensor.frexp")
 def frexp(r: Reader, input: AV) -> AV:
-    exponent = r.cast(r.elementwise("frexp.exponent", input), "i32")
-    return Tup([r.elementwise("frexp.mantissa", input), exponent], torch.return_types.frexp)
+    exponent = cast_to(r, elementwise(r, "frexp.exponent", input), "i32")
+    return Tup([elementwise(r, "frexp.mantissa", input), exponent], torch.return_types.frexp)
 
 
 @serves("torch.round", "Tensor.round", "torch.special.round")
 def round_(r: Reader, input: AV, *, decimals: AV = Known(0)) -> AV:  # noqa: B008
-    places = r.known(decimals, "decimals")
+    places = require_known(r, decimals, "decimals")
     if places == 0 or tensor_type(input).dtype not in FLOATING:
-        return r.elementwise("round", input)
+        return elementwise(r, "round", input)
     scale = Known(10.0 ** abs(places))
     up, down = ("mul", "div") if places > 0 else ("div", "mul")
-    return r.elementwise(down, r.elementwise("round", r.elementwise(up, input, scale)), scale)
+    return elementwise(r, down, elementwise(r, "round", elementwise(r, up, input, scale)), scale)
 
 
 @serves("Tensor.where")
@@ -131,32 +136,32 @@ def where(r: Reader, condition: AV, *args: AV, input: AV | None = None, other: A
     if not values:
         return nonzero(r, condition, as_tuple=Known(True))
     if len(values) != 2:
-        r.raises_at_run_time("TypeError", "where() takes one tensor, or three")
+        r.emit.raise_error("TypeError", "where() takes one tensor, or three")
     if is_tensor(condition) and tensor_type(condition).dtype == "u8":  # which torch still takes, with a warning
-        condition = r.cast(condition, "bool")
-    common = r.result_dtype(*values)
-    return r.op("where", condition, *(_branch(r, v, common) for v in values), dtype=common)
+        condition = cast_to(r, condition, "bool")
+    common = dtype_of_result(r, *values)
+    return apply_op(r, "where", condition, *(_branch(r, v, common) for v in values), dtype=common)
 
 
 def _branch(r: Reader, value: AV, dtype: str) -> AV:
     """A value of where() in a dtype: numbers are converted as a tensor of one number is, where half types become infinite."""
     if is_tensor(value) or is_complex_number(value) or dtype in ("f16", "bf16", "bool"):
-        return r.cast(value, dtype)
-    return r.converted(value, dtype)
+        return cast_to(r, value, dtype)
+    return converted(r, value, dtype)
 
 
 @serves("torch.clamp", "Tensor.clamp", "torch.clip", "Tensor.clip")
 def clamp(r: Reader, input: AV, min: AV = _NONE, max: AV = _NONE) -> AV:
     bounds = [(n, b) for n, b in (("maximum", min), ("minimum", max)) if not (isinstance(b, Known) and b.obj is None)]
     if not bounds:
-        r.raises_at_run_time("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
-    dtype = r.result_dtype(input, *(b for _, b in bounds))
+        r.emit.raise_error("RuntimeError", "torch.clamp: At least one of 'min' or 'max' must not be None")
+    dtype = dtype_of_result(r, input, *(b for _, b in bounds))
     fills = len(bounds) == 2 and any(isinstance(b, Known) and b.obj != b.obj for _, b in bounds)  # with NaN
     if not fills:
-        bounds = [(n, b if is_tensor(b) or dtype == "bool" else r.converted(b, dtype)) for n, b in bounds]
-    result: AV = r.cast(input, dtype)
+        bounds = [(n, b if is_tensor(b) or dtype == "bool" else converted(r, b, dtype)) for n, b in bounds]
+    result: AV = cast_to(r, input, dtype)
     for name, bound in bounds:
-        result = r.elementwise(name, result, bound, dtype=dtype)
+        result = elementwise(r, name, result, bound, dtype=dtype)
     return result
 
 
@@ -171,23 +176,23 @@ def clamp_max(r: Reader, input: AV, max: AV) -> AV:
 
 
 def _cubed(r: Reader, input: AV) -> AV:
-    return r.elementwise("mul", r.elementwise("mul", input, input), input)
+    return elementwise(r, "mul", elementwise(r, "mul", input, input), input)
 
 
 def _ones(r: Reader, input: AV) -> AV:
-    return r.op("fill", input, Known(1))
+    return apply_op(r, "fill", input, Known(1))
 
 
 _ROOTS = ("bf16", "f32", "f64", *COMPLEX)  # the dtypes of which eager takes roots for halves
 _POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AV], AV]]] = {
     0: (DTYPES, _ones),
-    1: (DTYPES, lambda r, x: r.op("clone", x)),
-    2: (INTEGRAL | INEXACT, lambda r, x: r.elementwise("mul", x, x)),
+    1: (DTYPES, lambda r, x: apply_op(r, "clone", x)),
+    2: (INTEGRAL | INEXACT, lambda r, x: elementwise(r, "mul", x, x)),
     3: (INEXACT, _cubed),
-    0.5: (_ROOTS, lambda r, x: r.elementwise("sqrt", x)),
-    -0.5: (_ROOTS, lambda r, x: r.elementwise("rsqrt", x)),
-    -1: (INEXACT, lambda r, x: r.elementwise("reciprocal", x)),
-    -2: (INEXACT, lambda r, x: r.elementwise("reciprocal", r.elementwise("mul", x, x))),
+    0.5: (_ROOTS, lambda r, x: elementwise(r, "sqrt", x)),
+    -0.5: (_ROOTS, lambda r, x: elementwise(r, "rsqrt", x)),
+    -1: (INEXACT, lambda r, x: elementwise(r, "reciprocal", x)),
+    -2: (INEXACT, lambda r, x: elementwise(r, "reciprocal", elementwise(r, "mul", x, x))),
 }
 
 
@@ -195,19 +200,19 @@ _POWERS: dict[float, tuple[Collection[str], Callable[[Reader, AV], AV]]] = {
 def pow(r: Reader, input: AV, exponent: AV) -> AV:
     """Small whole exponents are products, and halves roots, as in eager: which differs at infinities and -0."""
     if not is_tensor(input) or is_tensor(exponent):
-        return r.elementwise("pow", input, exponent)
-    dtype = r.result_dtype(input, exponent)
+        return elementwise(r, "pow", input, exponent)
+    dtype = dtype_of_result(r, input, exponent)
     if dtype in INTEGRAL or dtype in ("f16", "bf16"):
-        exponent = r.converted(exponent, dtype)
+        exponent = converted(r, exponent, dtype)
     if isinstance(exponent, Known):
         taken, function = _POWERS.get(exponent.obj, ((), _cubed))
-        return function(r, r.cast(input, dtype)) if dtype in taken else r.elementwise("pow", input, exponent)
-    if dtype in COMPLEX and r.type_of(exponent) != COMPLEX_NUMBER:
+        return function(r, cast_to(r, input, dtype)) if dtype in taken else elementwise(r, "pow", input, exponent)
+    if dtype in COMPLEX and type_of(exponent) != COMPLEX_NUMBER:
         nothing = r.compare("Eq", exponent, Known(0))
-        return r.choose(nothing, lambda: _ones(r, r.cast(input, dtype)), lambda: r.elementwise("pow", input, exponent))
-    if dtype in _ROOTS and r.type_of(exponent) == FLOAT:
-        return r.op("pow.number", r.cast(input, dtype), exponent)
-    return r.elementwise("pow", input, exponent)
+        return r.choose(nothing, lambda: _ones(r, cast_to(r, input, dtype)), lambda: elementwise(r, "pow", input, exponent))
+    if dtype in _ROOTS and type_of(exponent) == FLOAT:
+        return apply_op(r, "pow.number", cast_to(r, input, dtype), exponent)
+    return elementwise(r, "pow", input, exponent)
 
 
 @serves("torch.square", "Tensor.square")

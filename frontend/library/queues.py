@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scriptc.frontend.decompositions.queues import Deque
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Known, ObjectV
 
 

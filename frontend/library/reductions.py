@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.casts import cast_to
 from scriptc.frontend.decompositions import (
     complexes,
     reductions,  # noqa: F401  (its op is named below)
 )
-from scriptc.frontend.library import serves
+from scriptc.frontend.elementwise import elementwise
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import apply_op, materialize
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV, Dyn, Known, Tup, tensor_type
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
@@ -21,28 +26,28 @@ _NONE, _FALSE = Known(None), Known(False)
 def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
     """Reduced dims counted from the front; None and () mean all."""
     rank = tensor_type(input).rank
-    obj = r.known(dim, "the dims of a reduction")
+    obj = require_known(r, dim, "the dims of a reduction")
     dims = (
         tuple(axis(r, input, Known(d)) for d in (obj if isinstance(obj, (tuple, list)) else (obj,)))
         if obj is not None
         else ()
     )
     if len(set(dims)) != len(dims):
-        r.raises_at_run_time("RuntimeError", f"dim {dims[0]} appears multiple times in the list of dims")
+        r.emit.raise_error("RuntimeError", f"dim {dims[0]} appears multiple times in the list of dims")
     return (dims if rank else ()) or tuple(range(rank))
 
 
 def _complex(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
     """Sums and means are those of the parts; products run along one dim after another."""
-    dims, keep = axes(r, input, dim), Known(bool(r.known(keepdim, "keepdim")))
-    x = r.cast(input, dtype)
+    dims, keep = axes(r, input, dim), Known(bool(require_known(r, keepdim, "keepdim")))
+    x = cast_to(r, input, dtype)
     if name != "prod":
         if not tensor_type(x).rank:
-            return r.op("clone", x)
+            return apply_op(r, "clone", x)
         function = complexes.total if name == "sum" else complexes.average
         return r.call(Known(function), [x, Known(dims), keep], {})
     if not dims:
-        return r.op("clone", x)
+        return apply_op(r, "clone", x)
     for d in sorted(dims, reverse=True):
         x = r.call(Known(complexes.whole_product), [x, Known(d), keep], {})
     return x
@@ -51,7 +56,7 @@ def _complex(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) 
 def reduce(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
     if dtype in COMPLEX and name in ("sum", "mean", "prod"):
         return _complex(r, name, input, dim, keepdim, dtype)
-    return r.op(name, input, dim=axes(r, input, dim), keepdim=bool(r.known(keepdim, "keepdim")), dtype=dtype)
+    return apply_op(r, name, input, dim=axes(r, input, dim), keepdim=bool(require_known(r, keepdim, "keepdim")), dtype=dtype)
 
 
 @serves("torch.sum", "Tensor.sum")
@@ -69,7 +74,7 @@ def sum_of_squares(r: Reader, input: AV, dim: AV, keepdim: AV) -> AV:
 def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
     name = as_dtype(r, dtype, tensor_type(input).dtype)
     if name not in INEXACT:
-        r.raises_at_run_time(
+        r.emit.raise_error(
             "RuntimeError",
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
             f"Got: {'Long' if name == 'i64' else name}",
@@ -106,16 +111,16 @@ def any(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
 def _of_truths(r: Reader, name: str, input: AV, dim: AV, keepdim: AV) -> AV:
     """An empty list of dims means none of them here, and all in other reductions."""
     dtype = "u8" if tensor_type(input).dtype == "u8" else "bool"
-    if r.known(dim, "the dims of a reduction") in ((), []):
-        return r.cast(r.elementwise("ne", input, Known(0)), dtype)
+    if require_known(r, dim, "the dims of a reduction") in ((), []):
+        return cast_to(r, elementwise(r, "ne", input, Known(0)), dtype)
     return reduce(r, name, input, dim, keepdim, dtype)
 
 
 def _arg(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
     def handler(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
-        along = None if r.known(dim, "dim") is None else axis(r, input, dim)
-        return r.op(name, input, dim=along, keepdim=bool(r.known(keepdim, "keepdim")))
+        along = None if require_known(r, dim, "dim") is None else axis(r, input, dim)
+        return apply_op(r, name, input, dim=along, keepdim=bool(require_known(r, keepdim, "keepdim")))
 
 
 def _extreme(name: str) -> None:
@@ -124,19 +129,19 @@ def _extreme(name: str) -> None:
         """max(x), max(x, dim) with indices, max(a, b)."""
         along = dim if isinstance(other, Known) and other.obj is None else other
         if isinstance(along, Known) and along.obj is None:
-            r.check_that(
-                r.compare("NotEq", Dyn(r.build("numel", [r.value(input)])), Known(0)),
+            check_that(r,
+                r.compare("NotEq", Dyn(r.emit.build("numel", [materialize(r, input)])), Known(0)),
                 "RuntimeError",
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument.",
             )
             return reduce(r, f"a{name}", input, _NONE, _FALSE, tensor_type(input).dtype)
         if not isinstance(along, Known):
-            return r.elementwise(f"{name}imum", input, along)
-        keep = bool(r.known(keepdim, "keepdim"))
+            return elementwise(r, f"{name}imum", input, along)
+        keep = bool(require_known(r, keepdim, "keepdim"))
         values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)
-        numbers = r.cast(input, "u8") if tensor_type(input).dtype == "bool" else input
-        indices = r.op(f"arg{name}", numbers, dim=axis(r, input, along), keepdim=keep)
+        numbers = cast_to(r, input, "u8") if tensor_type(input).dtype == "bool" else input
+        indices = apply_op(r, f"arg{name}", numbers, dim=axis(r, input, along), keepdim=keep)
         return Tup([values, indices], getattr(torch.return_types, name))
 
 

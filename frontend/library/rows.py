@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.library import FUNCTIONS, serves
-from scriptc.frontend.operators import Operators
+from scriptc.frontend.elementwise import elementwise
+from scriptc.frontend.library.registry import FUNCTIONS, serves
+from scriptc.frontend.materialize import apply_op
+from scriptc.frontend.protocol import Reader
 from scriptc.frontend.values import AV
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
@@ -12,11 +14,11 @@ from scriptc.ir.ops import OPS
 def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
     count = len(row.operand_args)
 
-    def unary(r: Operators, input: AV) -> AV:
-        return r.elementwise(row.name, input)
+    def unary(r: Reader, input: AV) -> AV:
+        return elementwise(r, row.name, input)
 
-    def binary(r: Operators, input: AV, other: AV) -> AV:
-        return r.elementwise(row.name, input, other)
+    def binary(r: Reader, input: AV, other: AV) -> AV:
+        return elementwise(r, row.name, input, other)
 
     return (unary, binary)[count - 1]
 
@@ -24,8 +26,8 @@ def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
 def _direct(row: OpDef):  # type: ignore[no-untyped-def]
     """A row all of whose arguments are operands without defaults."""
 
-    def handler(r: Operators, *operands: AV) -> AV:
-        return r.op(row.name, *operands)
+    def handler(r: Reader, *operands: AV) -> AV:
+        return apply_op(r, row.name, *operands)
 
     return handler
 

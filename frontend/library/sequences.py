@@ -5,10 +5,19 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
-from scriptc.frontend.context import Terminated
+from scriptc.frontend.class_names import class_name_of
+from scriptc.frontend.comparison import are_same
+from scriptc.frontend.comprehensions import attempt
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.errors import Terminated
+from scriptc.frontend.iterables import checked_iterable, is_run_time
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.materialize import make_tuple, materialize, new_list, type_of, wrap
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
+from scriptc.frontend.tables import in_any_order
+from scriptc.frontend.tuples import tuple_of_items
 from scriptc.frontend.values import (
     AV,
     Dyn,
@@ -38,34 +47,34 @@ def as_list(r: Reader, av: AV) -> AV:
 @serves("builtins.reversed")
 def reversed_(r: Reader, sequence: AV) -> AV:
     if isinstance(sequence, (ReversedV, GeneratorV, ZipV)) or is_set(sequence):
-        r.raises_at_run_time("TypeError", f"'{r.type_name(sequence)}' object is not reversible")
+        r.emit.raise_error("TypeError", f"'{class_name_of(r, sequence)}' object is not reversible")
     if is_tensor(sequence):  # which is flipped, with dims or without
         return ReversedV(sequence)
-    return ReversedV(r.checked_iterable(sequence, "reversible"))
+    return ReversedV(checked_iterable(r, sequence, "reversible"))
 
 
 @serves("builtins.list")
 def list_(r: Reader, sequence: AV | None = None) -> AV:
-    site = (r.loc, "list()")
+    site = (r.position.loc, "list()")
     if sequence is None:
-        return r.new_list([], site)
-    if r.is_run_time(sequence):
+        return new_list(r, [], site)
+    if is_run_time(r, sequence):
         return r.call(Known(lists.items_of), [sequence], {})
-    return r.new_list(r.iterate(sequence), site)
+    return new_list(r, r.iterate(sequence), site)
 
 
 @serves("builtins.tuple")
 def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
-    return r.tuple_of_items(sequence) if r.is_run_time(sequence) else r.tuple_of(r.iterate(sequence))
+    return tuple_of_items(r, sequence) if is_run_time(r, sequence) else make_tuple(r.iterate(sequence))
 
 
 def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
     key, default = options.get("key", Known(None)), options.get("default")
     if odd := [o for o in options if o not in ("key", "default")]:
-        r.raises_at_run_time("TypeError", f"{name}() got an unexpected keyword argument '{odd[0]}'")
+        r.emit.raise_error("TypeError", f"{name}() got an unexpected keyword argument '{odd[0]}'")
     if not args:
-        r.raises_at_run_time("TypeError", f"{name} expected at least 1 argument, got 0")
-    if len(args) == 1 and r.is_run_time(args[0]):
+        r.emit.raise_error("TypeError", f"{name} expected at least 1 argument, got 0")
+    if len(args) == 1 and is_run_time(r, args[0]):
         xs = as_list(r, args[0])
         found = lambda: r.call(Known(lists.smallest if name == "min" else lists.largest), [xs, key], {})  # noqa: E731
         return found() if default is None else r.choose(r.truth(xs), found, lambda: default)
@@ -73,15 +82,15 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
     if not items:
         if default is not None:
             return default
-        r.raises_at_run_time("ValueError", f"{name}() arg is an empty sequence")
+        r.emit.raise_error("ValueError", f"{name}() arg is an empty sequence")
     has_key = not (isinstance(key, Known) and key.obj is None)
     best, least = items[0], r.call(key, [items[0]], {}) if has_key else items[0]
     for item in items[1:]:
         other = r.call(key, [item], {}) if has_key else item
-        a, b = r.type_of(least), r.type_of(other)
+        a, b = type_of(least), type_of(other)
         if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not isinstance(item, Known):
             best = least = Dyn(
-                r.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [r.value(best), r.value(item)])
+                r.emit.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [materialize(r, best), materialize(r, item)])
             )
             continue
         better = r.truth(r.compare("Lt" if name == "min" else "Gt", other, least))
@@ -92,23 +101,23 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
 
 @serves("builtins.min")
 def min_(r: Reader, *args: AV, **options: AV) -> AV:
-    with r.in_any_order() if "key" not in options else nullcontext():
+    with in_any_order(r) if "key" not in options else nullcontext():
         return _extreme(r, "min", args, options)
 
 
 @serves("builtins.max")
 def max_(r: Reader, *args: AV, **options: AV) -> AV:
-    with r.in_any_order() if "key" not in options else nullcontext():
+    with in_any_order(r) if "key" not in options else nullcontext():
         return _extreme(r, "max", args, options)
 
 
 @serves("builtins.sum")
 def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
-    if r.is_run_time(sequence):
+    if is_run_time(r, sequence):
         of_list = lists.compensated_total if _SUM_COMPENSATES else lists.total
         return r.call(Known(of_list), [as_list(r, sequence), start], {})
     items = r.iterate(sequence)
-    if _SUM_COMPENSATES and any(issubclass(r.python_class(item), float) for item in items):
+    if _SUM_COMPENSATES and any(issubclass(python_class(r, item), float) for item in items):
         return r.call(Known(lists.compensated_total), [Tup(items), start], {})
     total = start
     for item in items:
@@ -118,32 +127,32 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
 
 @serves("builtins.all")
 def all_(r: Reader, sequence: AV) -> AV:
-    with r.in_any_order():
+    with in_any_order(r):
         return r.call(Known(lists.every), [sequence], {})
 
 
 @serves("builtins.any")
 def any_(r: Reader, sequence: AV) -> AV:
-    with r.in_any_order():
+    with in_any_order(r):
         return r.call(Known(lists.some), [sequence], {})
 
 
 @serves("builtins.sorted")
 def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Known(False)) -> AV:  # noqa: B008
     plain = isinstance(key, Known) and key.obj is None
-    with r.in_any_order() if plain else nullcontext():
-        items = list_(r, sequence) if r.is_run_time(sequence) else r.iterate(sequence)
+    with in_any_order(r) if plain else nullcontext():
+        items = list_(r, sequence) if is_run_time(r, sequence) else r.iterate(sequence)
     if isinstance(items, list):
         if (ordered := _in_known_order(r, items, None if plain else key, reverse)) is not None:
-            return r.new_list(ordered, (r.loc, "sorted"))
-        items = r.new_list(items, (r.loc, "list()"))
+            return new_list(r, ordered, (r.position.loc, "sorted"))
+        items = new_list(r, items, (r.position.loc, "list()"))
     return r.call(Known(lists.sorted_list), [items], {"key": key, "reverse": reverse})
 
 
 def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> list[AV] | None:
     """Items whose keys are all known numbers or strings, sorted; None where the order shows at run time alone."""
-    take_back = r.attempt()
-    with r.builder.at(Block()) as block:
+    take_back = attempt(r)
+    with r.emit.builder.at(Block()) as block:
         try:
             keys = items if key is None else [r.call(key, [item], {}) for item in items]
         except Terminated:
@@ -155,37 +164,37 @@ def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> 
     try:
         order = sorted(range(len(items)), key=known.__getitem__, reverse=bool(reverse.obj))
     except TypeError as e:
-        r.raises_at_run_time("TypeError", str(e))
+        r.emit.raise_error("TypeError", str(e))
     return [items[i] for i in order]
 
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
 def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
     if isinstance(xs, KnownLengthListV):
-        xs = r.new_list(r.iterate(xs), (r.loc, "argsort"))
-    value = r.value(xs)
+        xs = new_list(r, r.iterate(xs), (r.position.loc, "argsort"))
+    value = materialize(r, xs)
     if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
         return r.call(Known(lists.argsort_compared), [xs, reverse], {})
     order = {}
     for flag in (False, True):
-        order[flag] = lambda flag=flag: r.wrap(r.build("list.argsort", [value], reverse=flag))
+        order[flag] = lambda flag=flag: wrap(r, r.emit.build("list.argsort", [value], reverse=flag))
     return r.choose(r.truth(reverse), order[True], order[False])
 
 
 @serves("scriptc.frontend.decompositions.lists.same")
 def same(r: Reader, a: AV, b: AV) -> AV:
-    return r.same(a, b)
+    return are_same(r, a, b)
 
 
 @serves("functools.reduce")
 def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
-    if r.is_run_time(sequence):
+    if is_run_time(r, sequence):
         if not initial:
             return r.call(Known(lists.reduced_alone), [function, as_list(r, sequence)], {})
         return r.call(Known(lists.reduced), [function, sequence, initial[0]], {})
     items = [*initial, *r.iterate(sequence)]
     if not items:
-        r.raises_at_run_time("TypeError", "reduce() of empty iterable with no initial value")
+        r.emit.raise_error("TypeError", "reduce() of empty iterable with no initial value")
     result = items[0]
     for item in items[1:]:
         result = r.call(function, [result, item], {})
@@ -196,7 +205,7 @@ def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
 def itemgetter(r: Reader, *keys: AV) -> AV:
     def get(x: AV) -> AV:
         found = [r.subscript(x, key) for key in keys]
-        return found[0] if len(found) == 1 else r.tuple_of(found)
+        return found[0] if len(found) == 1 else make_tuple(found)
 
     return Native(get)
 
@@ -207,9 +216,9 @@ def attrgetter(r: Reader, *names: AV) -> AV:
         found = []
         for name in names:
             part = x
-            for step in r.known(name, "the name of attrgetter()").split("."):
+            for step in require_known(r, name, "the name of attrgetter()").split("."):
                 part = r.attribute(part, step)
             found.append(part)
-        return found[0] if len(found) == 1 else r.tuple_of(found)
+        return found[0] if len(found) == 1 else make_tuple(found)
 
     return Native(get)

@@ -5,61 +5,76 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.cells import is_laid_out_anew
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.library import serves
-from scriptc.frontend.reader_api import Reader
-from scriptc.frontend.tables import is_set_like
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import materialize, wrap
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.python_classes import python_class
+from scriptc.frontend.tables import (
+    in_any_order,
+    is_set_like,
+    key_type,
+    may_table,
+    new_set,
+    set_add,
+    table_delete,
+    table_of,
+)
 from scriptc.frontend.values import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
+from scriptc.frontend.watching import call_in_python
 
 
 @serves("builtins.set")
 def set_(r: Reader, sequence: AV | None = None) -> AV:
-    return _made(r, sequence, Made(set), (r.loc, "set()"))
+    return _made(r, sequence, Made(set), (r.position.loc, "set()"))
 
 
 @serves("builtins.frozenset")
 def frozenset_(r: Reader, sequence: AV | None = None) -> AV:
-    if sequence is not None and r.python_class(sequence) is frozenset:
+    if sequence is not None and python_class(r, sequence) is frozenset:
         return sequence
-    return _made(r, sequence, Made(frozenset), (r.loc, "frozenset()"))
+    return _made(r, sequence, Made(frozenset), (r.position.loc, "frozenset()"))
 
 
 def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
     if sequence is None:
-        return r.new_set([], site, made)
+        return new_set(r, [], site, made)
     if (
         isinstance(sequence, Known)
         and isinstance(sequence.obj, (set, frozenset, tuple, str))
-        and (sequence.obj and site not in r.assume.tables)
+        and (sequence.obj and site not in r.assumptions.tables)
     ):
-        found = r.evaluate(made.cls, sequence.obj)
+        found = call_in_python(r, made.cls, sequence.obj)
         return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
-    if not (is_set(sequence) or is_dict(sequence) or r.is_run_time(sequence)):
-        return r.new_set(r.iterate(sequence), site, made)
-    r.may_table(site)
-    target = r.new_set([], site, made)
+    if not (is_set(sequence) or is_dict(sequence) or is_run_time(r, sequence)):
+        return new_set(r, r.iterate(sequence), site, made)
+    may_table(r, site)
+    target = new_set(r, [], site, made)
     _add(r, target, sequence)
     return target
 
 
 def _add(r: Reader, target: AV, items: AV) -> None:
     """target.update(items) of a run-time set."""
-    r.promote(items)
+    r.speculation.promote(items)
     if is_set_like(items) and not is_set(items):
         items = _made_anew(r, Tup(r.iterate(items)))
-    if not (is_set(items) or is_dict(items)) or is_laid_out_anew(r.key_type(items), r.key_type(target)):
+    if not (is_set(items) or is_dict(items)) or is_laid_out_anew(key_type(r, items), key_type(r, target)):
         r.call(Known(hashed.add_all), [_adder(r, target), items], {})
         return
-    table, other = r.value(target), r.value(items)
-    r.widen(table.type, 0, r.key_type(items))
-    r.effect("set.merge", [table, other])
+    table, other = materialize(r, target), materialize(r, items)
+    r.speculation.widen(table.type, 0, key_type(r, items))
+    r.emit.effect("set.merge", [table, other])
 
 
 def _adder(r: Reader, target: AV) -> AV:
     """A function that adds to a run-time set, of whatever class."""
 
     def add_item(item: AV) -> AV:
-        r.set_add(target, item)
+        set_add(r, target, item)
         return Known(None)
 
     return Native(add_item)
@@ -67,63 +82,63 @@ def _adder(r: Reader, target: AV) -> AV:
 
 def _run_time(r: Reader, av: AV) -> AV:
     """A set, or the items of any sequence, as a run-time set."""
-    r.promote(av)
+    r.speculation.promote(av)
     return av if is_set(av) else _made_anew(r, av)
 
 
 def _made_anew(r: Reader, av: AV) -> AV:
-    site = (r.loc, f"set of {r.type_name(av)}")
-    r.may_table(site)
-    target = r.new_set([], site)
+    site = (r.position.loc, f"set of {class_name_of(r, av)}")
+    may_table(r, site)
+    target = new_set(r, [], site)
     _add(r, target, av)
     return target
 
 
 def _changed(r: Reader, s: AV) -> AV:
     """A set that is about to change."""
-    r.promote(s)
+    r.speculation.promote(s)
     if isinstance(s, Tup):
-        r.fail("set_of_items")
+        r.reject("set_of_items")
     if not is_set(s):
-        r.fail("container_outside_changed", kind=r.type_name(s))
-    if made_of(r.value(s).type).cls is frozenset:
-        r.raises_at_run_time("AttributeError", "'frozenset' object has no such attribute")
+        r.reject("container_outside_changed", kind=class_name_of(r, s))
+    if made_of(materialize(r, s).type).cls is frozenset:
+        r.emit.raise_error("AttributeError", "'frozenset' object has no such attribute")
     return s
 
 
 def _aligned(r: Reader, a: AV, b: AV) -> list[Any]:
     """Two run-time sets with keys of one type."""
     x, y = _run_time(r, a), _run_time(r, b)
-    r.widen(r.value(x).type, 0, r.key_type(y))
-    r.widen(r.value(y).type, 0, r.key_type(x))
-    return [r.value(x), r.value(y)]
+    r.speculation.widen(materialize(r, x).type, 0, key_type(r, y))
+    r.speculation.widen(materialize(r, y).type, 0, key_type(r, x))
+    return [materialize(r, x), materialize(r, y)]
 
 
 # ---- asking ----
 @serves("set.issubset", "frozenset.issubset")
 def issubset(r: Reader, s: AV, other: AV) -> AV:
-    with r.in_any_order():
+    with in_any_order(r):
         return r.call(Known(hashed.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
 
 
 @serves("set.issuperset", "frozenset.issuperset")
 def issuperset(r: Reader, s: AV, other: AV) -> AV:
-    with r.in_any_order():
+    with in_any_order(r):
         return r.call(Known(hashed.within), [other, s], {})
 
 
 @serves("set.isdisjoint", "frozenset.isdisjoint")
 def isdisjoint(r: Reader, s: AV, other: AV) -> AV:
-    with r.in_any_order():
+    with in_any_order(r):
         return r.call(Known(hashed.apart), [s, other], {})
 
 
 # ---- new sets ----
 def _like(r: Reader, s: AV) -> AV:
     """An empty set of the class of another."""
-    site = (r.loc, "new set")
-    r.may_table(site)
-    return r.new_set([], site, Made(r.python_class(s)))
+    site = (r.position.loc, "new set")
+    may_table(r, site)
+    return new_set(r, [], site, Made(python_class(r, s)))
 
 
 @serves("set.copy", "frozenset.copy")
@@ -162,7 +177,7 @@ def difference(r: Reader, s: AV, *others: AV) -> AV:
             s = _result(r, "set.minus", s, other)
         else:
             s = copy(r, s)
-            r.effect("set.drop", _aligned(r, s, other))
+            r.emit.effect("set.drop", _aligned(r, s, other))
     return s
 
 
@@ -170,19 +185,19 @@ def difference(r: Reader, s: AV, *others: AV) -> AV:
 def symmetric_difference(r: Reader, s: AV, other: AV) -> AV:
     target = _like(r, s)
     _add(r, target, _run_time(r, other))
-    r.effect("set.flip", _aligned(r, target, s))
+    r.emit.effect("set.flip", _aligned(r, target, s))
     return target
 
 
 def _result(r: Reader, op: str, a: AV, b: AV) -> AV:
     operands = _aligned(r, a, b)
-    return r.table_of(r.build(op, operands), (r.loc, op), Made(r.python_class(a)))
+    return table_of(r, r.emit.build(op, operands), (r.position.loc, op), Made(python_class(r, a)))
 
 
 # ---- changing ----
 @serves("set.add")
 def add(r: Reader, s: AV, item: AV) -> AV:
-    r.set_add(_changed(r, s), item)
+    set_add(r, _changed(r, s), item)
     return Known(None)
 
 
@@ -199,27 +214,27 @@ def _discard(s: Any, item: Any) -> None:
 
 @serves("set.remove")
 def remove(r: Reader, s: AV, item: AV) -> AV:
-    r.table_delete(_changed(r, s), item)
+    table_delete(r, _changed(r, s), item)
     return Known(None)
 
 
 @serves("set.pop")
 def pop(r: Reader, s: AV) -> AV:
     s = _changed(r, s)
-    r.check_that(r.truth(s), "KeyError", "'pop from an empty set'")
-    return r.wrap(r.build("set.pop", [r.value(s)]))
+    check_that(r, r.truth(s), "KeyError", "'pop from an empty set'")
+    return wrap(r, r.emit.build("set.pop", [materialize(r, s)]))
 
 
 @serves("set.clear")
 def clear(r: Reader, s: AV) -> AV:
-    r.effect("dict.clear", [r.value(_changed(r, s))])
+    r.emit.effect("dict.clear", [materialize(r, _changed(r, s))])
     return Known(None)
 
 
 @serves("set.update")
 def update(r: Reader, s: AV, *others: AV) -> AV:
     for other in others:
-        r.promote(other)
+        r.speculation.promote(other)
         _add(r, _changed(r, s), other)
     return Known(None)
 
@@ -228,18 +243,18 @@ def update(r: Reader, s: AV, *others: AV) -> AV:
 def intersection_update(r: Reader, s: AV, *others: AV) -> AV:
     for other in others:
         kept = other if is_set_like(other) else intersection(r, s, other)
-        r.effect("set.keep", _aligned(r, _changed(r, s), kept))
+        r.emit.effect("set.keep", _aligned(r, _changed(r, s), kept))
     return Known(None)
 
 
 @serves("set.difference_update")
 def difference_update(r: Reader, s: AV, *others: AV) -> AV:
     for other in others:
-        r.effect("set.drop", _aligned(r, _changed(r, s), other))
+        r.emit.effect("set.drop", _aligned(r, _changed(r, s), other))
     return Known(None)
 
 
 @serves("set.symmetric_difference_update")
 def symmetric_difference_update(r: Reader, s: AV, other: AV) -> AV:
-    r.effect("set.flip", _aligned(r, _changed(r, s), other))
+    r.emit.effect("set.flip", _aligned(r, _changed(r, s), other))
     return Known(None)

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import torch
 
+from scriptc.frontend.complexes import is_conjugate
 from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
-from scriptc.frontend.library import serves
+from scriptc.frontend.indices import integer
+from scriptc.frontend.iterables import is_run_time, is_short
+from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import as_dtype, size_items
 from scriptc.frontend.library.memory import axis, needs_dims
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.logic import check_that
+from scriptc.frontend.materialize import apply_op, make_tuple, materialize, wrap
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.sizes import shape_of_tensor, shape_tuple, size_av
 from scriptc.frontend.values import AV, Dyn, Known, ListV, tensor_type
+from scriptc.frontend.writes import view_of
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -18,13 +26,13 @@ _ZERO = Known(0)
 def _sized(name: str, keyword: str) -> None:
     @serves(f"Tensor.{name}", *((f"torch.{name}",) if name == "reshape" else ()))
     def handler(r: Reader, input: AV, *sizes: AV, **named: AV) -> AV:
-        return r.op(name, input, r.shape_tuple(tuple(size_items(r, _given(r, name, sizes, named, keyword)))))
+        return apply_op(r, name, input, shape_tuple(r, tuple(size_items(r, _given(r, name, sizes, named, keyword)))))
 
 
 def _given(r: Reader, name: str, items: tuple[AV, ...], named: dict[str, AV], keyword: str) -> tuple[AV, ...]:
     """What is given one by one, as one sequence, or by the name that torch has for it."""
     for other in named.keys() - {keyword}:
-        r.fail("form_of_call", name=name, why=f"got an unexpected keyword argument '{other}'")
+        r.reject("form_of_call", name=name, why=f"got an unexpected keyword argument '{other}'")
     return (named[keyword],) if named else items
 
 
@@ -34,19 +42,19 @@ def view(r: Reader, input: AV, *sizes: AV, dtype: AV | None = None, **named: AV)
     asked = dtype or (sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Known) else None)
     if isinstance(asked, Known) and isinstance(asked.obj, torch.dtype):
         return _as_elements(r, input, as_dtype(r, asked, ""))
-    return r.op("view", input, r.shape_tuple(tuple(size_items(r, _given(r, "view", sizes, named, "size")))))
+    return apply_op(r, "view", input, shape_tuple(r, tuple(size_items(r, _given(r, "view", sizes, named, "size")))))
 
 
 def _as_elements(r: Reader, input: AV, dtype: str) -> AV:
     own = tensor_type(input).dtype
     if dtype == own:
-        return r.view_of(input)
+        return view_of(r, input)
     if dtype == "bool":  # whose bytes are 0 or 1
-        r.fail("view_as_bool")
-    if r.is_conjugate(input):
+        r.reject("view_as_bool")
+    if is_conjugate(input):
         message = "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype."
-        r.raises_at_run_time("RuntimeError", message)
-    return r.op("view_dtype", input, dtype=dtype)
+        r.emit.raise_error("RuntimeError", message)
+    return apply_op(r, "view_dtype", input, dtype=dtype)
 
 
 for _name, _keyword in (("reshape", "shape"), ("expand", "size"), ("repeat", "repeats")):
@@ -55,47 +63,45 @@ for _name, _keyword in (("reshape", "shape"), ("expand", "size"), ("repeat", "re
 
 @serves("scriptc.frontend.decompositions.shapes.pad_around")
 def pad_around(r: Reader, input: AV, pad: AV, mode: AV) -> AV:
-    return r.op("pad", input, r.shape_tuple(tuple(r.iterate(pad))), mode=r.known(mode, "the padding mode"))
+    return apply_op(r, "pad", input, shape_tuple(r, tuple(r.iterate(pad))), mode=require_known(r, mode, "the padding mode"))
 
 
 @serves("torch.transpose", "Tensor.transpose", "torch.swapaxes", "Tensor.swapaxes", "torch.swapdims", "Tensor.swapdims")
 def transpose(r: Reader, input: AV, dim0: AV, dim1: AV) -> AV:
-    return r.op("transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))
+    return apply_op(r, "transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))
 
 
 @serves("torch.t", "Tensor.t")
 def t(r: Reader, input: AV) -> AV:
     rank = tensor_type(input).rank
     if rank > 2:
-        r.raises_at_run_time("RuntimeError", f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
-    return r.op("transpose", input, dim0=0, dim1=1) if rank == 2 else r.view_of(input)
+        r.emit.raise_error("RuntimeError", f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
+    return apply_op(r, "transpose", input, dim0=0, dim1=1) if rank == 2 else view_of(r, input)
 
 
 @serves("torch.permute", "Tensor.permute")
 def permute(r: Reader, input: AV, *dims: AV, **named: AV) -> AV:
     order = tuple(axis(r, input, d) for d in size_items(r, _given(r, "permute", dims, named, "dims")))
     if sorted(order) != list(range(tensor_type(input).rank)):
-        r.raises_at_run_time(
+        r.emit.raise_error(
             "RuntimeError",
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
             f"ordering of dimensions i.e. input.dim() = {tensor_type(input).rank} is not equal to len(dims) = {len(order)}",
         )
-    return r.op("permute", input, dims=order)
+    return apply_op(r, "permute", input, dims=order)
 
 
 @serves("torch.unsqueeze", "Tensor.unsqueeze")
 def unsqueeze(r: Reader, input: AV, dim: AV) -> AV:
-    return r.op("unsqueeze", input, dim=axis(r, input, dim, extra=1))
+    return apply_op(r, "unsqueeze", input, dim=axis(r, input, dim, extra=1))
 
 
 @serves("torch.squeeze", "Tensor.squeeze")
 def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
-    obj = r.known(dim, "the dim of squeeze")
+    obj = require_known(r, dim, "the dim of squeeze")
     dims = tensor_type(input).dims or ()
     wanted = (
-        range(len(dims))
-        if obj is None
-        else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+        range(len(dims)) if obj is None else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
     )
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
     if unknown:  # the rank is one of a few, told apart at run time
@@ -107,28 +113,28 @@ def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
     result = input
     for d in sorted(wanted, reverse=True):
         if dims and dims[d] == 1:
-            result = r.op("squeeze", result, dim=d)
-    return result if result is not input else r.view_of(input)
+            result = apply_op(r, "squeeze", result, dim=d)
+    return result if result is not input else view_of(r, input)
 
 
 @serves("torch.select", "Tensor.select")
 def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
     needs_dims(r, input, "IndexError", "select() cannot be applied to a 0-dim tensor.")
-    return Dyn(r.build("select", [r.value(input), r.integer(index)], dim=axis(r, input, dim)))
+    return Dyn(r.emit.build("select", [materialize(r, input), integer(r, index)], dim=axis(r, input, dim)))
 
 
 @serves("torch.narrow", "Tensor.narrow")
 def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.")
-    size = r.size_av(input, d)
-    r.check_that(r.compare("GtE", length, _ZERO), "RuntimeError", "narrow(): length must be non-negative.")
+    size = size_av(r, input, d)
+    check_that(r, r.compare("GtE", length, _ZERO), "RuntimeError", "narrow(): length must be non-negative.")
     for inside in (r.compare("LtE", start, size), r.compare("GtE", r.binary("Add", start, size), _ZERO)):
-        r.check_that(inside, "IndexError", "start out of range of the dimension's size")
+        check_that(r, inside, "IndexError", "start out of range of the dimension's size")
     start = r.binary("Add", start, r.binary("Mult", r.compare("Lt", start, _ZERO), size))
     end = r.binary("Add", start, length)
-    r.check_that(r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
-    return Dyn(r.build("slice", [r.value(input), r.integer(start), r.integer(end), r.const(1)], dim=d))
+    check_that(r, r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
+    return Dyn(r.emit.build("slice", [materialize(r, input), integer(r, start), integer(r, end), r.emit.const(1)], dim=d))
 
 
 @serves("torch.split")
@@ -138,18 +144,20 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     if isinstance(split_size_or_sections, ListV) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
-        if r.is_run_time(split_size_or_sections):
+        if is_run_time(r, split_size_or_sections):
             return r.call(Known(split_sections), [tensor, split_size_or_sections, Known(d)], {})
         return _sections(r, tensor, r.iterate(split_size_or_sections), d)
-    size = r.size_av(tensor, d)
+    size = size_av(r, tensor, d)
     if isinstance(size, Known) and isinstance(split_size_or_sections, Known) and split_size_or_sections.obj > 0:
         step = split_size_or_sections.obj
-        return r.tuple_of([_piece(r, tensor, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
-    return r.wrap(r.build("split", [r.value(tensor), r.integer(split_size_or_sections)], dim=d))
+        return make_tuple([_piece(r, tensor, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step) or (0,)])
+    return wrap(r, r.emit.build("split", [materialize(r, tensor), integer(r, split_size_or_sections)], dim=d))
 
 
 def _piece(r: Reader, tensor: AV, dim: int, start: int, end: int) -> AV:
-    return Dyn(r.build("slice", [r.value(tensor), r.const(start), r.const(end), r.const(1)], dim=dim))
+    return Dyn(
+        r.emit.build("slice", [materialize(r, tensor), r.emit.const(start), r.emit.const(end), r.emit.const(1)], dim=dim)
+    )
 
 
 def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
@@ -158,11 +166,11 @@ def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
     for n in sizes:
         starts.append(total)
         total = r.binary("Add", total, n)
-    r.check_that(
-        r.compare("Eq", total, r.size_av(tensor, dim)), "RuntimeError",
+    check_that(r,
+        r.compare("Eq", total, size_av(r, tensor, dim)), "RuntimeError",
         "split_with_sizes expects split_sizes to sum exactly to the size of the dimension",
     )  # fmt: skip
-    return r.tuple_of([narrow(r, tensor, Known(dim), start, n) for start, n in zip(starts, sizes, strict=True)])
+    return make_tuple([narrow(r, tensor, Known(dim), start, n) for start, n in zip(starts, sizes, strict=True)])
 
 
 @serves("Tensor.split")
@@ -174,33 +182,35 @@ def split_method(r: Reader, self: AV, split_size: AV, dim: AV = _ZERO) -> AV:
 def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "chunk expects at least a 1-dimensional tensor")
-    size = r.size_av(input, d)
+    size = size_av(r, input, d)
     if isinstance(size, Known) and isinstance(chunks, Known) and chunks.obj > 0:
         if size.obj == 0:  # as many as were asked for
-            return r.tuple_of([_piece(r, input, d, 0, 0) for _ in range(chunks.obj)])
+            return make_tuple([_piece(r, input, d, 0, 0) for _ in range(chunks.obj)])
         step = -(-size.obj // chunks.obj)
-        return r.tuple_of([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step)])
-    return r.wrap(r.build("chunk", [r.value(input), r.integer(chunks)], dim=d))
+        return make_tuple([_piece(r, input, d, i, min(i + step, size.obj)) for i in range(0, size.obj, step)])
+    return wrap(r, r.emit.build("chunk", [materialize(r, input), integer(r, chunks)], dim=d))
 
 
 @serves("torch.unbind", "Tensor.unbind")
 def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
     d = axis(r, input, dim)
     needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
-    size = r.size_av(input, d)
-    if isinstance(size, Known) and r.is_short(size):
-        return r.tuple_of([Dyn(r.build("select", [r.value(input), r.const(i)], dim=d)) for i in range(size.obj)])
-    return r.wrap(r.build("unbind", [r.value(input)], dim=d))
+    size = size_av(r, input, d)
+    if isinstance(size, Known) and is_short(size):
+        return make_tuple(
+            [Dyn(r.emit.build("select", [materialize(r, input), r.emit.const(i)], dim=d)) for i in range(size.obj)]
+        )
+    return wrap(r, r.emit.build("unbind", [materialize(r, input)], dim=d))
 
 
 @serves("Tensor.expand_as")
 def expand_as(r: Reader, self: AV, other: AV) -> AV:
-    return r.op("expand", self, r.shape_tuple(tuple(r.iterate(r.shape(other)))))
+    return apply_op(r, "expand", self, shape_tuple(r, tuple(r.iterate(shape_of_tensor(r, other)))))
 
 
 @serves("Tensor.view_as", "Tensor.reshape_as")
 def view_as(r: Reader, self: AV, other: AV) -> AV:
-    return r.op("view", self, r.shape_tuple(tuple(r.iterate(r.shape(other)))))
+    return apply_op(r, "view", self, shape_tuple(r, tuple(r.iterate(shape_of_tensor(r, other)))))
 
 
 @serves("torch.flatten", "Tensor.flatten")
@@ -208,13 +218,13 @@ def flatten(r: Reader, input: AV, start_dim: AV = _ZERO, end_dim: AV = Known(-1)
     first, last = axis(r, input, start_dim), axis(r, input, end_dim)
     rank = tensor_type(input).rank
     if rank == 0:
-        return r.op("reshape", input, r.shape_tuple((Known(1),)))
+        return apply_op(r, "reshape", input, shape_tuple(r, (Known(1),)))
     if first > last:
-        r.raises_at_run_time("RuntimeError", "flatten() has invalid args: start_dim cannot come after end_dim")
+        r.emit.raise_error("RuntimeError", "flatten() has invalid args: start_dim cannot come after end_dim")
     if first == last:
         return input
-    sizes = [r.size_av(input, i) for i in range(rank)]
+    sizes = [size_av(r, input, i) for i in range(rank)]
     merged: AV = Known(1)
     for s in sizes[first : last + 1]:
         merged = r.binary("Mult", merged, s)
-    return r.op("reshape", input, r.shape_tuple((*sizes[:first], merged, *sizes[last + 1 :])))
+    return apply_op(r, "reshape", input, shape_tuple(r, (*sizes[:first], merged, *sizes[last + 1 :])))

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from scriptc.frontend.cells import is_union
+from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.library import serves
+from scriptc.frontend.indices import integer
+from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.sequences import as_list
-from scriptc.frontend.reader_api import Reader
+from scriptc.frontend.logic import check_that, negated
+from scriptc.frontend.materialize import apply_op, materialize
+from scriptc.frontend.protocol import Reader
+from scriptc.frontend.strings import character
+from scriptc.frontend.text import format_text, joined
 from scriptc.frontend.values import AV, Dyn, Known, ListV, Tup, is_text
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.ops.strings import CLASSES, MAPPINGS
@@ -17,43 +25,43 @@ _TO_END = 2**63 - 1
 
 @serves("str.format")
 def format(r: Reader, template: AV, *args: AV, **kwargs: AV) -> AV:
-    return r.format_text(r.known(template, "a format"), args, kwargs)
+    return format_text(r, require_known(r, template, "a format"), args, kwargs)
 
 
 @serves("str.join")
 def join(r: Reader, separator: AV, parts: AV) -> AV:
-    if not r.is_run_time(parts):
+    if not is_run_time(r, parts):
         pieces: list[AV] = []
         for i, part in enumerate(r.iterate(parts)):
             if not is_text(part):
-                r.raises_at_run_time(
-                    "TypeError", f"sequence item {i}: expected str instance, {r.type_name(part)} found"
+                r.emit.raise_error(
+                    "TypeError", f"sequence item {i}: expected str instance, {class_name_of(r, part)} found"
                 )
             pieces += [separator, part] if i else [part]
-        return r.joined(pieces)
+        return joined(r, pieces)
     found = as_list(r, parts)
     assert isinstance(found, ListV)
     if found.is_tuple:
         found = r.call(Known(list), [found], {})
-    items = r.value(found)
+    items = materialize(r, found)
     elem = elem_of(items)
     if elem == STR:
-        return Dyn(r.build("str.join", [r.value(separator), items]))
+        return Dyn(r.emit.build("str.join", [materialize(r, separator), items]))
     if is_union(elem):
-        r.fail("container_of_several_used", why="join() takes strings")
+        r.reject("container_of_several_used", why="join() takes strings")
     if elem != NEVER:
-        r.check_that(r.negate(r.truth(found)), "TypeError", "sequence item 0: expected str instance")
+        check_that(r, negated(r, r.truth(found)), "TypeError", "sequence item 0: expected str instance")
     return Known("")
 
 
 def _text(r: Reader, av: AV, name: str) -> AV:
     if not is_text(av):
-        r.raises_at_run_time("TypeError", f"{name}() argument must be str, not {r.type_name(av)}")
+        r.emit.raise_error("TypeError", f"{name}() argument must be str, not {class_name_of(r, av)}")
     return av
 
 
 def _bound(r: Reader, av: AV, default: int) -> AV:
-    return Known(default) if isinstance(av, Known) and av.obj is None else Dyn(r.integer(av))
+    return Known(default) if isinstance(av, Known) and av.obj is None else Dyn(integer(r, av))
 
 
 def _search(name: str) -> None:
@@ -62,7 +70,7 @@ def _search(name: str) -> None:
         if isinstance(sub, Tup) or (isinstance(sub, Known) and isinstance(sub.obj, tuple) and name.endswith("swith")):
             each = [handler(r, text, s, start, end) for s in r.iterate(sub)]
             return r.call(Known(any), [Tup(each)], {})
-        return r.op(f"str.{name}", text, _text(r, sub, name), _bound(r, start, 0), _bound(r, end, _TO_END))
+        return apply_op(r, f"str.{name}", text, _text(r, sub, name), _bound(r, start, 0), _bound(r, end, _TO_END))
 
 
 for _name in ("find", "rfind", "count", "startswith", "endswith"):
@@ -71,13 +79,13 @@ for _name in ("find", "rfind", "count", "startswith", "endswith"):
 
 @serves("str.replace")
 def replace(r: Reader, text: AV, old: AV, new: AV, count: AV = Known(-1)) -> AV:  # noqa: B008
-    return r.op("str.replace", text, _text(r, old, "replace"), _text(r, new, "replace"), Dyn(r.integer(count)))
+    return apply_op(r, "str.replace", text, _text(r, old, "replace"), _text(r, new, "replace"), Dyn(integer(r, count)))
 
 
 def _plain(name: str) -> None:
     @serves(f"str.{name}")
     def handler(r: Reader, text: AV) -> AV:
-        return r.op(f"str.{name}", text)
+        return apply_op(r, f"str.{name}", text)
 
 
 for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifier", "isascii"):
@@ -87,21 +95,21 @@ for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifie
 # ---- what decompositions use ----
 @serves(f"{strings.__name__}.char")
 def char(r: Reader, text: AV, index: AV) -> AV:
-    return r.character(r.value(text), r.value(index))
+    return character(r, materialize(r, text), materialize(r, index))
 
 
 @serves(f"{strings.__name__}.code")
 def code(r: Reader, text: AV, index: AV) -> AV:
-    return r.op("str.code_at", text, index)
+    return apply_op(r, "str.code_at", text, index)
 
 
 @serves(f"{strings.__name__}.ends_line")
 def ends_line(r: Reader, text: AV, index: AV) -> AV:
-    return r.op("code.islinebreak", r.op("str.code_at", text, index))
+    return apply_op(r, "code.islinebreak", apply_op(r, "str.code_at", text, index))
 
 
 @serves(f"{strings.__name__}.escaped")
 def escaped(r: Reader, text: AV) -> AV:
     """ascii(x) of repr(x)"""
-    return r.op("str.escaped", text)
+    return apply_op(r, "str.escaped", text)
 
