@@ -13,41 +13,42 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend import decompositions, library, met
-from scriptc.frontend.arguments import argument, fill_spec, same_containers
-from scriptc.frontend.assumptions import Assumptions
-from scriptc.frontend.binding import bind_arguments
-from scriptc.frontend.caller_signature import signature_of, signed_function
-from scriptc.frontend.calls import guard_hooks
-from scriptc.frontend.complexes import refuse_writes_to_conjugates
-from scriptc.frontend.errors import Conflict, ItemConflict, Restart, Terminated, UserError
-from scriptc.frontend.flow import identities, settle
-from scriptc.frontend.frame import Frame, ReturnSite
-from scriptc.frontend.joins import unify
-from scriptc.frontend.jumps import leave_with
-from scriptc.frontend.kept import find_written, kept_places
-from scriptc.frontend.materialize import materialize
-from scriptc.frontend.outside import dtype_name, is_library
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.reader import EntryReader
-from scriptc.frontend.recursion import kinds_of_arguments
-from scriptc.frontend.rejections import rejection
-from scriptc.frontend.results import result_of
-from scriptc.frontend.signature import Signature
-from scriptc.frontend.source import SourceError, source_of, statements_of
-from scriptc.frontend.specs import (
+from scriptc.frontend import decompositions, library
+from scriptc.frontend.environment import dependencies
+from scriptc.frontend.environment.aot_state import find_written, kept_places
+from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
+from scriptc.frontend.environment.host_objects import dtype_name, is_library
+from scriptc.frontend.environment.results import result_of
+from scriptc.frontend.environment.signature import Signature
+from scriptc.frontend.environment.specs import (
     ArgSpec,
     Contract,
     Kept,
     KnownSpec,
     Spec,
 )
-from scriptc.frontend.stack_room import StackLeft, recursion_limit
-from scriptc.frontend.state import check_returned
-from scriptc.frontend.state_at_entry import open_slots
-from scriptc.frontend.statements import enter
-from scriptc.frontend.values import AV, DictV, Known, describe
-from scriptc.frontend.watching import guard_item, watch, watch_function
+from scriptc.frontend.environment.state import check_returned
+from scriptc.frontend.environment.state_at_entry import open_slots
+from scriptc.frontend.environment.watching import guard_item, watch, watch_function
+from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.assumptions import Assumptions
+from scriptc.frontend.reader.binding import bind_arguments
+from scriptc.frontend.reader.calls import guard_hooks
+from scriptc.frontend.reader.errors import Conflict, ItemConflict, Restart, Terminated, UserError
+from scriptc.frontend.reader.jumps import leave_with
+from scriptc.frontend.reader.paths import identities, settle
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.reader import EntryReader
+from scriptc.frontend.reader.recursion import kinds_of_arguments
+from scriptc.frontend.reader.statements import enter
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.source.caller_signature import signature_of, signed_function
+from scriptc.frontend.source.functions import SourceError, source_of, statements_of
+from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
+from scriptc.frontend.values.abstract import AV, DictV, Known, describe
+from scriptc.frontend.values.frame import Frame, ReturnSite
+from scriptc.frontend.values.joins import unify
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
@@ -94,7 +95,7 @@ def read(
     passed, InternalError for a bug in scriptc.
     """
     library.load()
-    with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), met.noted():
+    with recursion_limit(left, Loc(func.__code__.co_filename, func.__code__.co_firstlineno)), dependencies.noted():
         assume = Assumptions(changing=set(changing), varied=set(varied))
         return _read(func, receiver, arguments, assume, dynamic=dynamic, ahead=ahead, left=left)
 
@@ -224,7 +225,7 @@ def _read_once(
     guards, kept = list(outside.guards.values()), kept_places(reader)
     return Entry(
         specs, found, outside.live, guards, outside.values, signature.texts, stores, outside.exceptions,
-        module=reader.emit.module, kept=kept, met=met.objects(),
+        module=reader.emit.module, kept=kept, met=dependencies.objects(),
     )  # fmt: skip
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.results import Chooser, is_value_of
-from scriptc.frontend.specs import (
+from scriptc.frontend.environment.results import Chooser, is_value_of
+from scriptc.frontend.environment.specs import (
     Contract,
     PlaceSpec,
     Spec,
@@ -21,7 +21,7 @@ from scriptc.frontend.specs import (
     placed,
     values_of,
 )
-from scriptc.frontend.user_classes import is_plain
+from scriptc.frontend.values.user_classes import is_plain
 from scriptc.target import Target
 from scriptc.variant import Dependencies
 

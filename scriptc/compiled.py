@@ -446,7 +446,7 @@ def compile(obj: Any = None, *, source: str | None = None, **options: Unpack[Com
         return property(obj.fget and compile(obj.fget, source=source, **options), obj.fset, obj.fdel, obj.__doc__)
     obj = original(obj)
     if source is not None:
-        from scriptc.frontend.source_texts import give
+        from scriptc.frontend.source.texts import give
 
         give(obj, source)
     if isinstance(obj, type) and issubclass(obj, torch.nn.Module):

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc import remembered
 from scriptc.forks import Lock
-from scriptc.frontend import specs
-from scriptc.frontend.outside import is_of_library
-from scriptc.frontend.specs import Contract, Guard
+from scriptc.frontend.environment import specs
+from scriptc.frontend.environment.host_objects import is_of_library
+from scriptc.frontend.environment.specs import Contract, Guard
 from scriptc.options import Options
 from scriptc.runtime import bridge, tensors
 from scriptc.runtime.bridge import GuardSpec, VariantSpec

@@ -12,10 +12,10 @@ import torch
 from scriptc.backend_c.cnames import CNames
 from scriptc.backend_c.package.interface import EntryInterface, Leaf, StateLeaf, Weight
 from scriptc.backend_c.package.reserved import KEYWORDS, MACROS
-from scriptc.frontend import specs as front
 from scriptc.frontend.entry import Entry
-from scriptc.frontend.outside import dtype_name
-from scriptc.frontend.results import Chooser
+from scriptc.frontend.environment import specs as front
+from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.results import Chooser
 from scriptc.ir.analysis import is_fresh, roots, writers
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.ir.loc import Loc

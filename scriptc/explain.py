@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scriptc.frontend.entry import read
-from scriptc.frontend.specs import describe
+from scriptc.frontend.environment.specs import describe
 from scriptc.html import html_table, paragraph, print_text
 from scriptc.ir.errors import CompileError, Diagnostic
 from scriptc.options import Options

@@ -11,8 +11,8 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from scriptc import world
-from scriptc.frontend.outside import is_library, is_of_library
-from scriptc.frontend.specs import Guard
+from scriptc.frontend.environment.host_objects import is_library, is_of_library
+from scriptc.frontend.environment.specs import Guard
 from scriptc.target import Target
 from scriptc.world import Nameless
 

@@ -19,8 +19,8 @@ from scriptc.backend_c.emit import emit_program
 from scriptc.copies import forked_generators
 from scriptc.differences import difference
 from scriptc.dispatch import Dispatcher
-from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry, read
+from scriptc.frontend.environment import specs
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value

@@ -9,7 +9,7 @@ from typing import Any
 from scriptc.backend_c.emit import CProgram, emit_program
 from scriptc.collector import collector_paused
 from scriptc.frontend.entry import Entry, read
-from scriptc.frontend.specs import Contract
+from scriptc.frontend.environment.specs import Contract
 from scriptc.gradients import dependencies
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module

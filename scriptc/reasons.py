@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from scriptc.frontend.outside import dtype_name
-from scriptc.frontend.specs import (
+from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.specs import (
     ArgSpec,
     Contract,
     DictSpec,

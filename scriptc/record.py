@@ -13,8 +13,8 @@ import torch
 
 from scriptc.backend_c.package.interface import Array, Pair
 from scriptc.copies import copied_receiver, forked_generators
-from scriptc.frontend import specs
 from scriptc.frontend.entry import Entry
+from scriptc.frontend.environment import specs
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.dtypes import FLOATING, FROM_TORCH
 from scriptc.target import Target

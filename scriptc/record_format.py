@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 import torch
 
 from scriptc import library_facts, world
-from scriptc.frontend import specs
-from scriptc.frontend.outside import is_library
+from scriptc.frontend.environment import specs
+from scriptc.frontend.environment.host_objects import is_library
 from scriptc.target import Target
 from scriptc.variant import Dependencies
 from scriptc.world import Nameless
@@ -162,7 +162,7 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
     ),
 }  # fmt: skip
 _BY_NAME = {cls.__name__: cls for cls in _RECORDS}
-# Makers of results (`scriptc.frontend.results`), which is loaded where one occurs: the names of their fields, and checks.
+# Makers of results (`scriptc.frontend.environment.results`), which is loaded where one occurs: the names of their fields, and checks.
 _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "Maker": (("cls", "names"), (_is(type), _names)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),
@@ -254,7 +254,7 @@ class _Writer:
         cls = type(obj)
         if cls in _RECORDS:
             return self.new((cls.__name__, *map(self.add, _fields(obj))))
-        if cls.__module__ == "scriptc.frontend.results" and cls.__name__ in _MAKERS:
+        if cls.__module__ == "scriptc.frontend.environment.results" and cls.__name__ in _MAKERS:
             names, _ = _MAKERS[cls.__name__]
             return self.node(cls.__name__, *(self.add(getattr(obj, name)) for name in names))
         if cls is dict and id(obj) not in self.met:
@@ -360,7 +360,7 @@ def _read_record(values: list[Any], node: list[Any], target: Target) -> Any:
 
 
 def _read_maker(values: list[Any], node: list[Any], target: Target) -> Any:
-    from scriptc.frontend import results
+    from scriptc.frontend.environment import results
 
     items = _items(values, node)
     _check(_MAKERS[node[0]][1], items)

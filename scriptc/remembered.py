@@ -22,8 +22,8 @@ import torch
 from scriptc import backend_c, frontend, ir, record_format, runtime, world
 from scriptc.backend_c.cache import cache_key, cached, current
 from scriptc.backend_c.toolchain import ToolchainError, cpu_identity, find_compiler, sanitizing
-from scriptc.frontend.outside import is_library
-from scriptc.frontend.specs import Contract, Guard, PlaceSpec, Raised
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.specs import Contract, Guard, PlaceSpec, Raised
 from scriptc.library_facts import facts_of, guards_of, is_fact
 from scriptc.options import Options
 from scriptc.record_format import UNREADABLE, Record

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from scriptc.frontend import specs as front
+from scriptc.frontend.environment import specs as front
 from scriptc.runtime import bridge
 from scriptc.target import Target
 

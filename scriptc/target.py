@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType, MethodType
 from typing import Any
 
-from scriptc.frontend.caller_signature import signature_of
+from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.ir.lazy import cached_property
 
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -50,7 +50,7 @@ def original(obj: Any) -> Any:
     import torch
 
     if isinstance(obj, torch.jit.ScriptFunction):
-        from scriptc.frontend.outside import scripted
+        from scriptc.frontend.environment.host_objects import scripted
 
         return scripted(obj) or obj
     return getattr(obj, "__scriptc_original__", obj)
@@ -78,7 +78,7 @@ def target_of(obj: Any) -> Target:
 
 def _call_of(module: Any) -> Target:
     """What calling a module runs: the `__call__` that its class has in the place of torch's, else its forward."""
-    from scriptc.frontend.genuine import is_call_of_modules
+    from scriptc.frontend.environment.genuine import is_call_of_modules
 
     cls, guards = type(module), []
     for name in ("__call__", "_call_impl"):

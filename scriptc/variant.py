@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scriptc.frontend.specs import Contract, describe
+from scriptc.frontend.environment.specs import Contract, describe
 from scriptc.options import Options
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from scriptc.frontend import specs
-from scriptc.frontend.specs import Contract
+from scriptc.frontend.environment import specs
+from scriptc.frontend.environment.specs import Contract
 
 Place = tuple[str, int]  # path of an argument, and the dimension (-1: a length or a number)
 

@@ -31,7 +31,7 @@ from weakref import ReferenceType
 
 import torch
 
-from scriptc.frontend.outside import is_instance, is_library
+from scriptc.frontend.environment.host_objects import is_instance, is_library
 from scriptc.target import Target
 
 Step = tuple[Any, ...]

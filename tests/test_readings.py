@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from scriptc.frontend import entry
-from scriptc.frontend.assumptions import Assumptions
 from scriptc.frontend.entry import EntryReader
+from scriptc.frontend.reader.assumptions import Assumptions
 from scriptc.ir.errors import CompileError, InternalError
 
 ROWS, COLUMNS, X = torch.tensor([0, 1]), torch.tensor([1, 1]), torch.rand(3, 4, 5)

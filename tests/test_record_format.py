@@ -17,7 +17,7 @@ from torch import nn
 import scriptc
 from scriptc import record_format, world
 from scriptc.backend_c.cache import META, _write_meta
-from scriptc.frontend import specs
+from scriptc.frontend.environment import specs
 from scriptc.target import target_of
 from scriptc.variant import Dependencies
 

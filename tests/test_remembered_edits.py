@@ -8,7 +8,7 @@ from settings import OPTIMIZE
 from test_remembered import HEAD, World, run, world
 
 import scriptc
-from scriptc.frontend import source
+from scriptc.frontend.source import functions as source
 
 __all__ = ["world"]
 

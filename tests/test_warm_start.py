@@ -48,8 +48,8 @@ compiled = scriptc.compile(model)
 }
 # Each takes milliseconds to import, and only reading source, running passes or emitting C needs it.
 COMPILER = {
-    "scriptc.pipeline", "scriptc.reasons", "scriptc.stages", "scriptc.tracebacks", "scriptc.frontend.cells",
-    "scriptc.frontend.entry", "scriptc.frontend.source", "scriptc.frontend.values", "scriptc.ir.core", "scriptc.ir.opdef",
+    "scriptc.pipeline", "scriptc.reasons", "scriptc.stages", "scriptc.tracebacks", "scriptc.frontend.values.element_types",
+    "scriptc.frontend.entry", "scriptc.frontend.source.functions", "scriptc.frontend.values.abstract", "scriptc.ir.core", "scriptc.ir.opdef",
     "scriptc.ir.types", "scriptc.backend_c.build", "scriptc.backend_c.emit",
 }  # fmt: skip
 

@@ -18,10 +18,9 @@ from typing import Any
 import torch
 
 import scriptc
-from scriptc.frontend import specs
-from scriptc.frontend.cells import Union
 from scriptc.frontend.entry import read
-from scriptc.frontend.specs import (
+from scriptc.frontend.environment import specs
+from scriptc.frontend.environment.specs import (
     DictSpec,
     InstanceSpec,
     KnownSpec,
@@ -36,6 +35,7 @@ from scriptc.frontend.specs import (
     placed,
     values_of,
 )
+from scriptc.frontend.values.element_types import Union
 from scriptc.ir.interp import Interpreter
 from scriptc.ir.verifier import verify
 from scriptc.target import target_of

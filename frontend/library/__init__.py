@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from scriptc.frontend.genuine import remember_originals
+from scriptc.frontend.environment.genuine import remember_originals
 
 _loading = threading.RLock()
 _steps: list[Callable[[], Any]] | None = None  # of `load` that are left

@@ -5,10 +5,10 @@ from __future__ import annotations
 from scriptc.frontend.library.indexing import index_put
 from scriptc.frontend.library.memory import is_contiguous, item, size, storage_offset, stride
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import make_tuple, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Dyn, Known
-from scriptc.frontend.writes import view_of
+from scriptc.frontend.operations.materialize import make_tuple, materialize
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known
 
 _FALSE, _ANY_FORMAT = Known(False), Known(0)
 

@@ -8,28 +8,33 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.alternatives import split
-from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import complexes
-from scriptc.frontend.elementwise import elementwise
-from scriptc.frontend.host_items import known_item
-from scriptc.frontend.indices import integer
-from scriptc.frontend.iterables import checked_iterable
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.host_items import known_item
+from scriptc.frontend.environment.host_objects import type_name
+from scriptc.frontend.environment.lookup import guard_children
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import attribute_slot, delete_attribute, has_slot, store_plain
+from scriptc.frontend.environment.watching import (
+    call_in_python,
+    watch,
+    watch_class_attribute,
+    watch_names,
+    watch_object,
+)
 from scriptc.frontend.library.registry import FUNCTIONS, serves
-from scriptc.frontend.logic import check_that, is_one_of, to_float
-from scriptc.frontend.lookup import guard_children
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.objects import special
-from scriptc.frontend.outside import type_name
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.raised import is_exception
-from scriptc.frontend.sizes import size_av
-from scriptc.frontend.state import attribute_slot, delete_attribute, has_slot, store_plain
-from scriptc.frontend.tables import refuse_item_sets
-from scriptc.frontend.text import format_of, raise_with, text_of
-from scriptc.frontend.values import (
+from scriptc.frontend.operations.elementwise import elementwise
+from scriptc.frontend.operations.formatting import format_of, raise_with, text_of
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that, is_one_of, to_float
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.iterables import checked_iterable
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.values.abstract import (
     AV,
     ClassOf,
     ComplexV,
@@ -50,7 +55,8 @@ from scriptc.frontend.values import (
     is_text,
     tensor_type,
 )
-from scriptc.frontend.watching import call_in_python, watch, watch_class_attribute, watch_names, watch_object
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.types import EXC, FLOAT, INT, STR, ScalarType
 
 

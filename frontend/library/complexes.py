@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import cmath
 
-from scriptc.frontend.casts import cast_to
-from scriptc.frontend.class_names import class_name_of
-from scriptc.frontend.complexes import (
+from scriptc.frontend.decompositions import complexes, linalg  # noqa: F401  (an op of it is named below)
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.library.registry import serves
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.complexes import (
     complex_parts,
     complex_result,
     conjugated,
@@ -15,15 +17,13 @@ from scriptc.frontend.complexes import (
     is_conjugate,
     real_part,
 )
-from scriptc.frontend.decompositions import complexes, linalg  # noqa: F401  (an op of it is named below)
-from scriptc.frontend.elementwise import elementwise, multiply_matrices
-from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import bad_operands
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
-from scriptc.frontend.watching import call_in_python
-from scriptc.frontend.writes import view_of
+from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
+from scriptc.frontend.operations.logic import bad_operands
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.dtypes import COMPLEX, SCALAR_TYPES
 
 

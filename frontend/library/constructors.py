@@ -7,16 +7,16 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.casts import cast_to
-from scriptc.frontend.class_names import class_name_of
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.host_objects import dtype_name, type_name
 from scriptc.frontend.library.creation import full, size_items, tensor
 from scriptc.frontend.library.registry import FUNCTIONS, resolve, serves
-from scriptc.frontend.materialize import apply_op
-from scriptc.frontend.options import options
-from scriptc.frontend.outside import dtype_name, type_name
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.options import options
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 
 _NONE = Known(None)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.contents import edit
-from scriptc.frontend.expressions import splice_list
-from scriptc.frontend.indices import integer
-from scriptc.frontend.iterables import is_run_time
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.library.sequences import as_list
-from scriptc.frontend.logic import check_that, logical_and
-from scriptc.frontend.materialize import item_for, stored
-from scriptc.frontend.operators import append_item
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, KnownLengthListV, ListV
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that, logical_and
+from scriptc.frontend.operations.materialize import item_for, stored
+from scriptc.frontend.operations.operators import append_item
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import edit
+from scriptc.frontend.reader.expressions import splice_list
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, KnownLengthListV, ListV
 
 
 @serves("list.append")

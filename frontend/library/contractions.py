@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from scriptc.frontend.decompositions import contractions
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV
-from scriptc.frontend.watching import call_in_python
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV
 
 
 @serves(f"{contractions.__name__}._plan")

@@ -7,17 +7,15 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.alternatives import split, without
 from scriptc.frontend.decompositions.lists import copied_items, copy_values
-from scriptc.frontend.iterables import is_run_time
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op, new_list
-from scriptc.frontend.objects import refuse_attributes_of_some
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.records import as_record
-from scriptc.frontend.tables import new_dict
-from scriptc.frontend.user_classes import defines
-from scriptc.frontend.values import (
+from scriptc.frontend.operations.materialize import apply_op, new_list
+from scriptc.frontend.operations.objects import refuse_attributes_of_some
+from scriptc.frontend.operations.records import as_record
+from scriptc.frontend.operations.runtime_dicts import new_dict
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
     AV,
     DictV,
     Dyn,
@@ -32,6 +30,8 @@ from scriptc.frontend.values import (
     is_set,
     is_tensor,
 )
+from scriptc.frontend.values.alternatives import split, without
+from scriptc.frontend.values.user_classes import defines
 from scriptc.ir.types import BOOL, FLOAT, INT, STR
 
 _SCALARS = (INT, FLOAT, BOOL, STR)

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import torch
 
 from scriptc.frontend.decompositions.custom_functions import Context
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op, make_tuple, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Dyn, Known, ObjectV, Tup, is_tensor, tensor_type
-from scriptc.frontend.writes import view_of
+from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, ObjectV, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import INEXACT
 
 

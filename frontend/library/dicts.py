@@ -5,18 +5,12 @@ from __future__ import annotations
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
-from scriptc.frontend.class_names import class_name_of
-from scriptc.frontend.contents import set_items
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.host_items import known_item, outside_item, outside_table
-from scriptc.frontend.iterables import is_run_time
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.host_items import known_item, outside_item, outside_table
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.statements import unpacked
-from scriptc.frontend.tables import (
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.operations.runtime_dicts import (
     function_at,
     is_dict_like,
     item_at_place,
@@ -26,7 +20,13 @@ from scriptc.frontend.tables import (
     new_dict,
     place_of_key,
 )
-from scriptc.frontend.values import AV, DictV, Dyn, IteratorV, Known, Made, Tup, ViewV, is_dict, made_of
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import unpacked
+from scriptc.frontend.values.abstract import AV, DictV, Dyn, IteratorV, Known, Made, Tup, ViewV, is_dict, made_of
+from scriptc.frontend.values.class_names import class_name_of
 
 _OWN_COPIES = (Counter, OrderedDict, defaultdict)  # their copies are of their class, those of subclasses of dict are dicts
 

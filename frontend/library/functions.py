@@ -9,24 +9,24 @@ import inspect
 from collections import deque
 from types import FunctionType, MethodType
 
-from scriptc.frontend.cells import is_hashable
-from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import strings
-from scriptc.frontend.indices import integer
-from scriptc.frontend.kinds import NUMBERS
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that, logical_and
-from scriptc.frontend.materialize import apply_op, list_item
-from scriptc.frontend.objects import special
-from scriptc.frontend.operator_tables import BINARY, COMPARE
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.shapes import sequence_items
-from scriptc.frontend.tables import refuse_unhashable, type_of_key
-from scriptc.frontend.text import format_field, joined, printed, text_of, text_parts
-from scriptc.frontend.user_classes import is_generated
-from scriptc.frontend.values import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
-from scriptc.frontend.watching import call_in_python
+from scriptc.frontend.operations.formatting import format_field, joined, printed, text_of, text_parts
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that, logical_and
+from scriptc.frontend.operations.materialize import apply_op, list_item
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.operator_tables import BINARY, COMPARE
+from scriptc.frontend.operations.runtime_dicts import refuse_unhashable, type_of_key
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.element_types import is_hashable
+from scriptc.frontend.values.kinds import NUMBERS
+from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.user_classes import is_generated
 from scriptc.ir.ops.dicts import has_hash
 
 _JOINED = (list, tuple, str, deque)  # what has a concatenation of its own

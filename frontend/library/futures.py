@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from scriptc.frontend.alternatives import split
 from scriptc.frontend.decompositions import futures
 from scriptc.frontend.decompositions.futures import Future
+from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.records import as_record
-from scriptc.frontend.values import (
+from scriptc.frontend.operations.records import as_record
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
     AV,
     DictV,
     Dyn,
@@ -25,6 +24,7 @@ from scriptc.frontend.values import (
     is_set,
     is_text,
 )
+from scriptc.frontend.values.alternatives import split
 
 
 @serves("torch._C.fork")

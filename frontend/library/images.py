@@ -7,14 +7,14 @@ from scriptc.frontend.decompositions import (
     resizing,  # noqa: F401  (its op is named below)
 )
 from scriptc.frontend.decompositions.images import conv_transpose_of_groups, same_padding
-from scriptc.frontend.elementwise import multiply_matrices
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.complexes import is_complex_tensor
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, tensor_type
+from scriptc.frontend.operations.elementwise import multiply_matrices
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, tensor_type
 
 _NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
 

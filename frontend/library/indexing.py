@@ -6,23 +6,23 @@ from typing import Any
 
 import torch
 
-from scriptc.frontend.casts import cast_to
 from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.decompositions.indexing import in_strides_of, masked_fill, masked_scatter
 from scriptc.frontend.decompositions.shapes import tril, triu
-from scriptc.frontend.indexing import indexed, is_bool_index, put_by_index
-from scriptc.frontend.indices import integer
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.reductions import axes
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import apply_op, make_tuple, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.scalars import converted, new_filled
-from scriptc.frontend.sizes import shape_of_tensor, shape_tuple, size_av
-from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.indexing import indexed, is_bool_index, put_by_index
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.scalars import converted, new_filled
+from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, INEXACT, INTEGRAL
 from scriptc.ir.ops.views import OWN_OFFSET
 

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import torch
 
-from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import iterators
-from scriptc.frontend.iterables import is_run_time
-from scriptc.frontend.iteration import iterated_object
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.lookup import guard_children, module_attribute
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.lookup import guard_children, module_attribute
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import (
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.iteration import iterated_object
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
     AV,
     GeneratorV,
     IteratorV,
@@ -29,6 +28,7 @@ from scriptc.frontend.values import (
     describe,
     is_tensor,
 )
+from scriptc.frontend.values.class_names import class_name_of
 
 
 @serves("builtins.iter")

@@ -9,15 +9,15 @@ from typing import Any
 
 from scriptc.frontend.decompositions import itertools as lists
 from scriptc.frontend.decompositions.iterators import SequenceIterator, taken
-from scriptc.frontend.iterables import is_run_time
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.iterators import over
 from scriptc.frontend.library.registry import FUNCTIONS, serves
 from scriptc.frontend.library.sequences import as_list, list_
-from scriptc.frontend.materialize import make_tuple
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.values import AV, IteratorV, Known, ListV, ObjectV, Tup
+from scriptc.frontend.operations.materialize import make_tuple
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, IteratorV, Known, ListV, ObjectV, Tup
 
 _NONE = Known(None)
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from scriptc.frontend.alternatives import split, split_all
-from scriptc.frontend.casts import cast_to, dtype_of_result
-from scriptc.frontend.cells import is_union
-from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import joining
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.builtin import len_
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import apply_op, materialize, new_list
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import size_av
-from scriptc.frontend.values import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
+from scriptc.frontend.operations.casts import cast_to, dtype_of_result
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, materialize, new_list
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
+from scriptc.frontend.values.alternatives import split, split_all
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.element_types import is_union
 from scriptc.ir.types import NONE, ListType, OptionalType, TensorType, Type
 
 _ZERO = Known(0)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from scriptc.frontend.decompositions import eigen, linalg
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Dyn, Tup
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Tup
 
 _HOME = linalg.__name__
 

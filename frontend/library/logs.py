@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.text import format_of, text_of
-from scriptc.frontend.values import AV, DictV, Known, Tup
+from scriptc.frontend.operations.formatting import format_of, text_of
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, DictV, Known, Tup
 
 _LOGGING = logging.Logger._log.__code__.co_filename
 _NONE, _NO, _ONE = Known(None), Known(False), Known(1)

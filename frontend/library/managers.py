@@ -6,11 +6,11 @@ import contextlib
 
 import torch
 
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import make_tuple
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, ObjectV
+from scriptc.frontend.operations.materialize import make_tuple
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, ObjectV
 
 
 @serves("contextlib.nullcontext")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.casts import cast_to, dtype_of_result
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.host_objects import torch_dtype
+from scriptc.frontend.environment.state import is_new
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.complexes import item as complex_item
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.options import options
-from scriptc.frontend.outside import torch_dtype
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import shape_of_tensor, size_av
-from scriptc.frontend.state import is_new
-from scriptc.frontend.values import AV, Dyn, Known, Tup, is_tensor, tensor_type
-from scriptc.frontend.watching import call_in_python
-from scriptc.frontend.writes import copy_into, spread_into
+from scriptc.frontend.operations.casts import cast_to, dtype_of_result
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.options import options
+from scriptc.frontend.operations.sizes import shape_of_tensor, size_av
+from scriptc.frontend.operations.writes import copy_into, spread_into
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim, own_dim

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.options import options
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, is_tensor
+from scriptc.frontend.operations.options import options
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, is_tensor
 
 
 @serves("torch.nn.Module.to")

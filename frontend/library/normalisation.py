@@ -5,10 +5,10 @@ from __future__ import annotations
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import shape_tuple
-from scriptc.frontend.values import AV, Known, tensor_type
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.sizes import shape_tuple
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, tensor_type
 
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection
 
 import torch
 
-from scriptc.frontend.casts import cast_to, dtype_of_result
-from scriptc.frontend.elementwise import elementwise, refuse_bools
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.indexing import nonzero
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import apply_op, type_of
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.scalars import converted, new_filled
-from scriptc.frontend.values import AV, Known, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.operations.casts import cast_to, dtype_of_result
+from scriptc.frontend.operations.elementwise import elementwise, refuse_bools
+from scriptc.frontend.operations.materialize import apply_op, type_of
+from scriptc.frontend.operations.scalars import converted, new_filled
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, Tup, is_complex_number, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING, INEXACT, INTEGRAL, TORCH_NAMES
 from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import FLOAT, INT

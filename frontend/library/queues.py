@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Known, ObjectV
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, ObjectV
 
 
 @serves("collections.deque")

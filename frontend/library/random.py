@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.casts import cast_to
 from scriptc.frontend.decompositions import random
-from scriptc.frontend.elementwise import elementwise
-from scriptc.frontend.indices import integer
 from scriptc.frontend.library.creation import as_dtype, full_like, size_items
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that, logical_and, to_float
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.options import options
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import shape_tuple
-from scriptc.frontend.values import AV, Known, is_tensor, tensor_type
-from scriptc.frontend.writes import write
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.elementwise import elementwise
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that, logical_and, to_float
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.operations.options import options
+from scriptc.frontend.operations.sizes import shape_tuple
+from scriptc.frontend.operations.writes import write
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING
 
 _NONE, _ZERO, _ONE = Known(None), Known(0), Known(1)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import size_av
-from scriptc.frontend.values import AV, Known
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known
 
 
 @serves("scriptc.frontend.decompositions.recurrent.is_one_step")

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.casts import cast_to
 from scriptc.frontend.decompositions import (
     complexes,
     reductions,  # noqa: F401  (its op is named below)
 )
-from scriptc.frontend.elementwise import elementwise
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import as_dtype
 from scriptc.frontend.library.memory import axis
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import apply_op, materialize
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV, Dyn, Known, Tup, tensor_type
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.elementwise import elementwise
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, materialize
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, tensor_type
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
 _NONE, _FALSE = Known(None), Known(False)

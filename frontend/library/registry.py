@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from scriptc.frontend.genuine import BUILTINS, original
+from scriptc.frontend.environment.genuine import BUILTINS, original
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {}  # by the callable itself
 

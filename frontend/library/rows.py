@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.elementwise import elementwise
 from scriptc.frontend.library.registry import FUNCTIONS, serves
-from scriptc.frontend.materialize import apply_op
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.values import AV
+from scriptc.frontend.operations.elementwise import elementwise
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 
-from scriptc.frontend.class_names import class_name_of
-from scriptc.frontend.comparison import are_same
-from scriptc.frontend.comprehensions import attempt
 from scriptc.frontend.decompositions import lists
-from scriptc.frontend.errors import Terminated
-from scriptc.frontend.iterables import checked_iterable, is_run_time
-from scriptc.frontend.knowledge import require_known
+from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.materialize import make_tuple, materialize, new_list, type_of, wrap
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.tables import in_any_order
-from scriptc.frontend.tuples import tuple_of_items
-from scriptc.frontend.values import (
+from scriptc.frontend.operations.comparison import are_same
+from scriptc.frontend.operations.materialize import make_tuple, materialize, new_list, type_of, wrap
+from scriptc.frontend.operations.runtime_dicts import in_any_order
+from scriptc.frontend.operations.tuples import tuple_of_items
+from scriptc.frontend.reader.comprehensions import attempt
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.iterables import checked_iterable, is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
     AV,
     Dyn,
     GeneratorV,
@@ -33,6 +32,7 @@ from scriptc.frontend.values import (
     is_set,
     is_tensor,
 )
+from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.core import Block
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR

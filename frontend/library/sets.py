@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from scriptc.frontend.cells import is_laid_out_anew
-from scriptc.frontend.class_names import class_name_of
 from scriptc.frontend.decompositions import hashed
-from scriptc.frontend.iterables import is_run_time
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import materialize, wrap
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.python_classes import python_class
-from scriptc.frontend.tables import (
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import materialize, wrap
+from scriptc.frontend.operations.runtime_dicts import (
     in_any_order,
     is_set_like,
     key_type,
@@ -23,8 +20,11 @@ from scriptc.frontend.tables import (
     table_delete,
     table_of,
 )
-from scriptc.frontend.values import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
-from scriptc.frontend.watching import call_in_python
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.element_types import is_laid_out_anew
 
 
 @serves("builtins.set")

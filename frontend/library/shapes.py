@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import torch
 
-from scriptc.frontend.complexes import is_conjugate
 from scriptc.frontend.decompositions.shapes import split_sections, squeeze_dim
-from scriptc.frontend.indices import integer
-from scriptc.frontend.iterables import is_run_time, is_short
-from scriptc.frontend.knowledge import require_known
 from scriptc.frontend.library.creation import as_dtype, size_items
 from scriptc.frontend.library.memory import axis, needs_dims
 from scriptc.frontend.library.registry import serves
-from scriptc.frontend.logic import check_that
-from scriptc.frontend.materialize import apply_op, make_tuple, materialize, wrap
-from scriptc.frontend.protocol import Reader
-from scriptc.frontend.sizes import shape_of_tensor, shape_tuple, size_av
-from scriptc.frontend.values import AV, Dyn, Known, ListV, tensor_type
-from scriptc.frontend.writes import view_of
+from scriptc.frontend.operations.complexes import is_conjugate
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize, wrap
+from scriptc.frontend.operations.sizes import shape_of_tensor, shape_tuple, size_av
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.iterables import is_run_time, is_short
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, tensor_type
 
 _NONE = Known(None)
 _ZERO = Known(0)

@@ -19,7 +19,7 @@ from scriptc.backend_c.emit import emit_program
 from scriptc.backend_c.toolchain import compile_flags, compile_object, link_shared
 from scriptc.dispatch import Dispatcher
 from scriptc.frontend.entry import Entry, read
-from scriptc.frontend.signature import Signature
+from scriptc.frontend.environment.signature import Signature
 from scriptc.gradients import dependencies
 from scriptc.ir.analysis import draws_random_numbers
 from scriptc.ir.core import Module

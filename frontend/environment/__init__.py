@@ -1,0 +1,1 @@
+"""The world outside of the compiled function: arguments, guards, state and results."""

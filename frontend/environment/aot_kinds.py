@@ -1,0 +1,122 @@
+"""The kinds of values that a slot may hold in a build ahead of time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, NoReturn
+
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.results import result_of
+from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, frozen
+from scriptc.frontend.environment.specs import (
+    DictSpec,
+    KnownSpec,
+    ListSpec,
+    QueueSpec,
+    ScalarSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+)
+from scriptc.frontend.environment.specs import describe as described
+from scriptc.frontend.reader.errors import Conflict, UserError
+from scriptc.frontend.reader.paths import settle
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.values.abstract import (
+    AV,
+    DictV,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    Tup,
+    Unbound,
+    describe,
+)
+
+_SCALARS = {bool: "bool", int: "i64", float: "f64"}
+
+
+def generalized(spec: Spec) -> Spec:
+    """A spec in which numbers are not part of the signature."""
+    match spec:
+        case KnownSpec(bool() | int() | float() as number) if type(number) in _SCALARS:
+            return ScalarSpec(_SCALARS[type(number)])
+        case TupleSpec(items, cls):
+            return TupleSpec(tuple(map(generalized, items)), cls)
+        case DictSpec(keys, items):
+            return DictSpec(keys, tuple(map(generalized, items)))
+        case TensorSpec(dtype, sizes):
+            return TensorSpec(dtype, (None,) * len(sizes))
+    return spec
+
+
+def _kinds_of(av: AV) -> list[Any]:
+    """The specs of all kinds that a value may have; Conflict where one cannot be kept."""
+    match av:
+        case Unbound():
+            return [ABSENT]
+        case Maybe(_, inner):
+            return [ABSENT, *_kinds_of(inner)]
+        case OneOf(alternatives=alternatives):
+            return [k for a in alternatives.values() for k in _kinds_of(a)]
+        case Tup(items, cls):
+            return [TupleSpec(tuple(parts), cls) for parts in itertools.product(*map(_kinds_of, items))]
+        case DictV(items):
+            rows = itertools.product(*map(_kinds_of, items.values()))
+            return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
+        case ObjectV(cls, items) if cls is Deque:
+            if not isinstance(items["maxlen"], Known):
+                raise Conflict("a deque whose maxlen is known only at run time")
+            return [QueueSpec(content, items["maxlen"].obj) for content in _kinds_of(items["_items"])]
+        case ObjectV() | KnownLengthListV():
+            raise Conflict(describe(av))
+        case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
+            raise Conflict(describe(av))
+    try:
+        spec = generalized(result_of(av)[0])
+    except Conflict as e:
+        raise Conflict(describe(av)) from e
+    if not is_kept(spec):
+        raise Conflict(described(spec))
+    return [spec]
+
+
+def is_kept(spec: Spec) -> bool:
+    """Whether a state can keep values of a spec: its leaves are tensors, numbers, strings, and lists of one kind of these."""
+    match spec:
+        case ListSpec(elem, cls):
+            return cls is list and (elem is None or isinstance(elem, (TensorSpec, ScalarSpec)))
+        case TupleSpec(items, cls):
+            return cls is not list and all(map(is_kept, items))
+        case DictSpec(_, items):
+            return all(map(is_kept, items))
+        case QueueSpec(content):
+            return is_kept(content)
+    return isinstance(spec, (TensorSpec, ScalarSpec, KnownSpec))
+
+
+def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
+    raise UserError(slot.place.loc, *rejection(key, name=slot.name, **details))
+
+
+def keep_value(reader: Reader, at: Any, slot: Slot, value: AV) -> None:
+    """Sets a slot that a build keeps: its leaves, whatever kind the value has."""
+    assert slot.plan is not None
+    held = frozen(settle(reader, value, reader.heap.contents))
+    kinds = reader.assumptions.kinds[at]
+    try:
+        more = [k for k in _kinds_of(held) if k not in kinds]
+        if not more:
+            leaves = list(slot.plan.flatten(reader, held))
+    except Conflict as e:
+        reader.reject("state_of_structure", name=slot.name, what=e)
+    if more:
+        kinds += more
+        reader.speculation.outdate(f"'{slot.name}' takes values of another kind")
+        return
+    target = find_target(reader, slot.place.owner, slot.place.key, None, slot.name)
+    reader.emit.effect("state.set", leaves, name=slot.name, target=target.number, form=0)
+    slot.target = target.number

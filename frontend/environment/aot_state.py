@@ -1,0 +1,122 @@
+"""State of builds ahead of time: each slot has one layout for all kinds of values that it may have at entry or be set to.
+
+The kinds are found by reading again until no assignment adds one; the plan by which paths would join such values then says
+which leaves make one up. The leaves are parameters of the entry function and operands of each `state.set`; the C API keeps
+them from call to call. Tensors outside that the code writes to are slots as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.environment.aot_kinds import generalized, is_kept, refuse_kept
+from scriptc.frontend.environment.arguments import argument, fill_spec, parameter
+from scriptc.frontend.environment.signature import Signature
+from scriptc.frontend.environment.slots import ABSENT, Slot
+from scriptc.frontend.environment.specs import (
+    Kept,
+    PlaceSpec,
+    Spec,
+    values_of,
+)
+from scriptc.frontend.environment.specs import describe as described
+from scriptc.frontend.environment.state import open_items, plain_slot_spec
+from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Unbound
+from scriptc.frontend.values.joins import Plan, unify
+from scriptc.ir.analysis import writes_to
+from scriptc.ir.core import Block
+
+_MOST_KINDS = 8
+
+
+def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AV:
+    """What a slot holds at entry where one specialisation serves all kinds of values that it may have."""
+    name, key = f"state.{slot.name}", slot.place.key
+    obj = ABSENT if slot.container is None else slot.container[key]
+    if slot.container is None and hasattr(type(slot.place.owner), key):
+        obj = getattr(type(slot.place.owner), key)
+    first: Any = ABSENT if obj is ABSENT else slot_spec(reader, obj, slot.name, signature)
+    if isinstance(first, PlaceSpec):
+        refuse_kept(slot, "object_kept_twice", other=other_place(reader, obj))
+    if first is not ABSENT:
+        open_items(reader, obj, first, slot.place.loc)
+    kinds = reader.assumptions.kinds.setdefault(at, [first])
+    if len(kinds) > _MOST_KINDS:
+        refuse_kept(slot, "state_of_many_kinds")
+    kinds[:] = dict.fromkeys(k if k is ABSENT else fill_spec(reader, k, name) for k in kinds)
+    for kind in kinds:
+        if kind is not ABSENT and not is_kept(kind):
+            refuse_kept(slot, "state_of_structure", what=described(kind))
+    try:
+        avs = [scratch(reader, k, name)[0] for k in kinds]
+        slot.plan = unify(avs, reader.kinds, fresh=True, mark=-1)
+    except Conflict as e:
+        refuse_kept(slot, "state_of_two_kinds", why=e)
+    slot.initial = initial_leaves(reader, slot.plan, kinds[0], obj, name)
+    return slot.plan.rebuild(iter([parameter(reader, t, name) for t in slot.plan.types()]), name)
+
+
+def slot_spec(reader: Reader, obj: Any, name: str, signature: Signature) -> Spec:
+    if not reader.state.ahead:
+        return plain_slot_spec(obj, name, signature)
+    with signature.known_keys():
+        return generalized(plain_slot_spec(obj, name, signature))
+
+
+def other_place(reader: Reader, obj: Any) -> str:
+    """What the place is called where an object was found first."""
+    slots = [s for s in reader.state.slots.values() if s.container is not None]
+    return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
+
+
+def scratch(reader: Reader, spec: Any, name: str) -> tuple[AV, Block]:
+    """A value of a kind, as if it were an argument of a block of its own."""
+    saved, reader.emit.body = reader.emit.body, Block()
+    try:
+        return (Unbound() if spec is ABSENT else argument(reader, spec, name, kept=True)), reader.emit.body
+    finally:
+        reader.emit.body = saved
+
+
+def initial_leaves(reader: Reader, plan: Plan, spec: Any, obj: Any, name: str) -> tuple[Any, ...]:
+    av, block = scratch(reader, spec, name)
+    given = dict(zip(block.args, () if spec is ABSENT else values_of(spec, obj), strict=True))
+    with reader.emit.builder.at(Block()):
+        leaves = list(plan.flatten(reader, av))
+    return tuple(given[v] if v in given else v.op.attrs.get("value") if v.op else None for v in leaves)
+
+
+def find_written(reader: Reader) -> bool:
+    """Whether the code writes to tensors outside that are no slots yet."""
+    more = False
+    for op in reader.emit.module.walk():
+        if op.name == "param" and writes_to(op.result):
+            live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
+            tensor = live.container[live.key] if isinstance(live.container, dict) else None
+            if tensor is not None and id(tensor) not in reader.assumptions.written:
+                reader.assumptions.written.add(id(tensor))
+                reader.assumptions.state[id(live.container), live.key] = Place(
+                    live.container, live.key, op.loc, is_item=True
+                )  # fmt: skip
+                more = True
+    return more
+
+
+def kept_places(reader: Reader) -> list[Kept]:
+    return [
+        Kept(
+            slot.name, slot.container if slot.container is not None else vars(slot.place.owner), slot.place.key,
+            tuple(slot.plan.types()), slot.initial, slot.target,
+        )  # fmt: skip
+        for slot in reader.state.slots.values()
+        if slot.plan is not None
+    ]
+
+
+
+
+
+

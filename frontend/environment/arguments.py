@@ -1,0 +1,243 @@
+"""Arguments that compiled code takes apart.
+
+An object, a dict with known keys or a list of known items that comes in as an argument has a place. It is read at the start
+of the call. What is stored to its attributes or items is state (state.py) whose owner is that place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.results import spec_of_type
+from scriptc.frontend.environment.signature import has_place
+from scriptc.frontend.environment.specs import (
+    ArgSpec,
+    DictSpec,
+    ItemsSpec,
+    KnownSpec,
+    ListSpec,
+    MapSpec,
+    ObjectSpec,
+    OptionalSpec,
+    PlaceSpec,
+    QueueSpec,
+    ScalarSpec,
+    SetSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+    parts,
+)
+from scriptc.frontend.reader.assumptions import TableSite
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    ComplexV,
+    DictV,
+    Dyn,
+    Home,
+    Known,
+    KnownLengthListV,
+    ListV,
+    Made,
+    ObjectV,
+    Tup,
+)
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    ListType,
+    OptionalType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+    dict_of,
+    list_of,
+    set_of,
+    tuple_of,
+)
+
+_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
+
+
+def _symbol(name: str) -> str:
+    """A name as the IR's text can hold it."""
+    return re.sub(r"\W", "_", name, flags=re.ASCII)
+
+
+def argument(reader: Reader, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+    """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
+    parameters."""
+    match spec:
+        case KnownSpec(obj):
+            reader.speculation.places += has_place(obj)
+            if home is not None and isinstance(obj, (list, dict)):
+                reader.environment.found[id(obj)] = home.owner, home.path[-1]
+            return Known(obj)
+        case ScalarSpec(kind):
+            value = parameter(reader, _SCALARS[kind], name)
+            return Dyn(value if kept or kind == "bool" else numbered(reader, value))
+        case TensorSpec(dtype, sizes):
+            dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
+            return Dyn(parameter(reader, TensorType(dtype, dims), name))
+        case ListSpec() | MapSpec() | SetSpec():
+            value = parameter(reader, _type_of(spec), name)
+            for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
+                reader.speculation.cells.append((TableSite(argument_site(reader, name), part), cell))
+            if isinstance(value.type, ListType):
+                return ListV(numbered(reader, value) if value.type.elem == STR else value)
+            return Dyn(value)
+        case PlaceSpec(number):
+            return reader.environment.objects[number]
+        case TupleSpec((real, imag), cls) if cls is complex:
+            return ComplexV(
+                argument(reader, real, f"{name}_real", kept=True), argument(reader, imag, f"{name}_imag", kept=True)
+            )
+        case TupleSpec(_, cls):
+            return Tup([argument(reader, *part, kept=kept) for part in _named(spec, name)], cls)
+    return placed_argument(reader, spec, name, home, kept)
+
+
+def placed_argument(reader: Reader, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
+    """A value that has a place. It is noted before its parts, which may refer to it."""
+    place = PlaceSpec(len(reader.environment.objects))
+    home = home or (None if kept else Home(place))
+    held: dict[Any, AV] = {}
+    match spec:
+        case DictSpec(keys):
+            site = argument_site(reader, name)
+            if kept:
+                reader.assumptions.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
+            made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
+        case ObjectSpec(cls, keys):
+            made = ObjectV(cls, held, home=home)
+        case ItemsSpec(items):
+            keys = tuple(range(len(items)))
+            made = KnownLengthListV(held, reader, home=home)
+        case QueueSpec(_, maxlen):
+            keys = ("_items",)
+            held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
+            made = ObjectV(Deque, held, home=None if kept else Home(place))
+        case _:
+            raise AssertionError(spec)
+    reader.environment.objects.append(made)
+    for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
+        inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
+        held[key] = argument(reader, part, wish, inner, kept=kept)
+    return made
+
+
+def numbered(reader: Reader, value: Value) -> Value:
+    """A parameter that another reading can know; counted as `Signature` does."""
+    reader.speculation.arg_places[value] = reader.speculation.places
+    reader.speculation.places += 1
+    return value
+
+
+def parameter(reader: Reader, type: Type, name: str) -> Value:
+    value = Value(type, reader.emit.body, _symbol(name))
+    reader.emit.body.args.append(value)
+    return value
+
+
+def argument_site(reader: Reader, name: str) -> tuple[str, str]:
+    """Where readings note what is put into a container: at one place for all names of an object."""
+    return "argument", reader.environment.same_as.get(name, name)
+
+
+def fill_spec(reader: Reader, spec: Spec, name: str) -> Spec:
+    """The spec of an argument in which containers have room for what earlier readings put into them."""
+    site = argument_site(reader, name)
+    found = [reader.assumptions.elements.get(TableSite(site, part)) for part in ("key", "item")]
+    key, item = (None if t is None else spec_of_type(t) for t in found)
+    match spec:
+        case ListSpec(_, cls) if item is not None:
+            return ListSpec(item, cls)
+        case MapSpec(held, values) if item is not None or key is not None:
+            return MapSpec(key or held, item or values)
+        case SetSpec(_, cls) if key is not None:
+            return SetSpec(key, cls)
+        case DictSpec(()) if site in reader.assumptions.tables:
+            return MapSpec(key, item)
+        case DictSpec(items=(tensor, *_)) if site in reader.assumptions.tables:
+            return MapSpec(ScalarSpec("str"), tensor)
+        case TupleSpec(_, cls):
+            return TupleSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)), cls)
+        case QueueSpec(content, maxlen):
+            (filled,) = (fill_spec(reader, *part) for part in _named(spec, name))
+            return QueueSpec(filled if isinstance(filled, ListSpec) else content, maxlen)
+        case ItemsSpec():
+            return ItemsSpec(tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+        case DictSpec(keys):
+            return DictSpec(keys, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+        case ObjectSpec(cls, names):
+            return ObjectSpec(cls, names, tuple(fill_spec(reader, *part) for part in _named(spec, name)))
+    return spec
+
+
+def same_containers(specs: Iterable[ArgSpec], arguments: Mapping[str, Any]) -> dict[str, str]:
+    """The names of lists, dicts and sets of any length among arguments, each with the first name of the same object."""
+    names: dict[str, str] = {}
+    first: dict[int, str] = {}
+
+    def note(spec: Spec, value: Any, name: str) -> None:
+        if type(spec) in _PARTS:
+            names[name] = first.setdefault(id(value), name)
+        for (part, wish), (_, item) in zip(_named(spec, name), parts(spec, value), strict=True):
+            note(part, item, wish)
+
+    for arg in specs:
+        note(arg.spec, arguments[arg.name], arg.name)
+    return names
+
+
+_PARTS: dict[type[Spec], tuple[str, ...]] = {ListSpec: ("item",), MapSpec: ("key", "item"), SetSpec: ("key",)}
+
+
+def _named(spec: Spec, name: str) -> Iterator[tuple[Spec, str]]:
+    """The parts of a spec, and what their parameters are called."""
+    items: tuple[Spec, ...] = getattr(spec, "items", ())
+    names = spec.names if isinstance(spec, ObjectSpec) else range(len(items))
+    yield from ((item, f"{name}_{n}") for item, n in zip(items, names, strict=True))
+
+
+def _is_table(spec: DictSpec) -> bool:
+    """Whether a dict with known keys may also be one with run-time keys: one that is empty, or of tensors of one type."""
+    return all(isinstance(k, str) for k in spec.keys) and all(
+        isinstance(i, TensorSpec) and i == spec.items[0] for i in spec.items
+    )
+
+
+def _type_of(spec: Spec | None) -> Type:
+    """The type of an argument at run time."""
+    match spec:
+        case None:
+            return NEVER
+        case ListSpec(elem, cls):
+            return (tuple_of if cls is tuple else list_of)(_type_of(elem))
+        case MapSpec(key, item):
+            return dict_of(_type_of(key), _type_of(item))
+        case SetSpec(key, cls):
+            made = set_of(_type_of(key))
+            made.key_cell.python = None if cls is set else Made(cls)
+            return made
+        case OptionalSpec(item):
+            return OptionalType(_type_of(item))
+        case TupleSpec(items):
+            return TupleType(tuple(map(_type_of, items)))
+        case TensorSpec(dtype, sizes):
+            return TensorType(dtype, (None,) * len(sizes))
+        case ScalarSpec(kind):
+            return _SCALARS[kind]
+        case KnownSpec(None):
+            return NONE
+    raise AssertionError(spec)

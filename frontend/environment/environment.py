@@ -1,0 +1,52 @@
+"""The world outside of the compiled function: what it reads there, and the guards under which that is baked in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from scriptc.frontend.environment.specs import Guard, Live, LiveValue, Raised
+from scriptc.frontend.values.abstract import AV
+from scriptc.ir.core import Param
+from scriptc.ir.dtypes import complex_of
+
+
+@dataclass
+class Environment:
+    """Keep what the entry depends on outside of its arguments. `dtype` is torch's default dtype."""
+
+    dtype: str
+    guards: dict[Any, Guard] = field(default_factory=dict)
+    live: list[Live] = field(default_factory=list)
+    values: list[LiveValue] = field(default_factory=list)
+    param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
+    names_of_params: dict[str, int] = field(default_factory=dict)  # how many parameters have asked for a name
+    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
+    objects: list[AV] = field(default_factory=list)  # arguments that have a place
+    keep: list[Any] = field(default_factory=list)  # objects whose ids are used
+    made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
+    watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and how deep
+    raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
+    exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own
+    found: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # container and key of lists and dicts outside, by id
+    same_as: dict[str, str] = field(default_factory=dict)  # names of a container in the arguments, and the first of them
+    module_paths: dict[int, str] = field(default_factory=dict)  # of the entry's submodules, by id
+    numpy_numbers: dict[int, AV] = field(default_factory=dict)  # what functions of NumPy gave, by id
+
+    def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
+        """Have a condition checked before each call; what was made while reading needs none."""
+        if id(container) in self.made:
+            return
+        self.guards.setdefault((kind, id(container), key), Guard(kind, container, key, expected))
+        self.keep.append(container)
+
+    @property
+    def default_dtype(self) -> str:
+        """Return torch.get_default_dtype(), which is guarded."""
+        self.guard("DEFAULT_DTYPE_IS", None, None, self.dtype)
+        return self.dtype
+
+    @property
+    def default_complex(self) -> str:
+        """Return the dtype of complex numbers in a new tensor."""
+        return complex_of(self.default_dtype)

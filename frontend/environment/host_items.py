@@ -1,0 +1,237 @@
+"""Items of Python objects outside: of dicts, lists, modules and whatever else has `__getitem__`."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections import Counter, deque
+from collections.abc import Callable, KeysView, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import torch
+from torch.nn import ModuleList, ParameterList, Sequential
+
+from scriptc.frontend.environment.lookup import element, guard_children, made_here, module_attribute, outside_value
+from scriptc.frontend.environment.state import has_item_slots, item_slot, slot_value
+from scriptc.frontend.environment.watching import call_in_python, note_order, watch
+from scriptc.frontend.operations.materialize import any_length, new_list, type_of, wrap
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import (
+    KEY_TYPES,
+    choose_by_key,
+    is_known_key,
+    may_table,
+    new_dict,
+    raise_not_there,
+    table_get,
+    type_of_key,
+)
+from scriptc.frontend.reader.constant_demand import knowable, require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, describe
+from scriptc.frontend.values.kinds import NUMBERS
+from scriptc.frontend.values.user_classes import defines
+from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
+
+_FEW = 8  # items of a list outside that may be one of several
+
+
+def _constant_kind(obj: Any) -> Any:
+    """Equal for constants of one type; None for what is no number, string or tuple of these."""
+    if type(obj) is tuple:
+        kinds = tuple(map(_constant_kind, obj))
+        return None if None in kinds else kinds
+    return type(obj) if type(obj) in (int, float, bool, str) else None
+
+
+def known_keywords(reader: Reader, named: dict[Any, Any]) -> dict[str, AV]:
+    """The items of a dict outside, as the arguments that `**` makes of them."""
+    watch(reader, named, deep=False)
+    return {key: known_item(reader, Known(named), key) for key in named}
+
+
+def known_item(reader: Reader, owner: Known, key: Any) -> AV:
+    obj = owner.obj
+    if isinstance(obj, torch.nn.Module):
+        return submodule_item(reader, owner, key)
+    if isinstance(obj, dict):
+        if not dict.__contains__(obj, key):
+            return missing_item(reader, obj, key)
+        return outside_value(reader, dict.__getitem__(obj, key), obj, key, str(key), guarded=True)
+    if (slot := item_slot(reader, obj, Known(key))) is not None:
+        return slot_value(reader, slot)
+    if isinstance(obj, list) and not has_item_slots(reader, obj):
+        reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        note_queues(reader, obj)
+        if isinstance(key, slice):
+            return new_list(
+                reader, [known_item(reader, owner, i) for i in range(len(obj))[key]], (reader.position.loc, "slice")
+            )
+    bases = (list, tuple) if defines(owner, "__getitem__") else ()
+    inherited = next((base.__getitem__ for base in bases if isinstance(obj, base)), operator.getitem)
+    return element(reader, call_in_python(reader, inherited, obj, key))
+
+
+def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AV:
+    """What a dict outside gives for a key that it does not have."""
+    reader.environment.guard("DICT_MISSING", obj, key, None)
+    if type(obj) is Counter:
+        return Known(0)
+    if hasattr(obj, "__missing__"):
+        reader.reject("container_outside_changed", kind=type(obj).__name__)
+    reader.emit.raise_error("KeyError", repr(key))
+
+
+def note_queues(reader: Reader, obj: list[Any]) -> None:
+    """Where the deques in a list outside live."""
+    reader.environment.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
+
+
+def submodule_item(reader: Reader, owner: Known, key: Any) -> AV:
+    if (found := special(reader, owner, "__getitem__", [Known(key)])) is not None:
+        return found
+    module = owner.obj
+    if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)) and isinstance(key, (int, slice)):
+        guard_children(reader, module)
+        if isinstance(key, slice):
+            return made_here(reader, module[key])
+        try:
+            child = module[key]
+        except (IndexError, KeyError) as e:
+            reader.emit.raise_error(type(e).__name__, str(e.args[0]))
+        return module_attribute(reader, module, next(n for n, c in module._modules.items() if c is child))
+    if isinstance(module, torch.nn.ModuleDict):
+        guard_children(reader, module)
+        if key not in module._modules:
+            reader.emit.raise_error("KeyError", repr(key))
+        return module_attribute(reader, module, key)
+    if isinstance(module, torch.nn.ParameterDict) and key in module._keys:
+        reader.environment.guard("DICT_KEYS_ARE", module._keys, None, tuple(module._keys))
+        return module_attribute(reader, module, key)
+    if isinstance(module, torch.nn.ParameterList) and isinstance(key, int):
+        return module_attribute(reader, module, str(range(len(module))[key]))
+    reader.reject("subscript_of_module", name=type(module).__name__)
+
+
+def known_items(reader: Reader, owner: Known) -> list[AV]:
+    """The items of a known object that can be iterated."""
+    if (walked := special(reader, owner, "__iter__", [])) is not None:
+        return reader.iterate(walked)
+    obj = owner.obj
+    if isinstance(obj, (torch.nn.ModuleList, torch.nn.Sequential)):
+        guard_children(reader, obj)
+        return [module_attribute(reader, obj, n) for n in obj._modules]
+    if isinstance(obj, torch.nn.ModuleDict):
+        guard_children(reader, obj)
+        return [Known(k) for k in obj._modules]
+    if isinstance(obj, torch.nn.ParameterDict):
+        reader.environment.guard("DICT_KEYS_ARE", obj._keys, None, tuple(obj._keys))
+        return [Known(k) for k in obj._keys]
+    if isinstance(obj, enum.EnumMeta):
+        return [Known(obj[name]) for name in obj._member_names_]
+    if isinstance(obj, torch.nn.ParameterList):
+        return [module_attribute(reader, obj, str(i)) for i in range(len(obj))]
+    if isinstance(obj, dict):
+        reader.environment.guard("DICT_KEYS_ARE", obj, None, tuple(obj))
+        return [Known(k) for k in obj]
+    if isinstance(obj, list) and has_item_slots(reader, obj):
+        return [slot_value(reader, reader.state.slots[id(obj), i]) for i in range(len(obj))]
+    if isinstance(obj, list):
+        reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+        note_queues(reader, obj)
+    if isinstance(obj, (tuple, list, str, range, set, frozenset, MappingProxyType, KeysView)):
+        watch(reader, obj, deep=False)
+        note_order(obj)
+        return [element(reader, Known(o)) for o in obj]
+    reader.reject("iteration_over_outside", what=describe(owner))
+
+
+def outside_table(reader: Reader, av: Known, key: AV) -> AV:
+    """A dict of numbers or strings, or of tuples of these, that lives outside as a run-time dict, made once in a call;
+    itself where the key is known."""
+    is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
+    if is_known_key(key) or type_of_key(reader, key) is None or not is_plain:
+        return av
+    values = av.obj.values()
+    kinds = {*map(_constant_kind, values)}
+    if not all(type(x) in NUMBERS for x in values) and (len(kinds) != 1 or None in kinds):
+        return av
+    reader.environment.guard("DICT_KEYS_ARE", av.obj, None, tuple(av.obj))
+    for name, item in av.obj.items():
+        reader.environment.guard("DICT_EQ", av.obj, name, item)
+    site = ("outside", id(av.obj))
+    made = reader.environment.tables.get(site)
+    if made is None:
+        may_table(reader, site)
+        made = reader.emit.at_entry(lambda: new_dict(reader, [(Known(k), Known(v)) for k, v in av.obj.items()], site))
+        reader.environment.tables[site] = made
+    return made
+
+
+def outside_list(reader: Reader, av: Known, index: AV) -> AV | None:
+    """A list or tuple of numbers or strings, or of tuples of these, that lives outside as one of run time, made once in a
+    call; None where the index is known, or can be."""
+    obj = av.obj
+    if type(obj) not in (list, tuple) or not isinstance(index, Dyn) or index.type != INT:
+        return None
+    kinds = {*map(_constant_kind, obj)}
+    if knowable(reader, index.value) is not None or len(kinds) != 1 or None in kinds:
+        return None
+    if type(obj) is list:
+        reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
+    site, items = ("outside", id(obj)), [Known(o) for o in obj]
+    if site not in reader.environment.tables:
+        made = lambda: new_list(reader, items, site) if type(obj) is list else wrap(reader, any_length(reader, Tup(items)))  # noqa: E731
+        reader.environment.tables[site] = reader.emit.at_entry(made)
+    return reader.environment.tables[site]
+
+
+def outside_item(reader: Reader, av: Known, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+    """An item of a short list, tuple or dict outside (of functions, modules, members of an enum) at an index of run time;
+    None where this cannot be one of its items. `absent`: what stands for one that is not there."""
+    obj = av.obj
+    if isinstance(obj, dict):
+        found = type(obj) is dict and is_run_time_key(reader, index)
+        return one_of_items(reader, av, index, [*obj], absent) if found else None
+    if isinstance(obj, (list, tuple)) and type_of(index) == FLOAT:
+        kind = "list" if isinstance(obj, list) else "tuple"
+        reader.emit.raise_error("TypeError", f"{kind} indices must be integers or slices, not float")
+    sequences = (list, tuple, ModuleList, Sequential, ParameterList)
+    if not isinstance(obj, sequences) or not is_run_time_key(reader, index, INT, BOOL):
+        return None
+    count = Known(len(obj))
+    back = lambda: reader.binary("Add", index, count)  # noqa: E731
+    return one_of_items(reader, av, reader.choose(reader.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj))
+
+
+def is_run_time_key(reader: Reader, index: AV, *types: Type) -> bool:
+    """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
+    a list: not worth a reading for each list."""
+    if not isinstance(index, Dyn) or index.type not in (types or KEY_TYPES):
+        return False
+    return knowable(reader, index.value) is None or (index.type == STR and index.value not in reader.speculation.arg_places)
+
+
+def one_of_items(
+    reader: Reader, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None
+) -> AV | None:
+    if not 0 < len(keys) <= _FEW:
+        return None
+    if isinstance(av.obj, dict):
+        reader.environment.guard("DICT_KEYS_ARE", av.obj, None, tuple(keys))
+
+    missing = absent or (lambda: raise_not_there(reader, av.obj, index))
+    return choose_by_key(reader, index, keys, lambda key: known_item(reader, av, key), missing)
+
+
+def outside_subscript(reader: Reader, owner: Known, index: AV) -> AV:
+    """owner[index] as Python's own types do it, which a class of the user's may inherit."""
+    table = outside_table(reader, owner, index)
+    if isinstance(table, Dyn):
+        return table_get(reader, table, index)
+    if (values := outside_list(reader, owner, index)) is not None:
+        return reader.subscript(values, index)
+    if (item := outside_item(reader, owner, index)) is not None:
+        return item
+    return known_item(reader, owner, require_known(reader, index, "an index into a known object"))

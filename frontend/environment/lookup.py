@@ -1,0 +1,279 @@
+"""Names and attributes outside the compiled function: globals, closures, modules and classes. What is baked in is guarded."""
+
+from __future__ import annotations
+
+import builtins
+from collections import deque
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.arguments import parameter
+from scriptc.frontend.environment.dependencies import forget
+from scriptc.frontend.environment.genuine import BUILTINS, is_patch
+from scriptc.frontend.environment.host_objects import dtype_name, is_own, refuse_tensor, scripted, uncompiled
+from scriptc.frontend.environment.specs import Live, LiveValue, ScalarSpec, TensorSpec
+from scriptc.frontend.environment.state import attribute_slot, slot_value
+from scriptc.frontend.environment.watching import (
+    ABSENT,
+    guard_item,
+    is_data_descriptor,
+    static_attribute,
+    watch_class_attribute,
+    watch_object,
+)
+from scriptc.frontend.operations.numpy_numbers import as_python
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.source.functions import Source, SourceError, source_of
+from scriptc.frontend.values.abstract import (
+    AV,
+    Bound,
+    DictV,
+    Dyn,
+    Home,
+    Known,
+)
+from scriptc.frontend.values.frame import Frame
+from scriptc.ir.core import Param
+from scriptc.ir.types import FLOAT, INT, ListType, TensorType
+
+_VALUES = (bool, int, float, str, type(None), torch.dtype, torch.device, torch.Size)
+_NUMBERS = {int: "i64", float: "f64"}
+
+
+def find_source(reader: Reader, func: FunctionType) -> Source:
+    """Return the source of a function that is called here."""
+    try:
+        return source_of(func)
+    except SourceError as e:
+        reader.reject("source_not_found", module=func.__module__, name=func.__qualname__, why=e)
+
+
+def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
+    """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
+    if (slot := reader.state.slots.get((id(container), key))) is not None:
+        return slot_value(reader, slot)
+    if isinstance(obj, torch.Tensor):
+        return live_tensor(reader, obj, container, key, name)
+    if type(obj) in (list, dict, deque):
+        reader.environment.found[id(obj)] = container, key
+    if type(obj) in _NUMBERS and (id(container), key) in reader.assumptions.changing:
+        return live_number(reader, container, key, name, ScalarSpec(_NUMBERS[type(obj)]))
+    if guarded:
+        guard_item(reader, container, key, obj)
+    return as_python(reader, obj)
+
+
+def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
+    if reason := refuse_tensor(tensor):
+        reader.reject("tensor_outside", name=name, why=reason)
+    if id(tensor) in reader.assumptions.written:
+        reader.reject("written_tensor_of_no_attribute", name=name)
+    dtype = dtype_name(tensor.dtype)
+    assert dtype is not None
+    return parameter_outside(reader, tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
+
+
+def parameter_outside(reader: Reader, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
+    """A tensor that lives outside the call, read at each call."""
+    param = reader.environment.param_of.get(id(tensor))
+    if param is None:
+        count = reader.environment.names_of_params.get(name, 0)
+        reader.environment.names_of_params[name] = count + 1
+        unique = f"{name}_{count}" if count else name
+        param = Param(unique, TensorType(spec.dtype, spec.sizes))
+        reader.emit.module.params[unique] = param
+        reader.environment.param_of[id(tensor)] = param
+        reader.environment.live.append(Live(unique, container, key, spec))
+        reader.environment.keep.append(tensor)
+    elif not any(g.container is container and g.key == key for g in reader.environment.live):
+        reader.environment.guard("DICT_IS", container, key, tensor)  # a second path to the same tensor
+        first = next(g for g in reader.environment.live if g.name == param.name)
+        reader.environment.guard("DICT_IS", first.container, first.key, tensor)
+    hint = param.name.rpartition(".")[2]
+    return Dyn(
+        reader.emit.builder.op("param", (), reader.position.loc, names=[hint], types=[param.type], name=param.name).result
+    )
+
+
+def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> AV:
+    """A name that the function does not bind: captured, global or builtin."""
+    if name in func.__code__.co_freevars:
+        cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
+        try:
+            obj = cell.cell_contents
+        except ValueError:
+            reader.emit.raise_error(
+                "NameError",
+                f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope",
+            )
+        if isinstance(obj, torch.Tensor):
+            reader.environment.guard("CELL_IS", cell, None, obj)
+            return live_tensor(reader, obj, {name: obj}, name, name)
+        if not is_own(func.__module__):
+            reader.environment.guard("CELL_EQ" if isinstance(obj, _VALUES) else "CELL_IS", cell, None, obj)
+        return as_python(reader, obj)
+    if name in func.__globals__:
+        guarded = not is_own(func.__module__)
+        return outside_value(reader, func.__globals__[name], func.__globals__, name, name, guarded=guarded)
+    if is_own(func.__module__) and name in BUILTINS:
+        return Known(BUILTINS[name])
+    if hasattr(builtins, name):
+        reader.environment.guard("DICT_MISSING", func.__globals__, name, None)
+        return outside_value(reader, getattr(builtins, name), vars(builtins), name, name, guarded=True)
+    reader.emit.raise_error("NameError", f"name '{name}' is not defined")
+
+
+def in_own_code(reader: Reader) -> bool:
+    """Return whether what is read is a function of scriptc's, in which names of torch mean what torch means by them."""
+    frame = reader.position.frame if reader.position.frames else None
+    while frame is not None and frame.func is None:
+        frame = frame.outer
+    return frame is not None and frame.func is not None and is_own(frame.func.__module__)
+
+
+def live_place(reader: Reader, tensor: AV) -> Live | None:
+    """Where a tensor that lives outside the call does so; None for others."""
+    op = tensor.value.op if isinstance(tensor, Dyn) else None
+    name = op.attrs["name"] if op is not None and op.name == "param" else None
+    return next((v for v in reader.environment.live if v.name == name), None)
+
+
+def is_from_nothing(tensor: AV) -> bool:
+    """Whether neither an argument nor a weight has a part in a tensor."""
+    assert isinstance(tensor, Dyn)
+    todo, seen = [tensor.value], set()
+    while todo:
+        v = todo.pop()
+        if v in seen or not isinstance(v.type, (TensorType, ListType)):
+            continue
+        if v.op is None or v.op.name == "param" or v.op.regions:
+            return False
+        seen.add(v)
+        todo += v.op.operands
+    return True
+
+
+def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AV:
+    """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
+    refuse_torchscript(reader, module)
+    own = module.__dict__
+    watch_object(reader, module)
+    if (slot := attribute_slot(reader, module, name)) is not None:
+        return slot_value(reader, slot)
+    if name in ("_parameters", "_buffers", "_modules"):
+        reader.environment.guard("DICT_IS", own, name, own[name])
+        reader.environment.guard("DICT_KEYS_ARE", own[name], None, tuple(own[name]))
+        return DictV({k: module_attribute(reader, module, k) for k in own[name]}, home=Home(None))
+    found = getattr(type(module), name, ABSENT)
+    is_data = hasattr(type(found), "__set__")
+    if name in own and not is_data:
+        return outside_value(reader, own[name], own, name, module_path(reader, module, name), guarded=True)
+    if found is not ABSENT:
+        return class_attribute(reader, module, type(module), found, name)
+    watch_class_attribute(reader, type(module), "__getattr__")
+    own_getattr = static_attribute(type(module), "__getattr__")
+    if is_patch(own_getattr) and static_attribute(torch.nn.Module, "__getattr__") is own_getattr:
+        reader.reject("own_getattr", name=name, class_name=type(module).__name__)
+    for table in ("_parameters", "_buffers", "_modules"):
+        if name in own.get(table, ()):  # which Module.__init__ makes, if it was called
+            reader.environment.guard("DICT_IS", own, table, own[table])
+            return outside_value(reader, own[table][name], own[table], name, module_path(reader, module, name), guarded=True)
+    if is_patch(own_getattr):
+        reader.reject("own_getattr", name=name, class_name=type(module).__name__)
+    reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
+
+
+def python_behind(reader: Reader, function: torch.jit.ScriptFunction[..., Any]) -> FunctionType:
+    found = scripted(function)
+    if found is None:
+        reader.reject("torchscript", name=f"the function '{function.name}'", kind="traced")
+    return found
+
+
+def refuse_torchscript(reader: Reader, module: torch.nn.Module) -> None:
+    if isinstance(module, torch.jit.ScriptModule):
+        name = reader.environment.module_paths.get(id(module)) or type(module).__name__
+        reader.reject("torchscript", name=f"the module '{name}'", kind=f"a {type(module).__name__}")
+
+
+def module_path(reader: Reader, module: torch.nn.Module, name: str) -> str:
+    """The name of a parameter from the root module, as state_dict spells it."""
+    prefix = reader.environment.module_paths.get(id(module))
+    return name if not prefix else f"{prefix}.{name}"
+
+
+def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) -> AV:
+    """An attribute that a class of the object defines: properties are called, functions bound."""
+    owner = next((c for c in cls.__mro__ if name in c.__dict__), cls)
+    raw = owner.__dict__.get(name, found)
+    watch_object(reader, obj)
+    watch_class_attribute(reader, cls, name)
+    if isinstance(own := getattr(obj, "__dict__", None), dict) and not is_data_descriptor(raw):
+        reader.environment.guard("DICT_MISSING", own, name, None)
+    raw = uncompiled(raw)
+    if isinstance(raw, property):
+        if not isinstance(uncompiled(raw.fget), FunctionType):
+            reader.reject("property_of_other", name=name)
+        return reader.call(Known(raw.fget), [Known(obj)], {})
+    if isinstance(raw, staticmethod):
+        return Known(raw.__func__)
+    if isinstance(raw, classmethod):
+        return Bound(Known(cls), name, uncompiled(raw.__func__))
+    if isinstance(raw, FunctionType):
+        return Bound(Known(obj), name, raw)
+    return element(reader, Known(getattr(obj, name)), name)
+
+
+def has_fixed_attribute(obj: Any, name: str) -> bool:
+    """Return whether an attribute that C computes, or a slot, gives the same constant or object each time."""
+    try:
+        first, second = getattr(obj, name), getattr(obj, name)
+    except Exception:  # whatever it raises is raised at run time
+        return False
+    by_value = isinstance(first, _VALUES) or (isinstance(first, tuple) and all(isinstance(o, _VALUES) for o in first))
+    return first is second or by_value and type(first) is type(second) and first == second
+
+
+def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
+    """Guards an attribute of a class; of one that its own class has (`__name__`), only that this still has it."""
+    for holder in (cls, type(cls)):
+        watch_class_attribute(reader, holder, name)
+        if static_attribute(holder, name) is not ABSENT:
+            return
+
+
+def made_here(reader: Reader, obj: Any) -> Known:
+    """A list or module that was made of another's items: no guard need watch it."""
+    reader.environment.keep.append(obj)
+    reader.environment.made |= {id(obj), *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ())}
+    known = Known(obj)
+    forget(obj)
+    return known
+
+
+def element(reader: Reader, av: AV, name: str = "item") -> AV:
+    """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
+    if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+        return live_tensor(reader, av.obj, {name: av.obj}, name, name)
+    return as_python(reader, av.obj) if type(av) is Known else av
+
+
+def guard_children(reader: Reader, module: torch.nn.Module) -> None:
+    """The children of a container, their number included, are baked in."""
+    children = module._modules
+    reader.environment.guard("DICT_KEYS_ARE", children, None, tuple(children))
+    for name, child in children.items():
+        reader.environment.guard("DICT_IS", children, name, child)
+
+
+def live_number(reader: Reader, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
+    at = (id(container), key)
+    for value, known in reader.speculation.number_args.items():
+        if known == at:
+            return Dyn(value)
+    value = parameter(reader, {"i64": INT, "f64": FLOAT}[spec.kind], name)
+    reader.speculation.number_args[value] = at
+    reader.environment.values.append(LiveValue(container, key, spec))
+    return Dyn(value)

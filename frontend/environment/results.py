@@ -1,0 +1,263 @@
+"""Values that leave compiled code: the tree of a value, which the bridge and packages follow, and its dynamic leaves."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from scriptc.frontend.decompositions.futures import Future
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.host_objects import dtype_name
+from scriptc.frontend.environment.specs import (
+    DictSpec,
+    InstanceSpec,
+    KnownSpec,
+    ListSpec,
+    MapSpec,
+    OptionalSpec,
+    PlaceSpec,
+    ScalarSpec,
+    SetSpec,
+    Spec,
+    TensorSpec,
+    TupleSpec,
+    same_known,
+)
+from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.values.abstract import (
+    AV,
+    ComplexV,
+    DictV,
+    Dyn,
+    Home,
+    Known,
+    KnownLengthListV,
+    ListV,
+    Made,
+    Maybe,
+    ObjectV,
+    OneOf,
+    RecordDictV,
+    RecordV,
+    Tup,
+    describe,
+    made_of,
+)
+from scriptc.ir.types import (
+    EXC,
+    NEVER,
+    NONE,
+    DictType,
+    ListType,
+    ObjectType,
+    OptionalType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+
+class Maker:
+    """Makes an object of its attributes, for results of an entry; equal makers make equal objects."""
+
+    def __init__(self, cls: type, names: tuple[str, ...]):
+        self.cls = cls
+        self.names = names
+        self.__name__ = cls.__name__
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        made: Any = object.__new__(self.cls)
+        for name, value in zip(self.names, values, strict=True):
+            object.__setattr__(made, name, value)
+        return made
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.__dict__[name] for name in self.names]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Maker) and (self.cls, self.names) == (other.cls, other.names)
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.names))
+
+
+class DictMaker:
+    """Makes a dict of a class other than dict for a result: of a dict, or of the items that stand for `keys`."""
+
+    def __init__(self, cls: type, factory: Any, keys: tuple[Any, ...] | None = None):
+        self.cls = cls
+        self.factory = factory
+        self.keys = keys
+        self.__name__ = cls.__name__
+
+    def __call__(self, items: Any) -> Any:
+        found = items if self.keys is None else dict(zip(self.keys, items, strict=True))
+        return defaultdict(self.factory, found) if self.cls is defaultdict else self.cls(found)
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made[key] for key in self.keys or ()]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictMaker) and self._form() == other._form()
+
+    def __hash__(self) -> int:
+        return hash((self.cls, self.keys))
+
+    def _form(self) -> tuple[Any, ...]:
+        return self.cls, self.factory, self.keys
+
+
+class DequeMaker:
+    """Makes a deque of its greatest length and its items."""
+
+    __name__ = "deque"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        maxlen, items = values
+        return None if items is None else deque(items, maxlen)  # None: part of an alternative that was not taken
+
+    def parts(self, made: Any) -> list[Any]:
+        return [made.maxlen, list(made)]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DequeMaker)
+
+    def __hash__(self) -> int:
+        return hash(DequeMaker)
+
+
+class Chooser:
+    """Picks the alternative that a tag names out of the results of an entry: the tag, then all alternatives."""
+
+    def __init__(self, tags: tuple[int, ...]):
+        self.tags = tags
+        self.__name__ = "one of several kinds"
+
+    def __call__(self, values: Sequence[Any]) -> Any:
+        if values[0] not in self.tags:  # itself part of an alternative that was not taken
+            return None
+        return values[1 + self.tags.index(values[0])]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Chooser) and self.tags == other.tags
+
+    def __hash__(self) -> int:
+        return hash(self.tags)
+
+
+def result_of(av: AV) -> tuple[Spec, list[AV]]:
+    """The tree of a value, and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
+    match av:
+        case Known(obj):
+            return KnownSpec(obj), []
+        case RecordV() | RecordDictV():
+            return spec_of_type(av.value.type), [av]
+        case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
+        case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
+            return place, []
+        case Dyn() if av.type != EXC:
+            if isinstance(av.type, TensorType):
+                assert av.type.dims is not None
+                return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
+            return spec_of_type(av.type), [av]
+        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
+            return spec_of_type(value.type), [av]
+        case ListV(items=list() as items):
+            return _tree([*items], lambda specs: TupleSpec(specs, list))
+        case ComplexV(real, imag):
+            return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
+        case Tup(items, cls):
+            return _tree([*items], lambda specs: TupleSpec(specs, cls))
+        case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
+            return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
+        case DictV(items, home=None | Home(owner=None), made=made):
+            make = DictMaker(made.cls, _factory(made), tuple(items))
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
+        case ObjectV(cls, items) if cls is Deque:
+            return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
+        case ObjectV(items=items) if (some := next((n for n, i in items.items() if isinstance(i, Maybe)), None)) is not None:
+            raise Conflict(f"{describe(av)}, whose attribute '{some}' only some paths set")
+        case ObjectV(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and not _is_stand_in(cls):
+            return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
+        case OneOf(tag, alternatives):
+            chooser = Chooser(tuple(alternatives))
+            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
+    raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
+
+
+def _is_stand_in(cls: type) -> bool:
+    """Return whether a class is one of scriptc's own, in the place of an iterator of Python's, or a future."""
+    return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
+
+
+def _tree(items: Sequence[AV], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AV]]:
+    parts = [result_of(i) for i in items]
+    return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
+
+
+def _factory(made: Made) -> Any:
+    if made.factory is None or isinstance(made.factory, Known):
+        return getattr(made.factory, "obj", None)
+    raise Conflict("a defaultdict with a function that is defined in compiled code")
+
+
+def spec_of_type(t: Type) -> Spec:
+    """The spec of values in a container."""
+    match t:
+        case ListType():
+            return ListSpec(None if t.elem == NEVER else spec_of_type(t.elem), tuple if t.is_tuple else list)
+        case DictType():
+            made = made_of(t)
+            make = None if made.cls is dict else DictMaker(made.cls, _factory(made))
+            key, item = (None if x == NEVER else spec_of_type(x) for x in (t.key, t.elem))
+            return MapSpec(key, item, make)
+        case SetType():
+            return SetSpec(None if t.key == NEVER else spec_of_type(t.key), made_of(t).cls)
+        case TensorType():
+            return TensorSpec(t.dtype, (None,) * t.rank)
+        case TupleType(items):
+            return TupleSpec(tuple(map(spec_of_type, items)), t.cls or tuple)
+        case ObjectType(record) if record.cls is Future:
+            raise Conflict("a Future, which cannot be returned from compiled code")
+        case ObjectType(record) if record.late or record.constants:
+            some = min({*record.late, *record.constants})
+            raise Conflict(f"a {record.name}, whose attribute '{some}' only some have, or is a dtype or function")
+        case ObjectType(record):
+            fields = lambda: tuple(spec_of_type(record.type_of(i)) for i in range(len(record.fields)))  # noqa: E731
+            return InstanceSpec(record.cls, record.names, fields)
+        case OptionalType(item):
+            return OptionalSpec(spec_of_type(item))
+    return KnownSpec(None) if t == NONE else ScalarSpec(str(t))
+
+
+def is_value_of(spec: Spec, value: Any) -> bool:
+    """Whether a result may be the value of an alternative."""
+    match spec:
+        case TensorSpec(dtype, sizes):
+            return isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype and value.dim() == len(sizes)
+        case ScalarSpec(kind):
+            return type(value) is {"i64": int, "f64": float, "bool": bool, "str": str}[kind]
+        case KnownSpec(obj):
+            return same_known(obj, value)
+        case ListSpec():
+            return type(value) is list
+        case SetSpec(_, cls):
+            return type(value) is cls
+        case MapSpec(_, _, make):
+            return type(value) is (dict if make is None else make.cls)
+        case DictSpec(keys):
+            return type(value) is dict and tuple(value) == keys
+        case TupleSpec((_, *alternatives), Chooser()):
+            return any(is_value_of(a, value) for a in alternatives)
+        case TupleSpec(_, DequeMaker()):
+            return type(value) is deque
+        case TupleSpec(items, (Maker() | DictMaker()) as maker):
+            return type(value) is maker.cls and all(map(is_value_of, items, maker.parts(value)))
+        case TupleSpec(items, cls):
+            return type(value) is cls and len(value) == len(items) and all(map(is_value_of, items, value))
+    return True

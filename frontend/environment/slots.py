@@ -1,0 +1,162 @@
+"""Slots and targets: places outside that compiled code changes, and the values that it stores there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.results import result_of
+from scriptc.frontend.environment.specs import PlaceSpec, Store
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.errors import Conflict
+from scriptc.frontend.reader.paths import settle
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    DictV,
+    Ident,
+    KnownLengthListV,
+    ObjectV,
+    OneOf,
+    RecordDictV,
+    RecordV,
+    Tup,
+    Unbound,
+    describe,
+    home_of,
+)
+from scriptc.frontend.values.joins import Plan
+from scriptc.frontend.values.structure import shape_of
+
+ABSENT = object()
+
+
+def own_setter(obj: Any) -> FunctionType | None:
+    """The `__setattr__` of an object's class, where that is Python code other than nn.Module's."""
+    found = type(obj).__setattr__
+    return found if isinstance(found, FunctionType) and found is not torch.nn.Module.__setattr__ else None
+
+
+class PlainlySet:
+    """An object whose class has a `__setattr__` of its own, which was compiled: its attributes are set by the one behind."""
+
+    def __init__(self, obj: Any):
+        object.__setattr__(self, "obj", obj)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.obj, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setter = torch.nn.Module.__setattr__ if isinstance(self.obj, torch.nn.Module) else object.__setattr__
+        setter(self.obj, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self.obj, name)
+
+
+@dataclass(eq=False)
+class Target:
+    """A place that `state.set` ops set, and the values that they set it to."""
+
+    number: int
+    name: str
+    owner: Any
+    key: Any
+    path: tuple[Any, ...] | None = (
+        None  # None: an attribute of owner; else an item of what the path leads to from owner
+    )
+    direct: dict[Any, Any] | None = None
+    forms: list[AV] = field(default_factory=list)
+
+    def store(self) -> Store:
+        return Store(
+            self.name, self.owner, self.key, self.path, self.direct, tuple(result_of(av)[0] for av in self.forms)
+        )
+
+
+@dataclass
+class OutsideState:
+    """Keep the slots and targets of one reading. ahead: for a build ahead of time, where slots live in the context."""
+
+    ahead: bool
+    slots: dict[Any, Slot] = field(default_factory=dict)
+    targets: dict[Any, Target] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Slot:
+    """A place that is read live. `container` holds it at entry under the place's key; None where it is absent then."""
+
+    place: Place
+    name: str
+    container: Any
+    ident: Ident
+    plan: Plan | None = None  # ahead of time: how its leaves make it up
+    initial: tuple[Any, ...] = ()
+    target: int | None = None
+
+
+def frozen(av: AV) -> AV:
+    """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return av
+    match av:
+        case RecordV() | RecordDictV():
+            return av
+        case KnownLengthListV(first=items):
+            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
+        case DictV(items):
+            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case ObjectV(cls, items):
+            return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
+        case Tup(items, cls):
+            return Tup([frozen(i) for i in items], cls)
+        case OneOf(tag, alternatives):
+            return OneOf(tag, {t: frozen(a) for t, a in alternatives.items()})
+    return av
+
+
+def _parts(av: AV) -> Iterator[AV]:
+    yield av
+    if isinstance(av, OneOf):
+        parts: Iterable[AV] = av.alternatives.values()
+    else:
+        shape = shape_of(av)
+        parts = shape.parts if shape is not None else ()
+    for part in parts:
+        yield from _parts(part)
+
+
+def find_target(reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | None, name: str) -> Target:
+    at = (id(owner), path, key)
+    if at not in reader.state.targets:
+        plain = path is not None or isinstance(owner, PlaceSpec) or own_setter(owner) is None
+        reader.state.targets[at] = Target(len(reader.state.targets), name, owner if plain else PlainlySet(owner), key, path)
+    return reader.state.targets[at]
+
+
+def set_target(reader: Reader, target: Target, value: AV) -> None:
+    if isinstance(value, Unbound):
+        reader.emit.effect("state.set", (), name=target.name, target=target.number, form=-1)
+        return
+    held = frozen(settle(reader, value, reader.heap.contents))
+    if not isinstance(target.owner, PlaceSpec) and any(
+        isinstance(part, ObjectV) and part.cls is not Deque for part in _parts(held)
+    ):
+        reader.reject("made_is_kept", what=describe(held))
+    try:
+        _, leaves = result_of(held)
+    except Conflict as e:
+        reader.reject("kept_structure", name=target.name, what=describe(held), why=e)
+    reader.emit.effect(
+        "state.set", [materialize(reader, leaf) for leaf in leaves], name=target.name, target=target.number,
+        form=len(target.forms),
+    )  # fmt: skip
+    target.forms.append(held)

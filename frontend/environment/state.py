@@ -1,0 +1,381 @@
+"""State: attributes and items outside that compiled code changes, and that keep what they were given after the call.
+
+Where a statement changes such a place, the place is noted in `Assumptions.state` and the function is read again. The place
+is then a *slot*: its value at entry is a parameter of the compiled function, never baked in, and its kind (None or a
+tensor, rank, dtype, length of a tuple) part of the signature. What a slot holds stands in the reader's heap, so that
+paths join it as they join variables. Each assignment also builds a `state.set`, in the order of the program: whoever
+called the code stores the last value of each *target* when the call is over, also when it ended in an exception.
+
+A run-time list is changed in place, and those who pass it in see that; it needs a slot, but no target.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.aot_kinds import keep_value
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.signature import Signature
+from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_setter, set_target
+from scriptc.frontend.environment.specs import KnownSpec, Spec
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.errors import Poisoned
+from scriptc.frontend.reader.paths import identities, note_change, settle
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    Content,
+    DictV,
+    Dyn,
+    Ident,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    Poison,
+    Unbound,
+    describe,
+    is_tensor,
+)
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.user_classes import is_plain
+from scriptc.ir.loc import Loc
+
+MODULE_TABLES = ("_parameters", "_buffers", "_modules")
+
+
+
+
+
+
+
+
+
+
+def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
+    """The items of a list of several kinds that is changed are slots too."""
+    if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in reader.assumptions.changed:
+        reader.environment.guard("LIST_LENGTH_IS", obj, None, len(obj))
+        for i in range(len(obj)):
+            reader.assumptions.state.setdefault((id(obj), i), Place(obj, i, loc, is_item=True))
+
+
+def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
+    if isinstance(obj, list):  # of different kinds are told apart item by item
+        return signature.container(obj, name) or KnownSpec(obj)
+    if is_plain(type(obj)) and hasattr(obj, "__dict__"):
+        return KnownSpec(obj)
+    return signature.spec(obj, name)
+
+
+# ---- reading ----
+
+
+def slot_value(reader: Reader, slot: Slot) -> AV:
+    """What a slot holds here; AttributeError at run time on paths on which it has been deleted, or never set."""
+    match reader.heap.contents[slot.ident]:
+        case Maybe(flag, inner):
+            check_that(reader, flag, "AttributeError", no_attribute(slot))
+            reader.heap.contents[slot.ident] = inner
+            return inner
+        case Unbound():
+            return class_value_of(reader, slot)
+        case av:
+            return av
+
+
+def class_value_of(reader: Reader, slot: Slot) -> AV:
+    """What reading an attribute gives that the object itself no longer has."""
+    cls, name = type(slot.place.owner), slot.place.key
+    found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
+    if found is ABSENT:
+        reader.emit.raise_error("AttributeError", no_attribute(slot))
+    if hasattr(found, "__get__") or isinstance(found, torch.Tensor):
+        reader.reject("attribute_behind_del", name=name, class_name=cls.__name__)
+    reader.environment.guard("TYPE_ATTR_IS", cls, name, found)
+    return Known(found)
+
+
+def no_attribute(slot: Slot) -> str:
+    return f"'{type(slot.place.owner).__name__}' object has no attribute '{slot.place.key}'"
+
+
+def attribute_slot(reader: Reader, obj: Any, name: str) -> Slot | None:
+    own = getattr(obj, "__dict__", None)
+    return reader.state.slots.get((id(own), name)) if isinstance(own, dict) else None
+
+
+def has_slot(reader: Reader, slot: Slot) -> AV:
+    """hasattr() of an attribute that is a slot."""
+    match reader.heap.contents[slot.ident]:
+        case Maybe(flag, _):
+            return flag
+        case Unbound():
+            return Known(hasattr(type(slot.place.owner), slot.place.key))
+    return Known(True)
+
+
+# ---- attributes ----
+
+
+def store_outside(reader: Reader, obj: Any, name: str, value: AV) -> None:
+    """obj.name = value for an object outside."""
+    setter = own_setter(obj)
+    if setter is None:
+        store_plain(reader, obj, name, value)
+    elif is_library(setter.__module__):
+        reader.reject("own_setattr", class_name=type(obj).__name__, method="__setattr__")
+    else:
+        reader.call(Known(setter), [Known(obj), Known(name), value], {})
+
+
+def store_plain(reader: Reader, obj: Any, name: str, value: AV) -> None:
+    """obj.name = value as object and nn.Module do it."""
+    raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
+    if isinstance(raw, property) and raw.fset is not None:
+        reader.call(Known(raw.fset), [Known(obj), value], {})
+        return
+    if isinstance(raw, property):
+        reader.emit.raise_error(
+            "AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter"
+        )
+    if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:  # once, and not in each call
+        reader.reject("object_of_other_class", name=type(obj).__name__)
+    if isinstance(value, Known) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
+        reader.environment.guard("DICT_IS", obj._modules, name, value.obj)  # a module that is the attribute already
+        return
+    if (slot := own_slot(reader, obj, name, raw)) is None:
+        return
+    if isinstance(obj, torch.nn.Module):
+        check_registered(reader, obj, name, value)
+    set_slot(reader, slot, value)
+
+
+def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
+    raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
+    if type(obj).__delattr__ not in (object.__delattr__, torch.nn.Module.__delattr__):
+        reader.reject("own_setattr", class_name=type(obj).__name__, method="__delattr__")
+    if (slot := own_slot(reader, obj, name, raw)) is None:
+        return
+    match reader.heap.contents[slot.ident]:
+        case Maybe(flag, _):
+            check_that(reader, flag, "AttributeError", no_attribute(slot))
+        case Unbound():
+            reader.emit.raise_error("AttributeError", no_attribute(slot))
+    set_slot(reader, slot, Unbound())
+
+
+def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
+    """The slot of an attribute that is about to change; None where it will be one in the next reading."""
+    own = getattr(obj, "__dict__", None)
+    if isinstance(obj, (type, ModuleType)) or not isinstance(own, dict) or hasattr(type(raw), "__set__"):
+        what = "a class" if isinstance(obj, type) else f"a {type(obj).__name__}"
+        reader.reject("attribute_of_outside_assigned", name=name, what=what)
+    at = (id(own), name)
+    slot = reader.state.slots.get(at)
+    if slot is None or slot.place.is_item:
+        reader.assumptions.state[at] = Place(obj, name, reader.position.loc)
+        reader.environment.keep.append(own)
+        reader.speculation.outdate(f"the attribute '{name}' is assigned to")
+        return None
+    return slot
+
+
+def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AV) -> None:
+    """What nn.Module asks of values for the names of its parameters, buffers and modules."""
+    kinds = list(value.alternatives.values()) if isinstance(value, OneOf) else [value]
+    held = {table: name in vars(module)[table] for table in MODULE_TABLES}
+    if held["_modules"] or any(isinstance(k, Known) and isinstance(k.obj, torch.nn.Module) for k in kinds):
+        reader.reject("module_replaced")
+    tensors = [is_tensor(k) for k in kinds]
+    none = [isinstance(k, Known) and k.obj is None for k in kinds]
+    if all(n or (t and held["_buffers"]) for n, t in zip(none, tensors, strict=True)):
+        return
+    if (
+        held["_parameters"]
+        and not any(none)
+        and all(t and is_new(reader, k) for t, k in zip(tensors, kinds, strict=True))
+    ):
+        reader.emit.raise_error(
+            "TypeError",
+            f"cannot assign 'torch.FloatTensor' as parameter '{name}' (torch.nn.Parameter or None expected)",
+        )
+    if held["_parameters"] and not all(is_parameter(reader, k) for k in kinds):
+        reader.reject("parameter_replaced")
+    if held["_buffers"] and not any(t or n for t, n in zip(tensors, none, strict=True)):
+        reader.emit.raise_error(
+            "TypeError",
+            f"cannot assign '{class_name_of(reader, value)}' object to buffer '{name}' "
+            "(torch.nn.Buffer, torch.Tensor or None required)",
+        )
+    if held["_buffers"]:
+        reader.reject("buffer_of_other", name=name, what=describe(value))
+
+
+def is_parameter(reader: Reader, av: AV) -> bool:
+    """Whether a value is an nn.Parameter that lives outside."""
+    op = av.value.op if isinstance(av, Dyn) else None
+    if op is None or op.name != "param":
+        return False
+    live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
+    return isinstance(live.container[live.key], torch.nn.Parameter)
+
+
+# ---- items ----
+
+
+def change_outside(reader: Reader, obj: Any) -> None:
+    """A list or dict outside is about to change: this reading took it as it was, the next one reads it live."""
+    kind = type(obj).__name__
+    if id(obj) not in reader.environment.found or not isinstance(obj, (list, dict)) or id(obj) in reader.assumptions.changed:
+        reader.reject("container_outside_changed", kind=kind)
+    container, key = reader.environment.found[id(obj)]
+    reader.assumptions.changed[id(obj)] = obj
+    reader.assumptions.state.setdefault((id(container), key), Place(container, key, reader.position.loc, is_item=True))
+    reader.environment.keep.append(container)
+    reader.speculation.outdate(f"a {kind} outside is changed")
+
+
+def open_queue(reader: Reader, obj: deque[Any]) -> None:
+    """A deque outside, which changes without anybody asking it, is read live from the next reading on."""
+    container, key = reader.environment.found.get(id(obj), (None, None))
+    if not Signature().common(list(obj), "")[0]:
+        reader.reject("queue_of_kinds")
+    if container is None:
+        reader.reject("queue_out_of_reach")
+    if isinstance(container, list):
+        change_outside(reader, container)
+    else:
+        reader.assumptions.state.setdefault((id(container), key), Place(container, key, reader.position.loc, is_item=True))
+        reader.environment.keep.append(container)
+        reader.speculation.outdate("a deque outside is read")
+    raise Poisoned
+
+
+def items_changed(reader: Reader, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+    """Sets what an object or dict of the caller, or one that a slot was given, holds from here on. The items of a deque
+    are a list that is changed in place."""
+    if isinstance(av, ObjectV) and av.cls is Deque:
+        return
+    if av.home is not None:
+        if av.home.owner is None:
+            reader.reject("dict_changed")
+        if isinstance(av, KnownLengthListV) and len(old) != len(new):
+            reader.reject("list_of_kinds_of_caller")
+        path = None if isinstance(av, ObjectV) else av.home.path
+        gone = [(key, Unbound()) for key in old if key not in new]
+        for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
+            check_alone(reader, value, owner_name(av, key))
+            set_target(reader, find_target(reader, av.home.owner, key, path, str(key)), value)
+        return
+    for holder in reader.environment.objects:
+        if not isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+            continue
+        for key, value in reader.items_of(holder).items():
+            if av.ident in identities(settle(reader, value, reader.heap.contents)):
+                assert holder.home is not None
+                path = None if isinstance(holder, ObjectV) else holder.home.path
+                set_target(reader, find_target(reader, holder.home.owner, key, path, str(key)), value)
+    for slot in reader.state.slots.values():
+        if av.ident in identities(settle(reader, reader.heap.contents[slot.ident], reader.heap.contents)):
+            set_slot(reader, slot, reader.heap.contents[slot.ident])
+
+
+def item_slot(reader: Reader, obj: Any, index: AV) -> Slot | None:
+    """The slot of an item of a list outside whose items are of different kinds."""
+    if not isinstance(obj, list) or not isinstance(index, Known) or type(index.obj) is not int:
+        return None
+    return reader.state.slots.get((id(obj), index.obj if index.obj >= 0 else index.obj + len(obj)))
+
+
+def has_item_slots(reader: Reader, obj: list[Any]) -> bool:
+    return bool(obj) and (id(obj), 0) in reader.state.slots
+
+
+def is_plain_attribute(owner: AV, name: str) -> bool:
+    """Whether an attribute is just what an object outside holds itself."""
+    if not isinstance(owner, Known):
+        return False
+    found = getattr(type(owner.obj), name, ABSENT)
+    return found is ABSENT or not hasattr(found, "__set__") and name in getattr(owner.obj, "__dict__", {})
+
+
+# ---- targets ----
+
+
+def set_slot(reader: Reader, slot: Slot, value: AV) -> None:
+    place = slot.place
+    check_alone(reader, value, slot.name)
+    if isinstance(value, Poison):
+        raise Poisoned
+    if reader.state.ahead:
+        keep_value(reader, next(at for at, s in reader.state.slots.items() if s is slot), slot, value)
+        reader.heap.contents[slot.ident] = value
+        return
+    target = find_target(reader, place.owner, place.key, () if place.is_item else None, slot.name)
+    target.direct = slot.container if isinstance(slot.container, dict) else None
+    set_target(reader, target, value)
+    reader.heap.contents[slot.ident] = value
+    note_change(reader, slot.ident)
+
+
+def kept_in(reader: Reader, heap: dict[Ident, AV]) -> Iterator[tuple[str, AV]]:
+    """What lives on after the call: names of places, and what they hold."""
+    for slot in reader.state.slots.values():
+        yield slot.name, heap[slot.ident]
+    for holder in reader.environment.objects:
+        if isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+            content = heap.get(holder.ident)
+            items = content.items if isinstance(content, Content) else {}
+            yield from ((owner_name(holder, key), value) for key, value in items.items())
+
+
+def owner_name(av: DictV | KnownLengthListV | ObjectV, key: Any) -> str:
+    return f"{describe(av)}.{key}" if isinstance(av, ObjectV) else f"{describe(av)}[{key!r}]"
+
+
+def check_alone(reader: Reader, value: AV, name: str) -> None:
+    """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""
+    mine = set(identities(settle(reader, value, reader.heap.contents)))
+    for other, held in kept_in(reader, reader.heap.contents) if mine else ():
+        if other != name and mine & set(identities(settle(reader, held, reader.heap.contents))):
+            reader.reject("object_kept_twice", other=other, name=name)
+
+
+def check_returned(reader: Reader, value: AV, heap: dict[Ident, AV]) -> None:
+    """The same of what is returned; `heap` is that of the return."""
+    mine = set(identities(settle(reader, value, heap)))
+    for name, held in kept_in(reader, heap) if mine else ():
+        if mine & set(identities(settle(reader, held, heap))):
+            reader.reject("kept_and_returned", name=name)
+
+
+def holder_of(place: Place) -> Any:
+    """The dict or list that holds the value of a place now; None where there is none."""
+    if place.is_item:
+        return place.owner
+    tables = [vars(place.owner)]
+    if isinstance(place.owner, torch.nn.Module):
+        tables += [vars(place.owner)[t] for t in MODULE_TABLES]
+    return next((t for t in tables if place.key in t), None)
+
+
+
+
+
+
+_PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
+
+
+def is_new(reader: Reader, av: AV) -> bool:
+    """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
+    made = av.value.op if isinstance(av, Dyn) and is_tensor(av) else None
+    return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON

@@ -1,0 +1,69 @@
+"""Slots at entry: what a place outside holds when the compiled function is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.aot_state import kept_value, slot_spec
+from scriptc.frontend.environment.arguments import argument, fill_spec
+from scriptc.frontend.environment.lookup import class_attribute, live_tensor, module_path
+from scriptc.frontend.environment.signature import Signature
+from scriptc.frontend.environment.slots import ABSENT, Slot
+from scriptc.frontend.environment.specs import LiveValue
+from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
+from scriptc.frontend.reader.assumptions import Place
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Home, Ident, Unbound
+
+
+def open_slots(reader: Reader, signature: Signature) -> None:
+    """Makes the slots of this reading; what they hold at entry becomes parameters."""
+    opened: set[Any] = set()
+    while more := [at for at in reader.assumptions.state if at not in opened]:
+        for at in more:
+            opened.add(at)
+            open_slot(reader, at, reader.assumptions.state[at], signature)
+
+
+def open_slot(reader: Reader, at: Any, place: Place, signature: Signature) -> None:
+    container = holder_of(place)
+    name = place_name(reader, place)
+    if any(slot.name == name for slot in reader.state.slots.values()):
+        name = f"{name}_{len(reader.state.slots)}"
+    slot = reader.state.slots[at] = Slot(place, name, container, Ident(name))
+    if reader.state.ahead:
+        reader.heap.contents[slot.ident] = kept_value(reader, at, slot, signature)
+    else:
+        reader.heap.contents[slot.ident] = absent(reader, slot) if container is None else present_value(reader, slot, signature)
+
+
+def place_name(reader: Reader, place: Place) -> str:
+    if isinstance(place.owner, torch.nn.Module):
+        return module_path(reader, place.owner, str(place.key))
+    return str(place.key)
+
+
+def present_value(reader: Reader, slot: Slot, signature: Signature) -> AV:
+    container, key = slot.container, slot.place.key
+    obj = container[key]
+    if isinstance(obj, torch.Tensor) and container is getattr(slot.place.owner, "_parameters", None):
+        return live_tensor(reader, obj, container, key, slot.name)
+    spec = slot_spec(reader, obj, slot.name, signature)
+    spec = fill_spec(reader, spec, f"state.{slot.name}")
+    reader.environment.values.append(LiveValue(container, key, spec))
+    open_items(reader, obj, spec, slot.place.loc)
+    return argument(reader, spec, f"state.{slot.name}", Home(container, (key,)))
+
+
+def absent(reader: Reader, slot: Slot) -> AV:
+    """What an attribute is that the object itself does not have: that of its class, or nothing."""
+    owner, name = slot.place.owner, slot.place.key
+    tables = [vars(owner)]
+    if isinstance(owner, torch.nn.Module):
+        tables += [vars(owner)[t] for t in MODULE_TABLES]
+    for table in tables:
+        reader.environment.guard("DICT_MISSING", table, name, None)
+    found = getattr(type(owner), name, ABSENT)
+    return Unbound() if found is ABSENT else class_attribute(reader, owner, type(owner), found, name)

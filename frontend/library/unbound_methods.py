@@ -1,0 +1,39 @@
+"""Methods of builtin classes that are called by their names: str.lower(s), sorted(xs, key=str.lower)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import MethodDescriptorType, WrapperDescriptorType
+from typing import Any
+
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Bound, Known, OneOf
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.class_names import class_name_of
+
+_CLASSES = (str, list, tuple, dict, set, frozenset, int, float)
+
+# Methods that change known objects; those of lists and dicts made here are compiled.
+CHANGES = {
+    "list": ("append", "extend", "insert", "pop", "remove", "clear", "reverse", "sort")
+    + ("__setitem__", "__delitem__", "__iadd__", "__imul__"),
+    "dict": ("update", "setdefault", "pop", "popitem", "clear", "__setitem__", "__delitem__", "__ior__"),
+    "set": ("add", "discard", "remove", "pop", "clear", "update", "difference_update", "intersection_update")
+    + ("symmetric_difference_update", "__ior__", "__iand__", "__isub__", "__ixor__"),
+}
+
+
+def call_unbound(reader: Reader, method: Any, owner: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV | None:
+    """What the method gives; None where `method` is none, or one that the owner's class may override."""
+    if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
+        return None
+    if isinstance(owner, OneOf):
+        return split(reader, owner, lambda o: reader.call(Known(method), [o, *args], kwargs))
+    cls, name = method.__objclass__, method.__name__
+    is_one = reader.call(Known(isinstance), [owner, Known(cls)], {})
+    if isinstance(is_one, Known) and not is_one.obj:
+        why = f"descriptor '{name}' for '{cls.__name__}' objects doesn't apply to a"
+        reader.emit.raise_error("TypeError", f"{why} '{class_name_of(reader, owner)}' object")
+    is_change = isinstance(owner, Known) and name in CHANGES.get(cls.__name__, ())
+    is_plain = not isinstance(owner, Known) or type(owner.obj) is cls
+    return reader.call(Bound(owner, name), args, kwargs) if is_change or is_plain else None

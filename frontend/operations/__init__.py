@@ -1,0 +1,1 @@
+"""What Python's and torch's operations do to each kind of value."""

@@ -1,0 +1,317 @@
+"""Attributes of all kinds of values."""
+
+from __future__ import annotations
+
+import enum
+import threading
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.genuine import is_patch, originals_of, replaced_method
+from scriptc.frontend.environment.host_items import outside_subscript
+from scriptc.frontend.environment.host_objects import is_library, is_own, torch_dtype, uncompiled
+from scriptc.frontend.environment.lookup import (
+    class_attribute,
+    element,
+    guard_class_attribute,
+    has_fixed_attribute,
+    in_own_code,
+    is_from_nothing,
+    live_place,
+    module_attribute,
+    outside_value,
+)
+from scriptc.frontend.environment.pure import is_pure, is_setting
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import attribute_slot, slot_value
+from scriptc.frontend.environment.watching import (
+    ABSENT,
+    call_in_python,
+    guard_item,
+    is_data_descriptor,
+    is_of_c,
+    static_attribute,
+    watch_bases,
+    watch_class_attribute,
+    watch_function,
+    watch_object,
+)
+from scriptc.frontend.operations.complexes import complex_attribute, imaginary_part, real_part
+from scriptc.frontend.operations.materialize import apply_op
+from scriptc.frontend.operations.named_tuples import named_tuple_of, tuple_method
+from scriptc.frontend.operations.numpy_numbers import as_python, numpy_attribute
+from scriptc.frontend.operations.objects import bound_to, class_value, object_attribute, super_value
+from scriptc.frontend.operations.sizes import shape_of_tensor
+from scriptc.frontend.operations.tuples import any_length_method
+from scriptc.frontend.operations.writes import view_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import caught_attribute
+from scriptc.frontend.values.abstract import (
+    AV,
+    Bound,
+    ClassOf,
+    Closure,
+    ComplexV,
+    DictV,
+    Dyn,
+    Known,
+    KnownSet,
+    ListV,
+    Native,
+    ObjectV,
+    OneOf,
+    SuperV,
+    Tup,
+    is_tensor,
+    tensor_type,
+)
+from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.user_classes import defines
+from scriptc.ir.dtypes import SIZES
+from scriptc.ir.types import EXC
+
+_CONTAINERS = (list, dict, set, str, tuple, complex)  # their methods are known to the compiler
+
+
+_FOLLOWED = (FunctionType, property, staticmethod, classmethod)  # what classes of libraries define in Python too
+
+
+_OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # of enums
+
+
+_NEVER = frozenset(  # of a dense tensor on the CPU
+    f"is_{kind}" for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
+)
+
+
+def attribute(reader: Reader, owner: AV, name: str) -> AV:
+    if (found := numpy_attribute(reader, owner, name)) is not None:
+        return found
+    match owner:
+        case Known(torch.nn.Module() as module):
+            return module_attribute(reader, module, name)
+        case Dyn() | Tup() | ListV() | DictV() | KnownSet() | ComplexV() if name == "__class__":
+            return reader.call(Known(type), [owner], {})
+        case KnownSet():
+            return Bound(owner, name)
+        case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
+            return Native(lambda items: named_tuple_of(reader, cls, reader.iterate(items)))
+        case Known(obj) if type(obj) is tuple and name in ("index", "count"):
+            return reader.attribute(Tup([Known(o) for o in obj]), name)
+        case Known(obj):
+            return known_attribute(reader, obj, name)
+        case Dyn() if is_tensor(owner):
+            replaced = patched_method(reader, owner, name)
+            return tensor_attribute(reader, owner, name) if replaced is None else replaced
+        case ComplexV() if (part := complex_attribute(owner, name)) is not None:
+            return part
+        case ComplexV() if not hasattr(complex, name):
+            reader.emit.raise_error("AttributeError", f"'complex' object has no attribute '{name}'")
+        case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+            return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
+        case Tup() if owner.cls is not slice and (found := tuple_method(reader, owner, name)) is not None:
+            return found
+        case ListV() if owner.is_tuple:
+            return any_length_method(reader, owner, name)
+        case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
+            found = class_value(reader, owner, cls, name)
+            if found is None:
+                reader.emit.raise_error("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
+            return found
+        case Dyn(value) if value.type != EXC and not hasattr(python_class(reader, owner), name):
+            reader.emit.raise_error("AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'")
+        case Tup() | ListV() | DictV() if not hasattr(python_class(reader, owner), name):
+            reader.emit.raise_error("AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'")
+        case OneOf():
+            owner = present(reader, owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
+            return split(reader, owner, lambda o: reader.attribute(o, name))
+        case ObjectV():
+            return object_attribute(reader, owner, name)
+        case SuperV():
+            return super_value(reader, owner, name)
+        case ClassOf(exception) if name in ("__name__", "__qualname__"):
+            return apply_op(reader, "text", exception, format="%n")
+        case Dyn(value) if value.type == EXC:
+            return caught_attribute(reader, owner, name)
+        case Closure() | Bound():
+            reader.reject("attribute_of_function", name=name)
+    return Bound(owner, name)
+
+
+def patched_method(reader: Reader, tensor: AV, name: str) -> AV | None:
+    """What somebody put in the place of a method of torch.Tensor, None for torch's own; which it is is guarded."""
+    if in_own_code(reader):
+        return None
+    watch_class_attribute(reader, torch.Tensor, name)
+    found = replaced_method(torch.Tensor, name, static_attribute(torch.Tensor, name))
+    if isinstance(found, str):
+        return tensor_attribute(reader, tensor, found)
+    return None if found is None else bound_to(reader, tensor, torch.Tensor, name, found)
+
+
+def replaced_operator(reader: Reader, name: str, tensor: AV, *args: AV) -> AV | None:
+    """What an operator gives that somebody put in the place of torch.Tensor's; None for torch's own."""
+    replaced = patched_method(reader, tensor, name)
+    return None if replaced is None else reader.call(replaced, args, {})
+
+
+def tensor_attribute(reader: Reader, tensor: AV, name: str) -> AV:
+    t = tensor_type(tensor)
+    match name:
+        case "shape":
+            return shape_of_tensor(reader, tensor)
+        case "dtype":
+            return Known(torch_dtype(t.dtype))
+        case "device":
+            return Known(torch.device("cpu"))
+        case "ndim":
+            return Known(t.rank)
+        case "itemsize":
+            return Known(SIZES[t.dtype])
+        case "nbytes":
+            return reader.binary("Mult", reader.call(Bound(tensor, "numel"), [], {}), Known(SIZES[t.dtype]))
+        case "T" | "mT" | "H" | "mH":
+            if t.rank < 2 and name in ("T", "H"):
+                return view_of(reader, tensor)
+            if t.rank == 1:
+                message = f"tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
+                reader.emit.raise_error("RuntimeError", message)
+            if t.rank < 2 or (t.rank != 2 and name in ("T", "H")):
+                reader.reject("transpose_of_many_dims", name=name, rank=t.rank)
+            turned = apply_op(reader, "transpose", tensor, dim0=t.rank - 2, dim1=t.rank - 1)
+            return reader.call(Known(torch.conj), [turned], {}) if name in ("H", "mH") else turned
+        case "real":
+            return real_part(reader, tensor)
+        case "imag":
+            return imaginary_part(reader, tensor)
+        case _ if name in _NEVER:
+            return Known(False)
+        case "is_cpu":
+            return Known(True)
+        case "layout":
+            return Known(torch.strided)
+        case "data":
+            return apply_op(reader, "alias", tensor)
+        case "requires_grad" if is_from_nothing(tensor):
+            return Known(False)
+        case "requires_grad" if (live := live_place(reader, tensor)) is not None and isinstance(live.container, dict):
+            requires = bool(live.container[live.key].requires_grad)
+            reader.environment.guard("REQUIRES_GRAD_IS", live.container, live.key, requires)
+            return Known(requires)
+        case "requires_grad" | "grad" | "grad_fn" | "is_leaf":
+            reader.reject("attribute_of_autograd", name=name)
+    if not hasattr(torch.Tensor, name):
+        reader.emit.raise_error("AttributeError", f"'Tensor' object has no attribute '{name}'")
+    if not callable(getattr(torch.Tensor, name)):
+        reader.reject("attribute_of_autograd", name=name)
+    return Bound(tensor, name)
+
+
+def known_attribute(reader: Reader, obj: Any, name: str) -> AV:
+    if isinstance(obj, ModuleType):
+        return python_module_attribute(reader, obj, name)
+    if isinstance(obj, super):
+        return super_attribute(reader, obj, name)
+    is_builtin = isinstance(obj, _CONTAINERS) and not defines(Known(obj), name)
+    if is_builtin and name != "__class__" and callable(getattr(obj, name, None)):
+        return Bound(Known(obj), name)
+    if isinstance(obj, type):
+        found = getattr(obj, name, ABSENT)
+        guard_class_attribute(reader, obj, name)
+        if found is ABSENT:
+            reader.emit.raise_error("AttributeError", f"type object '{obj.__name__}' has no attribute '{name}'")
+        if isinstance(found, MethodType):
+            return Bound(Known(obj), name, found.__func__)
+        return element(reader, Known(found), name)
+    if (slot := attribute_slot(reader, obj, name)) is not None:
+        return slot_value(reader, slot)
+    return attribute_of_object(reader, obj, name)
+
+
+def attribute_of_object(reader: Reader, obj: Any, name: str) -> AV:
+    """An attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds it."""
+    own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
+    if isinstance(obj, threading.local):  # each thread has other attributes
+        reader.reject("content_unguarded", kind=type(obj).__name__)
+    if isinstance(obj, enum.Enum) and name in _OF_MEMBERS:
+        watch_class_attribute(reader, type(obj), name)
+        return outside_value(reader, vars(obj)[_OF_MEMBERS[name]], vars(obj), _OF_MEMBERS[name], name, guarded=True)
+    if isinstance(own, dict) and name in own and not is_data_descriptor(raw):
+        watch_object(reader, obj)
+        return outside_value(reader, own[name], own, name, name, guarded=True)
+    if isinstance(raw, _FOLLOWED) or raw is not ABSENT and not is_library(type(obj).__module__) and not is_of_c(raw):
+        return class_attribute(reader, obj, type(obj), raw, name)
+    if is_of_c(raw) and has_fixed_attribute(obj, name):
+        watch_object(reader, obj)
+        found = getattr(obj, name)
+        reader.environment.guard("ATTRIBUTE_IS", obj, name, found)
+        return element(reader, as_python(reader, found), name)
+    if callable(raw) and is_pure(getattr(obj, name, None)):
+        return Known(getattr(obj, name))  # what it looks at is guarded when it is called
+    return element(reader, call_in_python(reader, getattr, obj, name))
+
+
+def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> AV:
+    if in_own_code(reader) and name in (meant := originals_of(module)):
+        return element(reader, as_python(reader, meant[name]), name)
+    if name in module.__dict__:
+        return outside_value(reader, module.__dict__[name], module.__dict__, name, name, guarded=True)
+    reader.environment.guard("DICT_MISSING", module.__dict__, name, None)
+    raw = static_attribute(type(module), name)
+    if isinstance(raw, torch.backends.ContextProp) and is_setting(raw.getter):  # a flag of torch.backends
+        watch_class_attribute(reader, type(module), name)
+        return reader.call(Known(raw.getter), [], {})
+    if isinstance(raw, _FOLLOWED) or isinstance(getattr(type(raw), "__get__", None), FunctionType):
+        watch_class_attribute(reader, type(module), name)
+        return bound_to(reader, Known(module), type(module), name, raw)
+    try:
+        found = getattr(module, name)  # a module's own __getattr__, or a property of the class that it was given
+    except Exception as e:
+        reader.emit.raise_error(type(e).__name__, str(e))
+    if not isinstance(found, BuiltinFunctionType) and not has_fixed_attribute(module, name):
+        reader.reject("content_unguarded", kind=type(found).__name__)
+    if not isinstance(found, BuiltinFunctionType):
+        reader.environment.guard("ATTRIBUTE_IS", module, name, found)
+    return element(reader, Known(found), name)
+
+
+def super_attribute(reader: Reader, proxy: super, name: str) -> AV:
+    obj, cls = proxy.__self__, proxy.__thisclass__  # type: ignore[attr-defined]
+    mro = proxy.__self_class__.__mro__  # type: ignore[attr-defined]
+    watch_bases(reader, proxy.__self_class__)  # type: ignore[attr-defined]
+    for base in mro[mro.index(cls) + 1 :]:
+        watch_class_attribute(reader, base, name)
+        if name in base.__dict__:
+            raw = uncompiled(base.__dict__[name])
+            if isinstance(raw, classmethod) and isinstance(func := uncompiled(raw.__func__), FunctionType):
+                return Bound(Known(proxy.__self_class__), name, func)  # type: ignore[attr-defined]
+            if (isinstance(raw, FunctionType) or raw is object.__setattr__) and not isinstance(obj, type):
+                return Bound(Known(obj), name, raw)
+            if base in (list, dict, set, tuple, str) and not isinstance(obj, type):
+                return method_of_builtin(reader, Known(obj), name)
+            return call_in_python(reader, getattr, proxy, name)
+    reader.emit.raise_error("AttributeError", f"'super' object has no attribute '{name}'")
+
+
+def method_of_builtin(reader: Reader, owner: Known, name: str) -> AV:
+    """What a class of the user's inherits from Python's container, and may have another in the place of."""
+    if name == "__getitem__":
+        return Native(lambda index: outside_subscript(reader, owner, index))
+    return Bound(owner, name)
+
+
+def reads_patched(reader: Reader, func: Any) -> bool:
+    """Whether a function of torch's that is known as a whole reads what somebody has replaced; what it reads is guarded."""
+    if not isinstance(func, FunctionType) or not is_library(func.__module__) or is_own(func.__module__) or in_own_code(reader):
+        return False
+    watch_function(reader, func)
+    names, found = func.__code__.co_names, []
+    for space in [func.__globals__, *(vars(m) for n in names if isinstance(m := func.__globals__.get(n), ModuleType))]:
+        for name in names:
+            if callable(space.get(name)) or isinstance(space.get(name), ModuleType):
+                guard_item(reader, space, name, space[name])
+                found.append(space[name])
+    return is_patch(func) or any(map(is_patch, found))

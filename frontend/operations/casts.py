@@ -1,0 +1,34 @@
+"""The dtype of an elementwise result, and casts to it."""
+
+from __future__ import annotations
+
+from scriptc.frontend.operations.materialize import apply_op, type_of
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, NoTensor, is_tensor, tensor_type
+from scriptc.ir.dtypes import result_dtype
+
+
+def dtype_of_result(reader: Reader, *operands: AV) -> str:
+    """torch.result_type of tensors and numbers."""
+    dimensioned: list[str] = []
+    zero_dim: list[str] = []
+    numbers: list[str] = []
+    for av in operands:
+        if is_tensor(av):
+            t = tensor_type(av)
+            (zero_dim if t.dims == () else dimensioned).append(t.dtype)
+        elif (number := type_of(av)) is not None:
+            numbers.append(str(number))
+        else:
+            raise NoTensor(av)
+    common = result_dtype(dimensioned, zero_dim, numbers, reader.environment.default_dtype)
+    if common == "c32":
+        reader.reject("complex32")
+    return common
+
+
+def cast_to(reader: Reader, av: AV, dtype: str) -> AV:
+    """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
+    if not is_tensor(av) or tensor_type(av).dtype == dtype:
+        return av
+    return apply_op(reader, "cast", av, dtype=dtype)

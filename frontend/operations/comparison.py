@@ -1,0 +1,325 @@
+"""Comparisons, identity and `in`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.environment.lookup import live_place
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import is_new
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.operations.attributes import replaced_operator
+from scriptc.frontend.operations.complexes import compare_complex
+from scriptc.frontend.operations.elementwise import MIRRORED, elementwise
+from scriptc.frontend.operations.held_tensors import holds, is_held
+from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
+from scriptc.frontend.operations.materialize import any_length, apply_op, materialize, type_of, wrap
+from scriptc.frontend.operations.objects import compared_fields, special
+from scriptc.frontend.operations.operator_tables import COMPARE
+from scriptc.frontend.operations.operators import both_present, number_operand
+from scriptc.frontend.operations.records import same_record
+from scriptc.frontend.operations.runtime_dicts import (
+    choose_by_key,
+    compare_tables,
+    has_key,
+    is_dict_like,
+    is_function_table,
+    is_set_like,
+    key_of,
+    refuse_item_sets,
+)
+from scriptc.frontend.operations.special_methods import METHODS, REFLECTED, answer, derives, same_class
+from scriptc.frontend.operations.strings import compare_texts, text_contains
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.values.abstract import (
+    AV,
+    ClassOf,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    RangeV,
+    Tup,
+    ViewV,
+    is_bool,
+    is_complex_number,
+    is_dict,
+    is_empty_list,
+    is_plain_tuple,
+    is_run_time_text,
+    is_set,
+    is_tensor,
+    is_text,
+)
+from scriptc.frontend.values.alternatives import is_kind, present, split_all
+from scriptc.frontend.values.structure import identity_of, sequence_items
+from scriptc.frontend.values.user_classes import defines, is_generated
+from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
+
+
+def is_container(av: AV) -> bool:
+    """Whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
+    if isinstance(av, Known):
+        return type(av.obj) in (tuple, list, dict, set, frozenset)
+    return isinstance(av, (Tup, ListV)) or is_dict_like(av) or is_set_like(av)
+
+
+def compare_objects(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    ways = [(op, a, b), (REFLECTED.get(op, op), b, a)]
+    for way, owner, other in reversed(ways) if derives(b, a) else ways:
+        if (found := compared_by(reader, way, owner, other)) is not None:
+            return found
+    if op not in ("Eq", "NotEq"):
+        bad_operands(reader, op, a, b)
+    return identity(reader, a, b, negate=op == "NotEq")
+
+
+def compared_by(reader: Reader, op: str, owner: AV, other: AV) -> AV | None:
+    """What the class of one operand says to a comparison; None where it says nothing."""
+    method = f"__{METHODS[op]}__"
+    if is_generated(owner, method):  # what `dataclass` writes
+        if not same_class(owner, other):
+            return None
+        return compare_sequences(reader, op, *(Tup(compared_fields(reader, o)) for o in (owner, other)))
+    found = answer(reader, owner, method, other)
+    if found is None and op == "NotEq":  # object.__ne__
+        equal = compared_by(reader, "Eq", owner, other)
+        return None if equal is None else negated(reader, reader.truth(equal))
+    return found
+
+
+def compare_tuples(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
+    """A comparison in which a tuple of any length takes part; None where none does."""
+    if not any(isinstance(av, ListV) and av.is_tuple for av in (a, b)):
+        return None
+    if not (is_plain_tuple(a) and is_plain_tuple(b)):
+        return Known(op == "NotEq") if op in ("Eq", "NotEq") else bad_operands(reader, op, a, b)
+    for one, other in ((a, b), (b, a)):
+        if (items := sequence_items(one)) is not None and op in ("Eq", "NotEq"):
+            assert isinstance(other, ListV)
+            equal = equals_items(reader, other, items)
+            return negated(reader, equal) if op == "NotEq" else equal
+    both = [ListV(any_length(reader, av)) for av in (a, b)]
+    return reader.call(Known(lists.COMPARISONS[op]), both, {})
+
+
+def equals_items(reader: Reader, av: ListV, items: Sequence[AV]) -> AV:
+    """av == (*items,)"""
+    value = materialize(reader, av)
+
+    def same() -> AV:
+        result: AV = Known(True)
+        for i, item in enumerate(items):
+            found = wrap(reader, reader.emit.build("list.at", [value, reader.emit.const(i)]))
+            result = reader.choose(result, partial(are_same, reader, found, item), lambda: Known(False))
+        return result
+
+    if isinstance(value.type, ListType) and value.type.elem == NEVER:
+        return Known(not items)
+    length = reader.emit.build("list.len", [value])
+    return reader.choose(reader.compare("Eq", Dyn(length), Known(len(items))), same, lambda: Known(False))
+
+
+def compare(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
+        return compare_texts(reader, op, a, b)
+    if op in ("In", "NotIn"):
+        b = present(reader, b, "TypeError", "argument of type 'NoneType' is not iterable")
+    elif op in ("Lt", "LtE", "Gt", "GtE"):
+        a, b = both_present(reader, op, a, b)
+    if isinstance(a, OneOf) or isinstance(b, OneOf):
+        if op in ("Is", "IsNot") and (found := is_none(reader, a, b)) is not None:
+            return negated(reader, found) if op == "IsNot" else found
+        return split_all(reader, [a, b], lambda avs: reader.compare(op, *avs))
+    if op in ("Is", "IsNot"):
+        return identity(reader, a, b, negate=op == "IsNot")
+    if op in ("In", "NotIn"):
+        return contains(reader, a, b, negate=op == "NotIn")
+    refuse_item_sets(reader, a, b)
+    function, name = COMPARE[op]
+    if isinstance(a, ClassOf) and op in ("Eq", "NotEq"):
+        return identity(reader, a, b, negate=op == "NotEq")
+    names = ("eq", name, MIRRORED.get(name, name))
+    if any(isinstance(av, Known) and defines(av, f"__{n}__") for av in (a, b) for n in names):
+        return compare_objects(reader, op, a, b)
+    if isinstance(a, Known) and isinstance(b, Known):
+        return call_in_python(reader, function, a.obj, b.obj)
+    asked = (name, MIRRORED.get(name, name))
+    named = any(isinstance(av, Tup) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
+    if named or isinstance(a, ObjectV) or isinstance(b, ObjectV):
+        return compare_objects(reader, op, a, b)
+    if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
+        return Known(op == "NotEq")
+    if is_tensor(a) or is_tensor(b):
+        if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
+            return Known(op == "NotEq")
+        own, other, method = (a, b, METHODS[op]) if is_tensor(a) else (b, a, METHODS[REFLECTED.get(op, op)])
+        if (found := replaced_operator(reader, f"__{method}__", own, other)) is not None:
+            return found
+        return elementwise(reader, name, a, b)
+    if is_complex_number(a) or is_complex_number(b):
+        return compare_complex(reader, op, a, b)
+    if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+        return compare_tables(reader, op, a, b)
+    if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
+        return compare_sequences(reader, op, a, b)
+    if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
+        return Known(op == "NotEq")
+    x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
+    if (x.type, y.type) == (INT, FLOAT):
+        return Dyn(reader.emit.build(f"mixed.{name}", [x, y]))
+    if (x.type, y.type) == (FLOAT, INT):
+        return Dyn(reader.emit.build(f"mixed.{MIRRORED.get(name, name)}", [y, x]))
+    if FLOAT in (x.type, y.type):
+        return Dyn(reader.emit.build(f"float.{name}", [to_float(reader, x), to_float(reader, y)]))
+    return Dyn(reader.emit.build(f"int.{name}", [to_int(reader, x), to_int(reader, y)]))
+
+
+def is_none(reader: Reader, a: AV, b: AV) -> AV | None:
+    """`a is b` where one is None and the other may be; None where neither is."""
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
+            return is_kind(reader, one, Kinds.NONE) if Kinds.NONE in one.alternatives else Known(False)
+    return None
+
+
+def compare_sequences(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    if (found := compare_tuples(reader, op, a, b)) is not None:
+        return found
+    if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
+        return reader.call(Known(lists.COMPARISONS[op]), [a, b], {})
+    if op not in ("Eq", "NotEq"):
+        return compare_in_order(reader, op, [*reader.iterate(a)], [*reader.iterate(b)])
+    classes = [python_class(reader, av) for av in (a, b)]
+    if not any(all(issubclass(c, kind) for c in classes) for kind in (list, tuple)):
+        return Known(op == "NotEq")
+    parts = [reader.iterate(av) for av in (a, b)]
+    if len(parts[0]) != len(parts[1]):
+        return Known(op == "NotEq")
+    result = all_same(reader, [*zip(*parts, strict=True)])
+    return negated(reader, result) if op == "NotEq" else result
+
+
+def all_same(reader: Reader, pairs: Sequence[tuple[AV, AV]]) -> AV:
+    """Whether the items of two sequences are the same, where nothing is asked of those behind two that are not."""
+    result: AV = Known(True)
+    for x, y in pairs:
+        if {type_of(x), type_of(y)} <= {INT, FLOAT, BOOL}:
+            result = logical_and(reader, result, are_same(reader, x, y))
+        else:
+            result = reader.choose(result, partial(are_same, reader, x, y), lambda: Known(False))
+    return result
+
+
+def are_same(reader: Reader, a: AV, b: AV) -> AV:
+    """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
+    if is_tensor(a) and is_tensor(b):
+        return reader.choose(identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b))
+    equal = equal_truth(reader, a, b)
+    if FLOAT == type_of(a) == type_of(b) and not isinstance(equal, Known):
+        both_nan = logical_and(reader, reader.truth(reader.compare("NotEq", a, a)), reader.truth(reader.compare("NotEq", b, b)))
+        return Dyn(reader.emit.build("bool.or_", [materialize(reader, equal), materialize(reader, both_nan)]))
+    return equal
+
+
+def equal_truth(reader: Reader, a: AV, b: AV) -> AV:
+    return reader.truth(reader.compare("Eq", a, b))
+
+
+def compare_in_order(reader: Reader, op: str, left: list[AV], right: list[AV]) -> AV:
+    """Sequences are ordered by the first items that differ, else by length."""
+    if not left or not right:
+        return reader.compare(op, Known(len(left)), Known(len(right)))
+    return reader.choose(
+        are_same(reader, left[0], right[0]) if is_tensor(left[0]) else equal_truth(reader, left[0], right[0]),
+        lambda: compare_in_order(reader, op, left[1:], right[1:]),
+        lambda: reader.compare(op, left[0], right[0]),
+    )
+
+
+def identity(reader: Reader, a: AV, b: AV, negate: bool) -> AV:
+    result: AV
+    if (found := same_record(reader, a, b)) is not None:
+        result = found
+    elif isinstance(a, Known) and isinstance(b, Known):
+        result = Known(a.obj is b.obj)
+    elif is_bool(a) and is_bool(b):  # of which there are two
+        result = reader.compare("Eq", a, b)
+    elif a is not b and is_text(a) and is_text(b):
+        reader.reject("identity_of_strings")
+    elif isinstance(a, ClassOf) and isinstance(b, Known) and isinstance(b.obj, type):
+        result = is_exception(reader, a.exception, [b.obj], exact=True)
+    elif any(isinstance(x, Known) and (x.obj is None or isinstance(x.obj, (bool, str, type))) for x in (a, b)):
+        result = Known(False)
+    elif identity_of(a) is not None or identity_of(b) is not None:
+        result = Known(identity_of(a) is identity_of(b))
+    elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
+        result = Known(True)
+    elif None not in (names := [tensor_outside(reader, x) for x in (a, b)]):
+        result = Known(names[0] == names[1])
+    elif is_new(reader, a) or is_new(reader, b):
+        result = Known(False)
+    elif is_tensor(a) and is_tensor(b):
+        result = apply_op(reader, "is_same", a, b)
+    else:
+        reader.reject("identity_unknown")
+    return negated(reader, result) if negate else result
+
+
+def is_new_and_held(reader: Reader, av: AV, names: int) -> bool:
+    """Whether a value is a tensor made here that so many names hold, and no loop will give again."""
+    if not isinstance(av, Dyn) or not is_new(reader, av) or any(holds(w, av.value) > names for w in reader.position.walked):
+        return False
+    held = (av for inner in reader.position.frames for frame in inner.chain() for av in frame.locals.values())
+    return is_held(av.value, (*held, *reader.heap.contents.values()), names)
+
+
+def tensor_outside(reader: Reader, av: AV) -> str | None:
+    """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
+    if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
+        param = reader.environment.param_of.get(id(av.obj))
+        return "" if param is None else param.name
+    live = live_place(reader, av)
+    if live is None:
+        return None
+    reader.environment.guard("DICT_IS", live.container, live.key, live.container[live.key])
+    return live.name
+
+
+def contains(reader: Reader, item: AV, container: AV, negate: bool) -> AV:
+    if (found := special(reader, container, "__contains__", [item])) is not None:
+        result = reader.truth(found)
+    elif isinstance(item, Known) and isinstance(container, Known) and not defines(container, "__iter__"):
+        result = call_in_python(reader, operator.contains, container.obj, item.obj)
+    elif is_text(container):
+        result = text_contains(reader, item, container)
+    elif is_tensor(container):
+        result = reader.call(Known(torch.Tensor.__contains__), [container, item], {})
+    elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
+        result = reader.call(Known(lists.contains), [container, item], {})
+    elif isinstance(container, RangeV):
+        result = reader.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
+    elif is_dict(container) or is_set(container):
+        result = has_key(reader, container, item)
+    elif isinstance(container, ViewV) and container.part == "keys":
+        result = has_key(reader, container.table, item)
+    elif isinstance(container, ViewV):
+        result = reader.call(Known(lists.contains), [container, item], {})
+    elif isinstance(container, DictV) and is_function_table(reader, container, item):
+        result = choose_by_key(reader, item, [*reader.items_of(container)], lambda key: Known(True), lambda: Known(False))
+    elif isinstance(container, DictV):
+        result = Known(key_of(reader, container, item) in reader.items_of(container))
+    else:
+        result = Known(False)
+        for x in container.items if isinstance(container, Tup) else reader.iterate(container):
+            result = negated(reader, logical_and(reader, negated(reader, result), negated(reader, are_same(reader, item, x))))
+    return negated(reader, result) if negate else result

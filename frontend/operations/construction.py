@@ -1,0 +1,131 @@
+"""Calls of classes: named tuples, dataclasses, enums, modules and plain objects."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import inspect
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.lookup import made_here
+from scriptc.frontend.environment.pure import makes_constant
+from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
+from scriptc.frontend.operations.formatting import joined, raise_with
+from scriptc.frontend.operations.named_tuples import bind_by_name
+from scriptc.frontend.operations.objects import maker_after, object_attribute, super_of
+from scriptc.frontend.operations.records import as_record
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import exception_of
+from scriptc.frontend.values.abstract import AV, Known, ObjectV, Tup
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.user_classes import is_plain, is_plain_module
+
+
+def construct(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    made = constructed(reader, cls, args, kwargs)
+    return as_record(reader, made) if isinstance(made, ObjectV) else made
+
+
+def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    if (cls.__module__ == "torch.return_types" or cls is torch.Size) and args and not isinstance(args[0], Known):
+        return split(reader, args[0], lambda a: Tup(reader.iterate(a), cls))
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return reader.call(maker_after(reader, cls, 0), [Known(cls), *args], kwargs)
+    if issubclass(cls, BaseException):
+        return exception_of(reader, cls, args, kwargs)
+    known = [a.obj for a in args if isinstance(a, Known)]
+    if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
+        if makes_constant(cls):
+            return call_in_python(reader, cls, *known, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
+        if issubclass(cls, torch.nn.Module) and (made := module_without_tensors(reader, cls, known, kwargs)) is not None:
+            return made
+    if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
+        return member_of(reader, cls, args[0], list(cls))
+    if cls is super and len(args) == 2 and isinstance(args[0], Known) and isinstance(args[0].obj, type):
+        return super_of(reader, args[0].obj, args[1])
+    if cls is slice and 1 <= len(args) <= 3 and not kwargs:
+        bounds = [Known(None), *args] if len(args) == 1 else list(args)
+        return Tup([*bounds, Known(None)][:3], slice)
+    if not is_plain(cls) and not is_plain_module(cls):
+        reader.reject("object_of_other_class", name=cls.__name__)
+    if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
+        return dataclass_of(reader, cls, args, kwargs)
+    if inspect.isabstract(cls):
+        try:
+            object.__new__(cls)
+        except TypeError as e:
+            reader.emit.raise_error("TypeError", str(e))
+    made = ObjectV(cls)
+    init = getattr(cls, "__init__", None)
+    if isinstance(init, FunctionType):
+        watch_class_attribute(reader, cls, "__init__")
+        reader.call(Known(init), [made, *args], kwargs)
+    elif args or kwargs:
+        reader.emit.raise_error("TypeError", f"{cls.__name__}() takes no arguments")
+    return made
+
+
+def module_without_tensors(reader: Reader, cls: type, args: list[Any], kwargs: dict[str, AV]) -> AV | None:
+    """`nn.Softmax(dim=1)`: what torch's own `__init__` makes of known arguments is the same in each call."""
+    init = inspect.getattr_static(cls, "__init__")
+    if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
+        return None
+    with torch.random.fork_rng(devices=[]):
+        made = call_in_python(reader, cls, *args, **{k: require_known(reader, v, "an argument") for k, v in kwargs.items()})
+    module = require_known(reader, made, "a module")
+    if any(True for _ in (*module.parameters(), *module.buffers())):
+        return None
+    for inner in module.modules():
+        made_here(reader, inner)
+    return made
+
+
+def member_of(reader: Reader, cls: type, value: AV, members: list[Any]) -> AV:
+    """The first of an enum's members whose value equals one of run time."""
+    if not members:
+        shown = reader.call(Known(repr), [value], {})
+        raise_with(reader, "ValueError", joined(reader, [shown, Known(f" is not a valid {cls.__qualname__}")]))
+    return reader.choose(
+        reader.truth(reader.compare("Eq", Known(members[0].value), value)),
+        lambda: Known(members[0]),
+        lambda: member_of(reader, cls, value, members[1:]),
+    )
+
+
+def dataclass_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """What the __init__ that `dataclass` writes does."""
+    parameters = list(inspect.signature(cls).parameters.values())
+    positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    if len(args) > len(positional):
+        reader.emit.raise_error(
+            "TypeError",
+            f"{cls.__name__}.__init__() takes {len(positional) + 1} positional arguments but {len(args) + 1} were given",
+        )
+    given = bind_by_name(reader, f"{cls.__name__}.__init__", [p.name for p in parameters], args, kwargs)
+    missing = f"{cls.__name__}.__init__() missing 1 required positional argument"
+    items: dict[str, AV] = {}
+    for f in dataclasses.fields(cls):
+        if f.name in given:
+            items[f.name] = given[f.name]
+        elif f.default is not dataclasses.MISSING:
+            items[f.name] = Known(f.default)
+        elif f.default_factory is not dataclasses.MISSING:
+            items[f.name] = reader.call(Known(f.default_factory), [], {})
+        elif f.init:
+            reader.emit.raise_error("TypeError", f"{missing}: '{f.name}'")
+    passed_on = []  # what is annotated as InitVar: `__post_init__` gets it
+    for p in parameters:
+        if all(f.name != p.name for f in dataclasses.fields(cls)):
+            if p.name not in given and p.default is p.empty:
+                reader.emit.raise_error("TypeError", f"{missing}: '{p.name}'")
+            passed_on.append(given.get(p.name, Known(p.default)))
+    made = ObjectV(cls, items)
+    if hasattr(cls, "__post_init__"):
+        reader.call(object_attribute(reader, made, "__post_init__"), passed_on, {})
+    return made

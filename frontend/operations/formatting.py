@@ -1,0 +1,406 @@
+"""Texts of values: f-strings, formats, messages and prints."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import dataclasses
+import itertools
+import operator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from string import Formatter
+from types import FunctionType
+from typing import Any, NoReturn
+
+import torch
+
+from scriptc.frontend.decompositions import strings
+from scriptc.frontend.environment.lookup import outside_value
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import is_parameter
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.reader.dispatch import reads
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    ListV,
+    ObjectV,
+    OneOf,
+    RangeV,
+    Tup,
+    describe,
+    has_method,
+    has_one_class,
+    is_empty_list,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.user_classes import class_of, defines, is_generated
+from scriptc.ir.core import Value
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, STR, DictType, SetType, Type
+
+_CODES: dict[Type | None, str] = {INT: "%i", FLOAT: "%r", BOOL: "%b", STR: "%s", EXC: "%m"}
+_FORMATS: dict[Type | None, str] = {INT: "format.int", FLOAT: "format.float", STR: "format.str"}
+_PERCENT = re.compile(r"%(?:\((\w*)\))?([-+ #0]*)(\d*)(?:\.(\d*))?[hlL]?([a-zA-Z%])")
+_CONVERSIONS = "diuxXocfFeEgGsra"
+_OPTIONS = vars(torch._tensor_str.PRINT_OPTS)
+_PRINTED = ("sci_mode", "precision", "threshold", "edgeitems", "linewidth")
+
+
+
+@reads(ast.JoinedStr)
+def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AV:
+    return joined(reader, [p for v in node.values for p in format_piece(reader, v)])
+
+
+def joined(reader: Reader, parts: Sequence[AV]) -> AV:
+    """One string of strings and numbers; known where all are."""
+    if all(isinstance(p, Known) for p in parts):
+        return Known("".join(str(p.obj) for p in parts if isinstance(p, Known)))
+    format, values = "", []
+    for part in parts:
+        if isinstance(part, Known):
+            format += str(part.obj).replace("%", "%%")
+        else:
+            values.append(materialize(reader, part))
+            format += _CODES[values[-1].type]
+    return Dyn(values[0] if format == "%s" else reader.emit.build("text", values, format=format))
+
+
+def format_piece(reader: Reader, node: ast.expr) -> Iterator[AV]:
+    if isinstance(node, ast.Constant):
+        yield Known(str(node.value))
+        return
+    assert isinstance(node, ast.FormattedValue)
+    value = reader.evaluate(node.value)
+    spec = reader.evaluate(node.format_spec) if node.format_spec is not None else Known("")
+    yield from format_field(reader, value, {-1: None, 115: "s", 114: "r", 97: "a"}[node.conversion], spec)
+
+
+def format_field(reader: Reader, value: AV, conversion: str | None, spec: AV) -> Iterator[AV]:
+    """A replacement field of an f-string or of str.format."""
+    if conversion == "a":
+        value = reader.call(Known(ascii), [value], {})
+    elif conversion is not None:
+        value = text_of(reader, value) if conversion == "s" else joined(reader, [*text_parts(reader, value, quoted=True)])
+    if isinstance(value, Known) and isinstance(spec, Known) and not has_own_text(value):
+        yield call_in_python(reader, format, value.obj, spec.obj)
+    elif is_tensor(value) and not tensor_type(value).rank:
+        yield from format_field(reader, reader.call(reader.attribute(value, "item"), [], {}), None, spec)
+    elif isinstance(spec, Known) and not spec.obj:
+        yield from text_parts(reader, value)
+    else:
+        yield formatted(reader, value, spec)
+
+
+def formatted(reader: Reader, value: AV, spec: AV) -> AV:
+    """format(value, spec)"""
+    if isinstance(value, OneOf) and not is_text(value):
+        return split(reader, value, lambda v: formatted(reader, v, spec))
+    if (found := special(reader, value, "__format__", [spec])) is not None:
+        return found
+    kind = STR if is_text(value) else type_of(value)
+    if kind == BOOL and not isinstance(spec, Known):
+        as_int = lambda: formatted(reader, Dyn(integer(reader, value)), spec)  # noqa: E731
+        return reader.choose(reader.truth(spec), as_int, lambda: text_of(reader, value))
+    if kind == BOOL:
+        value, kind = Dyn(integer(reader, value)), INT
+    name = _FORMATS.get(kind)
+    if is_tensor(value) and isinstance(spec, Known):
+        reader.emit.raise_error("TypeError", "unsupported format string passed to Tensor.__format__")
+    if name is None:
+        reader.reject("format_of_other", what=describe(value))
+    return apply_op(reader, name, value, spec)
+
+
+def format_text(reader: Reader, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """template.format(*args, **kwargs); fields are numbers or names."""
+    return format_fields(reader, template, args, kwargs, itertools.count(), [], 2)
+
+
+def format_fields(
+    reader: Reader,
+    template: str,
+    args: Sequence[AV],
+    kwargs: dict[str, AV],
+    automatic: Iterator[int],
+    parts: list[AV],
+    depth: int,
+) -> AV:
+    try:
+        pieces = list(Formatter().parse(template)) if depth else too_deep()
+    except ValueError as e:
+        reader.emit.raise_error("ValueError", str(e))
+    for literal, field, spec, conversion in pieces:
+        parts.append(Known(literal))
+        if field is None:
+            continue
+        name = field or str(next(automatic))
+        if name.isdigit() and int(name) >= len(args):
+            reader.emit.raise_error(
+                "IndexError", f"Replacement index {name} out of range for positional args tuple"
+            )
+        if not name.isdigit() and name not in kwargs:
+            if name.isidentifier():
+                reader.emit.raise_error("KeyError", repr(name))
+            reader.reject("field_of_format", name=name)
+        value = args[int(name)] if name.isdigit() else kwargs[name]
+        inner = format_fields(reader, spec, args, kwargs, automatic, [], depth - 1) if spec else Known("")
+        parts += format_field(reader, value, conversion, inner)
+    return joined(reader, parts)
+
+
+def too_deep() -> NoReturn:
+    raise ValueError("Max string recursion exceeded")
+
+
+def format_percent(reader: Reader, template: str, given: AV) -> AV:
+    """template % given"""
+    if isinstance(given, Tup) or (isinstance(given, Known) and isinstance(given.obj, tuple)):
+        rest = reader.iterate(given)
+    else:
+        rest = [given]
+    parts: list[AV] = []
+    at, named = 0, False
+    for m in _PERCENT.finditer(template):
+        parts.append(percent_literal(reader, template[at : m.start()]))
+        at = m.end()
+        key, flags, width, precision, kind = m.groups()
+        if kind == "%":
+            parts.append(Known("%"))
+            continue
+        if key is not None:
+            named = True
+            value = reader.subscript(given, Known(key))
+        elif not rest:
+            reader.emit.raise_error("TypeError", "not enough arguments for format string")
+        else:
+            value = rest.pop(0)
+        if kind not in _CONVERSIONS:
+            message = f"unsupported format character '{kind}' (0x{ord(kind):x}) at index {at - 1}"
+            reader.emit.raise_error("ValueError", message)
+        if precision is not None and kind in "diuxXoc":
+            reader.reject("format_unknown")
+        parts += percent_field(reader, value, flags, width, precision, kind)
+    parts.append(percent_literal(reader, template[at:]))
+    if rest and not named and not isinstance(given, DictV):
+        reader.emit.raise_error("TypeError", "not all arguments converted during string formatting")
+    return joined(reader, parts)
+
+
+def percent_literal(reader: Reader, text: str) -> AV:
+    """What stands between conversions."""
+    if text.endswith("%") and text.count("%") == 1:
+        reader.emit.raise_error("ValueError", "incomplete format")
+    if "%" in text:
+        reader.reject("format_unknown")
+    return Known(text)
+
+
+def percent_field(reader: Reader, value: AV, flags: str, width: str, precision: str | None, kind: str) -> Iterator[AV]:
+    """One conversion of the % operator, in terms of format specs."""
+    if isinstance(value, OneOf) and not is_text(value):
+        yield split(reader, value, lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, kind)]))
+        return
+    align = "<" if "-" in flags else ">"
+    if kind in "sra":
+        cut = "" if precision is None else f".{precision or 0}"
+        spec = f"{align}{width}{cut}" if width else cut
+        yield from format_field(reader, value, kind, Known(spec))
+        return
+    value = percent_number(reader, value, kind)
+    is_char = kind == "c" and is_text(value)
+    number = type_of(value)
+    if number not in (INT, FLOAT, BOOL) and not is_char or (number == FLOAT and kind in "xXoc"):
+        what = "an integer" if kind in "xXo" else "a real number"
+        reader.emit.raise_error("TypeError", f"%{kind} format: {what} is required, not {class_name_of(reader, value)}")
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    zero = "0" if "0" in flags and align == ">" else ""
+    side = align if align == "<" or not zero else ""
+    alternate = "#" if "#" in flags else ""
+    if is_char:
+        check_that(reader, reader.compare("Eq", reader.call(Known(len), [value], {}), Known(1)), "TypeError",
+                        "%c requires int or char")  # fmt: skip
+        yield from format_field(reader, value, None, Known(f"{align}{width}" if width else ""))
+    elif kind in "fFeEgG":
+        value = reader.call(Known(float), [value], {})
+        cut = "" if precision is None else f".{precision or 0}"
+        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{cut}{kind}"))
+    else:
+        value = reader.call(Known(int), [value], {})
+        kind = "d" if kind in "diu" else kind
+        yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{kind}"))
+
+
+def percent_number(reader: Reader, value: AV, kind: str) -> AV:
+    """The number that a tensor, or an object whose class converts to numbers, is for a conversion."""
+    convert = float if kind in "fFeEgG" else int if kind in "diu" else operator.index
+    if type_of(value) in (INT, FLOAT, BOOL, STR) or not has_one_class(value):
+        return value
+    has_one = has_method(python_class(reader, value), f"__{convert.__name__}__")
+    return reader.call(Known(convert), [value], {}) if has_one else value
+
+
+def text_of(reader: Reader, value: AV) -> AV:
+    """str(value)"""
+    return joined(reader, [*text_parts(reader, value)])
+
+
+def text_parts(reader: Reader, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+    """What str(value), or repr(value), consists of."""
+    match value:
+        case Known() if (found := own_text(reader, value, quoted)) is not None:
+            yield found
+        case Known(obj):
+            yield call_in_python(reader, repr if quoted else str, obj)
+        case Dyn() if value.type == STR:
+            yield apply_op(reader, "str.repr", value) if quoted else value
+        case Dyn() if value.type == EXC and not quoted:
+            yield value
+        case ObjectV(cls) if issubclass(cls, BaseException):
+            if quoted:
+                reader.reject("repr_of_exception")
+            yield from message_parts(reader, value)
+        case Dyn() if value.type in (INT, FLOAT, BOOL):
+            yield value
+        case Tup(items, cls) if cls is torch.Size:
+            yield from listed_text(reader, "torch.Size([", list(items), "])")
+        case Tup(cls=cls) if hasattr(cls, "_fields"):
+            yield named_tuple_text(reader, value, cls, quoted)
+        case Tup(items, cls) if cls is tuple:
+            yield from listed_text(reader, "(", list(items), ",)" if len(items) == 1 else ")")
+        case ListV(items=list() as items):
+            reader.speculation.observe(value)
+            yield from listed_text(reader, "[", items, "]")
+        case ListV() if value.is_tuple:
+            yield reader.call(Known(strings.tuple_text), [value], {})
+        case ListV():
+            yield Known("[]") if is_empty_list(value) else reader.call(Known(strings.list_text), [value], {})
+        case DictV():
+            yield Known("{")
+            for i, (key, item) in enumerate(reader.items_of(value).items()):
+                yield Known(f"{', ' if i else ''}{key!r}: ")
+                yield from text_parts(reader, item, quoted=True)
+            yield Known("}")
+        case OneOf():
+            yield split(reader, value, lambda v: joined(reader, [*text_parts(reader, v, quoted=quoted)]))
+        case ObjectV() if (found := own_text(reader, value, quoted)) is not None:
+            yield found
+        case Dyn() if is_tensor(value):
+            yield tensor_text(reader, value)
+        case Dyn() if isinstance(value.type, (DictType, SetType)):
+            write = strings.dict_text if isinstance(value.type, DictType) else strings.set_text
+            yield reader.call(Known(write), [value], {})
+        case RangeV(start, stop, step):
+            is_plain = isinstance(step, Known) and step.obj == 1
+            yield from listed_text(reader, "range(", [start, stop] if is_plain else [start, stop, step], ")")
+        case _:
+            reader.reject("text_of_other", what=describe(value))
+
+
+def tensor_text(reader: Reader, value: Dyn) -> AV:
+    """The text of a tensor that does not require grad, under the print options that hold outside."""
+    if is_parameter(reader, value):
+        reader.reject("text_of_parameter")
+    scientific, *options = [outside_value(reader, _OPTIONS[n], _OPTIONS, n, n, guarded=True) for n in _PRINTED]
+    assert isinstance(scientific, Known)
+    mode = -1 if scientific.obj is None else int(scientific.obj)
+    return apply_op(reader, "text.tensor", value, *options, default=reader.environment.default_dtype, scientific=mode)
+
+
+def own_text(reader: Reader, value: AV, quoted: bool) -> AV | None:
+    """What the __str__ or __repr__ of a user's class gives."""
+    names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
+    for name in names:
+        if name == "__repr__" and is_generated(value, name):
+            return dataclass_text(reader, value)
+        if (found := special(reader, value, name, [])) is not None:
+            return found
+    return None
+
+
+def dataclass_text(reader: Reader, value: AV) -> AV:
+    """What the __repr__ that `dataclass` writes gives."""
+    cls: Any = class_of(value)
+    names = [f.name for f in dataclasses.fields(cls) if f.repr]
+    return fields_text(reader, cls.__qualname__, ((name, reader.attribute(value, name)) for name in names))
+
+
+def named_tuple_text(reader: Reader, value: Tup, cls: Any, quoted: bool) -> AV:
+    for name in ("__repr__",) if quoted else ("__str__", "__repr__"):
+        method = getattr(cls, name)
+        if isinstance(method, FunctionType) and method.__code__.co_filename != collections.__file__:
+            return reader.call(Known(method), [value], {})
+    return fields_text(reader, cls.__name__, zip(cls._fields, value.items, strict=True))
+
+
+def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AV]]) -> AV:
+    """The text of an object of a class with that name."""
+    parts: list[AV] = [Known(f"{name}(")]
+    for i, (field, item) in enumerate(fields):
+        parts += [Known(f"{', ' if i else ''}{field}="), *text_parts(reader, item, quoted=True)]
+    return joined(reader, [*parts, Known(")")])
+
+
+def message_parts(reader: Reader, made: ObjectV) -> list[AV]:
+    """What str() of an exception made here consists of."""
+    args = reader.items_of(made)["args"]
+    if isinstance(args, Known):
+        args = Tup([Known(a) for a in args.obj])
+    assert isinstance(args, Tup)
+    if len(args.items) == 1:
+        return [*text_parts(reader, args.items[0], quoted=issubclass(made.cls, KeyError))]
+    return [*text_parts(reader, args)] if args.items else []
+
+
+def listed_text(reader: Reader, left: str, items: list[AV], right: str) -> Iterator[AV]:
+    yield Known(left)
+    for i, item in enumerate(items):
+        if i:
+            yield Known(", ")
+        yield from text_parts(reader, item, quoted=True)
+    yield Known(right)
+
+
+def format_of(reader: Reader, text: AV) -> tuple[str, list[Value]]:
+    """A text as ir/text.py describes it: a format, and the values of its conversions."""
+    if isinstance(text, Known):
+        return text.obj.replace("%", "%%"), []
+    value = materialize(reader, text)
+    if value.op is not None and value.op.name == "text":
+        return value.op.attrs["format"], list(value.op.operands)
+    return "%s", [value]
+
+
+def raise_with(reader: Reader, type: str, message: AV) -> NoReturn:
+    """Raises an exception with a message."""
+    text = text_of(reader, message)
+    if isinstance(text, Known):
+        reader.emit.raise_error(type, text.obj)
+    if type == "StopIteration" and reader.position.leaves_generator:
+        reader.emit.raise_error(type, "")
+    format, values = format_of(reader, text)
+    reader.emit.effect("raise", values, type=type, message=format)
+    raise Terminated
+
+
+def printed(reader: Reader, parts: list[AV]) -> None:
+    format, values = format_of(reader, joined(reader, parts))
+    reader.emit.effect("print", values, format=format)
+
+
+def has_own_text(av: AV) -> bool:
+    """Whether a user's class says what the text of an object is."""
+    return any(defines(av, name) for name in ("__str__", "__repr__", "__format__"))

@@ -1,0 +1,68 @@
+"""Indices and slices as i64 values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Bound, Dyn, Known, OneOf, Tup, tensor_type
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.structure import shape_of_slice
+from scriptc.ir.core import Value
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.types import BOOL, INT, TensorType
+
+_BEYOND = 2**63 - 1
+
+
+def place_of(reader: Reader, tensor: AV) -> AV:
+    """The int that a tensor gives as an index or size."""
+    refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
+    if tensor_type(tensor).dtype in INEXACT:
+        reader.emit.raise_error(*refusal)
+    count = reader.call(Bound(tensor, "numel"), [], {})
+    check_that(reader, reader.compare("Eq", count, Known(1)), *refusal)
+    return Dyn(reader.emit.build("item.int", [materialize(reader, tensor)]))
+
+
+def slice_bounds(reader: Reader, index: AV) -> list[Any]:
+    """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
+    parts = shape_of_slice(index)
+    step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
+    back = reader.compare("Lt", step, Known(0))
+    ends = (Known(_BEYOND), Known(-_BEYOND - 1))
+    found: list[AV] = []
+    for part, (forward, backward) in zip(parts, ((Known(0), ends[0]), ends), strict=False):
+        absent = isinstance(part, Known) and part.obj is None
+        pick = reader.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
+        found.append(pick)
+    return [integer(reader, b) for b in (*found, step)]
+
+
+def is_slice(index: AV) -> bool:
+    return (
+        isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+    )
+
+
+def has_step(index: AV) -> bool:
+    """Whether a slice may have another step than 1."""
+    step = shape_of_slice(index)[2]
+    return not (isinstance(step, Known) and step.obj in (None, 1))
+
+
+def integer(reader: Reader, av: AV) -> Value:
+    """The i64 value of an index or size; one-element integer tensors count, as for eager."""
+    if isinstance(av, OneOf):
+        av = split(reader, av, lambda a: Dyn(integer(reader, a)))
+    value = materialize(reader, av)
+    if value.type == INT:
+        return value
+    if value.type == BOOL:
+        return reader.emit.build("bool.to_int", [value])
+    if isinstance(value.type, TensorType):
+        return materialize(reader, place_of(reader, Dyn(value)))
+    reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object cannot be interpreted as an integer")

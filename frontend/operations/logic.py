@@ -1,0 +1,74 @@
+"""Truth values, numbers as other numbers, and the error of operands that do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NoReturn
+
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.operations.operator_tables import COMPARE, SYMBOLS
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, OneOf
+from scriptc.frontend.values.alternatives import is_kind
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.ir.core import Value
+from scriptc.ir.types import FLOAT, INT
+
+
+def check_that(reader: Reader, condition: AV, type: str, message: str) -> None:
+    """Raises at run time unless the condition holds."""
+    truth = reader.truth(condition)
+    if isinstance(truth, Known):
+        if not truth.obj:
+            reader.emit.raise_error(type, message)
+        return
+
+    def fails() -> bool:
+        reader.emit.raise_error(type, message)
+
+    reader.branch(truth, lambda: True, fails, frozenset())
+
+
+def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AV:
+    """Whether a value is of one of some of its kinds, so that what follows from either answer is known."""
+    others = [n for n in av.alternatives if n not in numbers]
+    if not numbers or not others:
+        return Known(bool(numbers))
+    if len(others) < len(numbers):
+        return negated(reader, is_one_of(reader, av, others))
+    found = [materialize(reader, is_kind(reader, av, n)) for n in numbers]
+    while len(found) > 1:
+        found[:2] = [reader.emit.build("bool.or_", found[:2])]
+    return Dyn(found[0])
+
+
+def bad_operands(reader: Reader, op: str, a: AV, b: AV) -> NoReturn:
+    symbol, left, right = SYMBOLS.get(op, op), class_name_of(reader, a), class_name_of(reader, b)
+    if op in COMPARE:
+        text = f"'{symbol}' not supported between instances of '{left}' and '{right}'"
+    else:
+        name = "** or pow()" if op == "Pow" else symbol
+        text = f"unsupported operand type(s) for {name}: '{left}' and '{right}'"
+    reader.emit.raise_error("TypeError", text)
+
+
+def to_float(reader: Reader, v: Value) -> Value:
+    if v.type == FLOAT:
+        return v
+    return reader.emit.build("int.to_float" if v.type == INT else "bool.to_float", [v])
+
+
+def to_int(reader: Reader, v: Value) -> Value:
+    return v if v.type == INT else reader.emit.build("bool.to_int", [v])
+
+
+def logical_and(reader: Reader, a: AV, b: AV) -> AV:
+    """Both bools, neither with effects."""
+    for x, y in ((a, b), (b, a)):
+        if isinstance(x, Known):
+            return y if x.obj else Known(False)
+    return Dyn(reader.emit.build("bool.and_", [materialize(reader, a), materialize(reader, b)]))
+
+
+def negated(reader: Reader, av: AV) -> AV:
+    return Known(not av.obj) if isinstance(av, Known) else Dyn(reader.emit.build("bool.not", [materialize(reader, av)]))

@@ -1,0 +1,329 @@
+"""Values of the front end as SSA values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NoReturn
+
+from scriptc.frontend.operations.operands import operands_of
+from scriptc.frontend.reader.errors import Poisoned, UserError
+from scriptc.frontend.reader.promotion import promote_objects
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.values.abstract import (
+    AV,
+    ComplexV,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    KnownLengthListV,
+    KnownSet,
+    ListV,
+    Maybe,
+    OneOf,
+    Poison,
+    RecordDictV,
+    RecordV,
+    Tup,
+    Unbound,
+    describe,
+    is_complex_number,
+    is_function,
+    is_plain_tuple,
+    is_text,
+    of_value,
+)
+from scriptc.frontend.values.alternatives import is_kind, present, split
+from scriptc.frontend.values.element_types import (
+    Union,
+    fresh,
+    is_laid_out_anew,
+    is_storable,
+    is_union,
+    spelt,
+    type_kind,
+    unite,
+)
+from scriptc.frontend.values.kinds import NUMBERS, kind_of
+from scriptc.frontend.values.structure import holds_function, sequence_items, shape_of
+from scriptc.ir.core import Attr, Block, Value
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
+from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType, TupleType, Type
+
+
+def refuse_value(reader: Reader, av: ListV) -> NoReturn:
+    """A list whose items are only known one by one is needed as a value of run time."""
+    promote_objects(reader, av.items or [])
+    if any(map(holds_function, av.items or ())):
+        reader.reject("functions_in_list")
+    if all(type_of(item) is not None for item in av.items or ()):
+        reader.reject(
+            "list_of_known_items_used", why=reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
+        )
+    reader.reject("list_without_type_used")
+
+
+def union_item(reader: Reader, av: OneOf) -> Value:
+    """The SSA value of one of several kinds."""
+    if not reader.assumptions.unions:
+        refuse_kinds(reader, av)
+    held = [list_item(reader, a) for a in av.alternatives.values()]
+    t: Type = NEVER
+    try:
+        for v in held:
+            t = unite(t, v.type, unions=True)
+    except JoinError:
+        refuse_kinds(reader, av)
+    return as_union(reader, av, t) if isinstance(t, TupleType) and isinstance(t.cls, Union) else materialize(reader, av)
+
+
+def refuse_kinds(reader: Reader, av: AV) -> NoReturn:
+    reader.reject("one_of_several_used", what=describe(av))
+
+
+def as_union(reader: Reader, av: AV, wanted: TupleType) -> Value:
+    """A value as one of a union that has its kind, or kinds."""
+    kinds = [type_kind(t) for t in wanted.items[1:]]
+    alternatives = av.alternatives if isinstance(av, OneOf) else {Kinds.NONE: av}
+    held: dict[int, Value] = {}
+    number_of: dict[int, int] = {}
+    for tag, alternative in alternatives.items():
+        value = list_item(reader, alternative)
+        number = number_of[tag] = kinds.index(type_kind(value.type))
+        value = as_type(reader, value, wanted.items[1 + number])
+        if number in held:  # another string
+            assert isinstance(av, OneOf)
+            is_it = materialize(reader, is_kind(reader, av, tag))
+            value = materialize(reader, reader.choose(Dyn(is_it), partial(Dyn, value), partial(Dyn, held[number])))
+        held[number] = value
+    parts: list[Value] = []
+    for number, t in enumerate(wanted.items[1:]):
+        missing = number not in held
+        parts.append(reader.emit.builder.op("undef", (), reader.position.loc, types=[t]).result if missing else held[number])
+    which = split_tags(reader, av, number_of) if isinstance(av, OneOf) else reader.emit.const(number_of[Kinds.NONE])
+    made = TupleType((INT, *(v.type for v in parts)), wanted.cls)
+    return reader.emit.builder.op("tuple", [which, *parts], reader.position.loc, types=[made]).result
+
+
+def split_tags(reader: Reader, av: OneOf, number_of: dict[int, int]) -> Value:
+    (first, number), *rest = number_of.items()
+    if not rest:
+        return reader.emit.const(number)
+    more = lambda: Dyn(split_tags(reader, av, dict(rest)))  # noqa: E731
+    return materialize(reader, reader.choose(is_kind(reader, av, first), lambda: Known(number), more))
+
+
+def from_union(reader: Reader, parts: Sequence[AV]) -> AV:
+    """The value that the parts of a union stand for."""
+    number, *alternatives = parts
+    tags = [reader.kinds.tag(kind_of(a)) for a in alternatives]
+    assert isinstance(number, Dyn)
+
+    def tag_from(i: int) -> AV:
+        if i == len(tags) - 1:
+            return Known(tags[i])
+        is_it = Dyn(reader.emit.build("int.eq", [number.value, reader.emit.const(i)]))
+        return reader.choose(is_it, lambda: Known(tags[i]), lambda: tag_from(i + 1))
+
+    return OneOf(materialize(reader, tag_from(0)), dict(zip(tags, alternatives, strict=True)))
+
+
+def make_tuple(items: list[AV]) -> AV:
+    """A tuple; known as a whole where all items are."""
+    if all(isinstance(i, Known) for i in items):
+        return Known(tuple(i.obj for i in items if isinstance(i, Known)))
+    return Tup(items)
+
+
+def wrap(reader: Reader, value: Any) -> AV:
+    if isinstance(value.type, TupleType):
+        parts = [wrap(reader, reader.emit.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
+        return from_union(reader, parts) if is_union(value.type) else Tup(parts, value.type.cls or tuple)
+    if isinstance(value.type, OptionalType):
+        present = Dyn(reader.emit.build("optional.present", [value]))
+        return reader.choose(present, lambda: wrap(reader, reader.emit.build("optional.unwrap", [value])), lambda: Known(None))
+    if value.type == NONE:
+        return Known(None)
+    return of_value(value)
+
+
+def tuple_value(reader: Reader, items: Sequence[AV], elem: Type = NEVER) -> Value:
+    """A tuple of any length, of which `elem` is the type of the items."""
+    values = [list_item(reader, i) for i in items]
+    try:
+        for v in values:
+            elem = unite(elem, v.type)
+    except JoinError:
+        reader.reject("tuple_of_kinds")
+    if not is_storable(elem):
+        reader.reject("tuple_of_unstorable", items=spelt(elem))
+    made = reader.emit.builder.build("tuple.new", [as_type(reader, v, elem) for v in values], reader.position.loc)
+    assert isinstance(made.type, ListType)
+    made.type.cell.type = elem
+    return made
+
+
+def any_length(reader: Reader, av: AV, elem: Type = NEVER) -> Value:
+    """A tuple as one of any length."""
+    if isinstance(av, OneOf):
+        return materialize(reader, split(reader, av, lambda a: ListV(any_length(reader, a, elem))))
+    items = sequence_items(av)
+    return materialize(reader, av) if items is None else tuple_value(reader, items, elem)
+
+
+def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
+    """A value as a container holds it whose tuples are of any length."""
+    held = value.type
+    if not is_laid_out_anew(held, wanted):
+        return value
+    if is_union(wanted):
+        return as_union(reader, wrap(reader, value), wanted)
+    if isinstance(wanted, OptionalType) and isinstance(held, OptionalType):
+        held_item = lambda: wrap(reader, as_type(reader, reader.emit.build("optional.unwrap", [value]), wanted.item))  # noqa: E731
+        present = Dyn(reader.emit.build("optional.present", [value]))
+        return list_item(reader, reader.choose(present, held_item, lambda: Known(None)))
+    if isinstance(wanted, OptionalType):
+        return as_type(reader, value, wanted.item)
+    assert isinstance(held, TupleType)
+    items = [reader.emit.build("tuple.get", [value], index=i) for i in range(len(held.items))]
+    if isinstance(wanted, TupleType):
+        parts = [as_type(reader, v, t) for v, t in zip(items, wanted.items, strict=True)]
+        made = TupleType(tuple(v.type for v in parts), wanted.cls)
+        return reader.emit.builder.op("tuple", parts, reader.position.loc, types=[made]).result
+    assert isinstance(wanted, ListType)
+    return tuple_value(reader, [wrap(reader, v) for v in items], wanted.elem)
+
+
+def item_for(reader: Reader, container: Value, value: Value) -> Value:
+    """A value as a list holds it."""
+    assert isinstance(container.type, ListType)
+    return as_type(reader, value, container.type.elem)
+
+
+def apply_op(reader: Reader, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:
+    """An op over abstract values, numbers or tensors."""
+    return Dyn(
+        reader.emit.build(name, [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)], hint, **attrs)
+    )
+
+
+def materialize(reader: Reader, av: AV) -> Value:
+    """The SSA value of a number, tensor, list or None."""
+    match av:
+        case Dyn(value) | RecordV(value=value) | RecordDictV(value=value):
+            return value
+        case Known(obj) if type(obj) in NUMBERS or obj is None:
+            return reader.emit.const(obj)
+        case Known(str() as text):
+            return reader.emit.const(str.__str__(text))  # of an enum that is a string, its value
+        case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
+            return reader.emit.const(int(obj))
+        case ComplexV() | Known(complex()):
+            shape = shape_of(av)
+            assert shape is not None
+            return reader.emit.build("complex.make", [materialize(reader, part) for part in shape.parts])
+        case Tup(items):
+            return reader.emit.builder.build("tuple", [materialize(reader, i) for i in items], reader.position.loc)
+        case DictV() | KnownSet():
+            reader.speculation.promote(av)
+        case ListV(value):
+            if value is None:
+                refuse_value(reader, av)
+            return value
+        case Poison():
+            raise Poisoned
+        case OneOf() if is_text(av):
+            return materialize(reader, split(reader, av, lambda a: Dyn(materialize(reader, a))))
+        case OneOf(alternatives=alternatives):
+            if Kinds.NONE in alternatives:
+                return materialize(reader, present(reader, av, "TypeError", "None is not supported here"))
+            reader.reject("one_of_several_used", what=describe(av))
+        case Maybe() | Unbound():
+            raise AssertionError(av)  # tested where they are read
+    reader.reject("function_as_value" if is_function(av) else "no_run_time_value", who="this", what=describe(av))
+
+
+def list_item(reader: Reader, av: AV) -> Value:
+    """The SSA value of something that goes into a container."""
+    if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
+        return optional(reader, av)
+    if isinstance(av, OneOf) and is_plain_tuple(av):
+        return any_length(reader, av)
+    if is_complex_number(av):
+        reader.reject("container_of_complex")
+    if isinstance(av, OneOf) and not is_text(av):
+        return union_item(reader, av)
+    items = sequence_items(av)
+    if isinstance(av, Known) and isinstance(av.obj, int) and type(av.obj) not in NUMBERS:
+        reader.reject("no_run_time_value", what=describe(av))  # an IntEnum is more than its number
+    if items is None:
+        return materialize(reader, av)
+    if not items and is_plain_tuple(av):
+        return any_length(reader, av)
+    cls = av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else tuple
+    values = [list_item(reader, i) for i in items]
+    made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
+    return reader.emit.builder.op("tuple", values, reader.position.loc, types=[made]).result
+
+
+def optional(reader: Reader, av: OneOf) -> Value:
+    """None or a value of one type, as one value."""
+    (held,) = (a for tag, a in av.alternatives.items() if tag != Kinds.NONE)
+    is_none = reader.emit.build("int.eq", [av.tag, reader.emit.const(Kinds.NONE)])
+    with reader.emit.builder.at(Block()) as absent:
+        reader.emit.effect("yield", [reader.emit.const(None)])
+    with reader.emit.builder.at(Block()) as present:
+        value = list_item(reader, held)
+        reader.emit.effect("yield", [value])
+    return reader.emit.builder.op(
+        "if", [is_none], reader.position.loc, regions=[absent, present], types=[OptionalType(value.type)]
+    ).result
+
+
+def stored(reader: Reader, target: ListV, item: AV) -> Value:
+    """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
+    try:
+        return list_item(reader, item)
+    except UserError as e:
+        if reader.speculation.sites_of(target) & reader.assumptions.run_time_lists:
+            promote_objects(reader, [item])
+        reader.speculation.keep_length(target, e)
+
+
+def type_of(av: AV) -> Type | None:
+    """The type of a number or tensor, without building anything; None for all else."""
+    match av:
+        case Dyn():
+            return av.type
+        case ComplexV() | Known(complex()):
+            return COMPLEX_NUMBER
+        case Known(obj):
+            return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
+    return None
+
+
+def new_list(reader: Reader, items: Sequence[AV], site: Any) -> ListV:
+    """A list display at a site of the program."""
+    if site in reader.assumptions.known_length:
+        return KnownLengthListV(dict(enumerate(items)), reader, site=site)
+    elem = fresh(reader.assumptions.elements.get(site, NEVER))
+    value: Value | None = None
+    try:
+        values = [list_item(reader, i) for i in items]
+        for v in values:
+            elem = unite(elem, v.type, unions=reader.assumptions.unions)
+        if not is_storable(elem):
+            raise JoinError(str(elem))
+        values = [as_type(reader, v, elem) for v in values]
+        value = reader.emit.builder.build("list.new", values, reader.position.loc)
+        assert isinstance(value.type, ListType)
+        cell = value.type.cell.find()
+        cell.type, cell.fixed = elem, False
+        reader.speculation.cells.append((site, cell))
+    except (JoinError, UserError):
+        if site in reader.assumptions.mutated:
+            reader.speculation.keep_sites({site}, None, UserError(reader.position.loc, *rejection("list_changes_without_type")))
+    return ListV(value, None if site in reader.assumptions.mutated else list(items), site)

@@ -1,0 +1,54 @@
+"""What the functions of NumPy give for single numbers: Python's numbers here, which are known by where they came from as long
+as nothing has been done with them, so that `np.ceil(x).astype(int).item()` is understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scriptc.frontend.environment.host_objects import without_numpy
+from scriptc.frontend.operations.materialize import materialize, type_of
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Native
+from scriptc.ir.types import FLOAT, INT
+
+_TO_PYTHON = ("item", "tolist")
+_OF_NUMPY = frozenset(("astype", *_TO_PYTHON))
+
+
+def made_by(reader: Reader, function: Any, av: AV) -> AV:
+    """What a function gave, noted where that is NumPy's."""
+    if (getattr(function, "__module__", None) or type(function).__module__) == "numpy":
+        reader.environment.numpy_numbers[id(av)] = av
+    return av
+
+
+def as_python(reader: Reader, obj: Any) -> Known:
+    """What is found outside, a number of NumPy's as Python's."""
+    found = Known(without_numpy(obj))
+    if found.obj is not obj:
+        reader.environment.numpy_numbers[id(found)] = found
+    return found
+
+
+def numpy_attribute(reader: Reader, owner: AV, name: str) -> AV | None:
+    """An attribute that NumPy's numbers have and Python's lack; None where that is not asked for."""
+    if name not in _OF_NUMPY or not reader.environment.numpy_numbers or type_of(owner) not in (INT, FLOAT):
+        return None
+    if id(owner) not in reader.environment.numpy_numbers:
+        reader.reject("attribute_of_numpy_number", name=name)
+    if name in _TO_PYTHON:
+        return Native(lambda: Known(owner.obj) if isinstance(owner, Known) else Dyn(materialize(reader, owner)))
+    return Native(lambda dtype: numpy_converted(reader, owner, require_known(reader, dtype, "the dtype of astype()")))
+
+
+def numpy_converted(reader: Reader, number: AV, dtype: Any) -> AV:
+    import numpy
+
+    kinds = {"int64": int, "float64": float}
+    kind = kinds.get(numpy.dtype(dtype).name)
+    if kind is None:
+        reader.reject("attribute_of_numpy_number", name="astype")
+    made = reader.call(Known(kind), [number], {})
+    reader.environment.numpy_numbers[id(made)] = made
+    return made

@@ -1,0 +1,259 @@
+"""Instances of user classes that compiled code makes: named tuples are tuples, all others have their attributes split up."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+from collections.abc import Sequence
+from types import FunctionType
+from typing import Any, Generic, Protocol
+
+import torch
+
+from scriptc.frontend.environment.host_objects import uncompiled
+from scriptc.frontend.environment.lookup import class_attribute, element
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.watching import call_in_python, watch_class_attribute
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import make_tuple
+from scriptc.frontend.operations.named_tuples import named_tuple
+from scriptc.frontend.operations.records import held_field, set_field
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    Bound,
+    Content,
+    DictV,
+    Dyn,
+    Known,
+    Maybe,
+    Native,
+    ObjectV,
+    RecordV,
+    SuperV,
+    Tup,
+    Unbound,
+    describe,
+)
+from scriptc.frontend.values.user_classes import class_of, defines
+
+_PLAIN_BASES = (object, Generic, Protocol)
+
+
+def maker_after(reader: Reader, cls: type, place: int) -> AV:
+    """The `__new__` that is found from a place in the order of bases of a named tuple's class on."""
+    home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
+    if "_fields" in home.__dict__:  # the one that `namedtuple` wrote
+        return Native(lambda made, *args, **kwargs: named_tuple(reader, require_known(reader, made, "the class"), args, kwargs))
+    found = home.__dict__["__new__"]
+    return Known(found.__func__ if isinstance(found, staticmethod) else found)
+
+
+def compared_fields(reader: Reader, av: AV) -> list[AV]:
+    """What the comparisons that `dataclass` writes compare."""
+    return [reader.attribute(av, f.name) for f in dataclasses.fields(class_of(av)) if f.compare]  # type: ignore[arg-type]
+
+
+# ---- attributes ----
+
+
+def class_value(reader: Reader, owner: AV, cls: type, name: str) -> AV | None:
+    """What the class of an object made here gives for an attribute, bound to the object; None where it has none."""
+    home = next((c for c in cls.__mro__ if name in c.__dict__), None)
+    if home is None:
+        return None
+    if home is torch.nn.Module and isinstance(owner, ObjectV):
+        return of_module_class(reader, owner, name)
+    raw = home.__dict__[name]
+    watch_class_attribute(reader, cls, name)
+    return bound_to(reader, owner, cls, name, raw)
+
+
+def of_module_class(reader: Reader, made: ObjectV, name: str) -> AV:
+    """What nn.Module itself says of a module that is made here: it is an object with a `forward`."""
+    if name == "__init__":
+        return Native(lambda: begin_module(reader, made))
+    if name == "__call__":
+        return object_attribute(reader, made, "forward")
+    reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
+
+
+def begin_module(reader: Reader, made: ObjectV) -> AV:
+    reader.store_attribute(made, "training", Known(True))
+    return Known(None)
+
+
+def check_module_attribute(reader: Reader, made: ObjectV, name: str, value: AV) -> None:
+    """nn.Module keeps modules and parameters aside, from __init__ on, and lets nothing else take their places."""
+    items = reader.items_of(made)
+    placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
+    if any(_is_kept_aside(av) for av in placed):
+        reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
+
+
+def bound_to(reader: Reader, owner: AV, cls: type, name: str, raw: Any) -> AV:
+    raw = uncompiled(raw)
+    if isinstance(raw, property):
+        return reader.call(Known(raw.fget), [owner], {})
+    if isinstance(raw, staticmethod):
+        return Known(raw.__func__)
+    if isinstance(raw, classmethod):
+        return Bound(Known(cls), name, uncompiled(raw.__func__))
+    if isinstance(raw, functools.cached_property):
+        value = reader.call(Known(raw.func), [owner], {})
+        reader.store_attribute(owner, name, value)
+        return value
+    if isinstance(getattr(type(raw), "__get__", None), FunctionType):  # a descriptor written in Python
+        return reader.call(Known(type(raw).__get__), [Known(raw), owner, Known(cls)], {})
+    if callable(raw) and not isinstance(raw, type):
+        return Bound(owner, name, raw)
+    return element(reader, Known(raw), name)
+
+
+def object_attribute(reader: Reader, owner: ObjectV, name: str) -> AV:
+    if isinstance(owner, RecordV):
+        return record_attribute(reader, owner, name)
+    items = reader.items_of(owner)
+    if name in items and not _is_data_descriptor(inspect.getattr_static(owner.cls, name, None)):
+        return attribute_of_some(reader, owner, name, held) if isinstance(held := items[name], Maybe) else held
+    if name == "__class__":
+        return Known(owner.cls)
+    if name == "__dict__":
+        refuse_attributes_of_some(reader, owner)
+        return DictV(dict(items))
+    return found_in_class(reader, owner, name)
+
+
+def found_in_class(reader: Reader, owner: ObjectV, name: str) -> AV:
+    found = class_value(reader, owner, owner.cls, name)
+    if found is None:
+        reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+    return found
+
+
+def attribute_of_some(reader: Reader, owner: ObjectV, name: str, held: Maybe) -> AV:
+    """An attribute that only some paths have set: elsewhere it is what the class has, or an error."""
+    if hasattr(owner.cls, name):
+        return reader.choose(held.flag, lambda: held.av, lambda: found_in_class(reader, owner, name))
+    check_that(reader, held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
+    if not isinstance(owner, RecordV):
+        reader.heap.contents[owner.ident] = Content({**reader.items_of(owner), name: held.av}, owner.items, owner.cls)
+    return held.av
+
+
+def refuse_attributes_of_some(reader: Reader, owner: ObjectV) -> None:
+    """For what asks for all attributes."""
+    if any(isinstance(av, Maybe) for av in reader.items_of(owner).values()):
+        reader.reject("other_keys_on_a_path", what=describe(owner))
+
+
+def set_attribute(reader: Reader, owner: ObjectV, name: str, value: AV) -> None:
+    found = inspect.getattr_static(owner.cls, name, None)
+    if isinstance(found, property):
+        if found.fset is None:
+            reader.emit.raise_error(
+                "AttributeError", f"property '{name}' of '{owner.cls.__name__}' object has no setter"
+            )
+        reader.call(Known(found.fset), [owner, value], {})
+        return
+    if _is_data_descriptor(found):
+        reader.environment.guard("TYPE_ATTR_IS", owner.cls, name, found)
+        reader.call(Known(type(found).__set__), [Known(found), owner, value], {})
+        return
+    if not owner.cls.__dictoffset__ and not hasattr(type(found), "__set__"):
+        how = "is read-only" if found is not None else None
+        reader.emit.raise_error(
+            "AttributeError",
+            f"'{owner.cls.__name__}' object " + (f"attribute '{name}' {how}" if how else f"has no attribute '{name}'"),
+        )
+    parameters = getattr(owner.cls, "__dataclass_params__", None)
+    if parameters is not None and parameters.frozen:
+        reader.reject("frozen", name=owner.cls.__name__)
+    if issubclass(owner.cls, torch.nn.Module):
+        check_module_attribute(reader, owner, name, value)
+    if isinstance(owner, RecordV):
+        set_field(reader, owner, name, value)
+    else:
+        set_items(reader, owner, {**reader.items_of(owner), name: value})
+
+
+def super_value(reader: Reader, owner: SuperV, name: str) -> AV:
+    if name == "__new__" and isinstance(owner.obj, Known) and hasattr(owner.obj.obj, "_fields"):
+        made = owner.obj.obj
+        return maker_after(reader, made, made.__mro__.index(owner.after) + 1)
+    cls = python_class(reader, owner.obj)
+    mro = cls.__mro__
+    for home in mro[mro.index(owner.after) + 1 :]:
+        if name == "__init__" and home.__module__ == "builtins":
+            return base_init(reader, owner.obj)
+        if home is torch.nn.Module and isinstance(owner.obj, ObjectV):
+            return of_module_class(reader, owner.obj, name)
+        if name in home.__dict__:
+            watch_class_attribute(reader, home, name)
+            return bound_to(reader, owner.obj, cls, name, home.__dict__[name])
+    reader.emit.raise_error("AttributeError", f"'super' object has no attribute '{name}'")
+
+
+def special(reader: Reader, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+    """owner.__name__(*args) of an object of a user's class; None where its class does not say."""
+    if not defines(owner, name):
+        return None
+    if isinstance(owner, ObjectV):
+        return reader.call(object_attribute(reader, owner, name), args, {})
+    if isinstance(owner, Tup):
+        method = class_value(reader, owner, owner.cls, name)
+        return None if method is None else reader.call(method, args, {})
+    assert isinstance(owner, Known)
+    cls = type(owner.obj)
+    return reader.call(class_attribute(reader, owner.obj, cls, getattr(cls, name), name), args, {})
+
+
+
+
+
+
+
+
+
+
+def _is_data_descriptor(found: Any) -> bool:
+    """Return whether what a class has for a name is asked, in front of the object itself, by code in Python."""
+    return isinstance(found, property) or isinstance(getattr(type(found), "__set__", None), FunctionType)
+
+
+def _is_kept_aside(av: AV) -> bool:
+    """Whether nn.Module keeps what is assigned to it as one of its modules or, as it may be one, its parameters."""
+    made_outside = isinstance(av, Dyn) and av.value.op is not None and av.value.op.name == "param"
+    return made_outside or issubclass(class_of(av) or object, torch.nn.Module)
+
+
+def record_attribute(reader: Reader, owner: RecordV, name: str) -> AV:
+    if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
+        held = held_field(reader, owner, name)
+        if not isinstance(held, Unbound):
+            return attribute_of_some(reader, owner, name, held) if isinstance(held, Maybe) else held
+    if name == "__class__":
+        return Known(owner.cls)
+    return found_in_class(reader, owner, name)
+
+
+def super_of(reader: Reader, cls: type, first: AV) -> AV:
+    if isinstance(first, Known) and not hasattr(first.obj, "_fields"):
+        return call_in_python(reader, super, cls, first.obj)
+    if isinstance(first, (ObjectV, Tup)) and not issubclass(first.cls, cls) or isinstance(first, Dyn):
+        reader.emit.raise_error("TypeError", "super(type, obj): obj must be an instance or subtype of type")
+    return SuperV(cls, first)
+
+
+def base_init(reader: Reader, made: AV) -> AV:
+    """The __init__ of a class of Python's own, called from one of the user's."""
+
+    def init(*args: AV) -> AV:
+        if isinstance(made, ObjectV) and issubclass(made.cls, BaseException):
+            set_items(reader, made, {**reader.items_of(made), "args": make_tuple(list(args))})
+        return Known(None)
+
+    return Native(init)

@@ -1,0 +1,36 @@
+"""What the ops of the IR take for numbers; all else raises, as torch's own parser of arguments does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Bound, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.ir.opdef import OpDef
+from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
+
+
+def operands_of(r: Reader, row: OpDef, operands: Sequence[AV]) -> list[AV]:
+    kinds = ["" if arg.is_list else arg.type for arg in row.operand_args]
+    kinds += [""] * (len(operands) - len(kinds))
+    return [_operand(r, row, kind, av) for kind, av in zip(kinds, operands, strict=False)]
+
+
+def _operand(r: Reader, row: OpDef, kind: str, av: AV) -> AV:
+    if kind in ("Scalar", "Operand") and _holds_no_number(av):
+        r.emit.raise_error("TypeError", f"{row.name}(): argument must be Number, not {python_class(r, av).__name__}")
+    if kind == "Scalar" and is_tensor(av) and "ELEMENTWISE" not in row.traits:
+        if tensor_type(av).dims:
+            r.emit.raise_error("TypeError", f"{row.name}(): argument must be Number, not Tensor")
+        return r.call(Bound(av, "item"), [], {})
+    return av
+
+
+def _holds_no_number(av: AV) -> bool:
+    """Whether a value is surely neither a number nor a tensor."""
+    if isinstance(av, Known):
+        return av.obj is None or isinstance(av.obj, (str, tuple, list, dict, set))
+    if isinstance(av, Dyn):
+        return not is_tensor(av) and av.type not in (INT, FLOAT, BOOL, COMPLEX)
+    return isinstance(av, (Tup, ListV, DictV))

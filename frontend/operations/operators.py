@@ -1,0 +1,282 @@
+"""Operators on abstract values, with Python's results on numbers and eager's on tensors."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import change_outside
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.operations.attributes import replaced_operator
+from scriptc.frontend.operations.casts import dtype_of_result
+from scriptc.frontend.operations.complexes import complex_operator, complex_truth, complex_unary
+from scriptc.frontend.operations.elementwise import elementwise, multiply_matrices
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.logic import bad_operands, negated, to_float, to_int
+from scriptc.frontend.operations.materialize import item_for, materialize, new_list, stored, type_of, wrap
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.operator_tables import BINARY, SYMBOLS, UNARY
+from scriptc.frontend.operations.runtime_dicts import is_dict_like, is_set_like, refuse_item_sets, table_operator
+from scriptc.frontend.operations.special_methods import METHODS, special_operator
+from scriptc.frontend.operations.strings import text_operator
+from scriptc.frontend.operations.tuples import is_repeated_by_hand, repeated, tuple_operator
+from scriptc.frontend.operations.writes import check_category, check_overlap, write
+from scriptc.frontend.reader.contents import edit
+from scriptc.frontend.reader.errors import Poisoned
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    ComplexV,
+    DictV,
+    Dyn,
+    Known,
+    KnownLengthListV,
+    KnownSet,
+    ListV,
+    ObjectV,
+    OneOf,
+    Poison,
+    RangeV,
+    Tup,
+    ViewV,
+    is_complex_number,
+    is_dict,
+    is_set,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
+from scriptc.frontend.values.alternatives import present, split, split_all
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.user_classes import defines, defines_outside
+from scriptc.ir.core import Value
+from scriptc.ir.dtypes import INEXACT
+from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
+
+_OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
+
+
+def binary(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    if (found := text_operator(reader, op, a, b)) is not None:
+        return found
+    if isinstance(a, OneOf) or isinstance(b, OneOf):
+        return split_all(reader, both_present(reader, op, a, b), lambda avs: reader.binary(op, *avs))
+    refuse_item_sets(reader, a, b)
+    function, on_ints, on_floats, on_tensors = BINARY[op]
+    if defines_outside(a, f"__{METHODS[op]}__") or defines_outside(b, f"__r{METHODS[op]}__"):
+        return special_operator(reader, op, a, b)
+    if isinstance(a, Known) and isinstance(b, Known):
+        found = call_in_python(reader, function, a.obj, b.obj)
+        sites = tuple(site for av in (a, b) if isinstance(av, KnownSet) for site in av.sites)
+        return KnownSet(found.obj, sites) if sites and isinstance(found, Known) else found
+    if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
+        made = table_operator(reader, op, a, b)
+        return bad_operands(reader, op, a, b) if made is None else made
+    if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+        return special_operator(reader, op, a, b)
+    if is_tensor(a) or is_tensor(b):
+        own, other, prefix = (a, b, "") if is_tensor(a) else (b, a, "r")
+        if (found := replaced_operator(reader, f"__{prefix}{METHODS[op]}__", own, other)) is not None:
+            return found
+        if on_tensors == "matmul":
+            return multiply_matrices(reader, a, b)
+        if on_tensors == "pow" and is_tensor(a):
+            return reader.call(Known(torch.pow), [a, b], {})  # some exponents have formulas of their own
+        if not is_tensor(a) and on_tensors in ("add", "mul"):
+            return elementwise(reader, on_tensors, b, a)  # Tensor.__radd__ and __rmul__
+        if not is_tensor(a) and on_tensors == "div":
+            return elementwise(reader, "mul", elementwise(reader, "reciprocal", b), a)  # Tensor.__rtruediv__
+        return elementwise(reader, on_tensors, a, b)
+    if (found := tuple_operator(reader, op, a, b)) is not None:
+        return found
+    if is_complex_number(a) or is_complex_number(b):
+        return complex_operator(reader, op, a, b)
+    columns = [sequence_items(av) for av in (a, b)]
+    if columns[0] is not None and columns[1] is not None and op == "Add":
+        return Tup([*columns[0], *columns[1]])
+    if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
+        return Tup(repeated(reader, a.items, b))
+    if isinstance(b, ListV) and op == "Mult":
+        a, b = b, a
+    if isinstance(a, ListV) and op in ("Add", "Mult"):
+        return list_operator(reader, op, a, b)
+    x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
+    if FLOAT in (x.type, y.type):
+        if not on_floats:
+            bad_operands(reader, op, a, b)
+        return Dyn(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)]))
+    if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
+        return Dyn(reader.emit.build(on_ints.replace("int.", "bool."), [x, y]))
+    if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):  # an int, or a float where b is negative
+        return reader.choose(
+            reader.compare("GtE", b, Known(0)),
+            lambda: Dyn(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)])),
+            lambda: Dyn(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)])),
+        )
+    if not on_ints:
+        bad_operands(reader, op, a, b)
+    return Dyn(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)]))
+
+
+def both_present(reader: Reader, op: str, a: AV, b: AV) -> list[AV]:
+    """Operands of an operator that refuses None."""
+    message = f"unsupported operand type(s) for {SYMBOLS.get(op, op)}: 'NoneType'"
+    return [present(reader, av, "TypeError", message) for av in (a, b)]
+
+
+def list_operator(reader: Reader, op: str, a: ListV, b: AV) -> AV:
+    if a.items is not None and op == "Mult" and is_repeated_by_hand(b, a.items):
+        reader.speculation.observe(a)
+        return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
+    if op == "Add" and not isinstance(b, ListV):
+        if isinstance(b, Known) and isinstance(b.obj, list):
+            return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
+        bad_operands(reader, op, a, b)
+    if op == "Add" and isinstance(b, ListV) and a.items is not None and b.items is not None:
+        reader.speculation.observe(a)
+        reader.speculation.observe(b)
+        return new_list(reader, [*a.items, *b.items], (reader.position.loc, "add"))
+    if op == "Mult":
+        return wrap(reader, reader.emit.build("list.repeat", [materialize(reader, a), integer(reader, b)]))
+    return reader.call(Known(lists.concatenated), [a, b], {})
+
+
+def number_operand(reader: Reader, av: AV, op: str, a: AV, b: AV) -> Value:
+    if isinstance(av, (Known, Dyn)) and (isinstance(av, Dyn) or isinstance(av.obj, (bool, int, float))):
+        value = materialize(reader, av)
+        if value.type in (INT, FLOAT, BOOL):
+            return value
+    if is_text(av) or (isinstance(av, Known) and av.obj is None):
+        bad_operands(reader, op, a, b)
+    reader.reject("operator_on_others", operator=SYMBOLS.get(op, op), a=class_name_of(reader, a), b=class_name_of(reader, b))
+
+
+def truth(reader: Reader, av: AV) -> AV:
+    """bool(av), as a known or dynamic bool."""
+    match av:
+        case Known(obj) if not defines(av, "__bool__") and not defines(av, "__len__"):
+            return call_in_python(reader, bool, obj)
+        case Tup() if defines(av, "__bool__"):
+            return truth_of_object(reader, av)
+        case Tup(items):
+            return Known(bool(items))
+        case ComplexV():
+            return complex_truth(reader, av)
+        case DictV():
+            return Known(bool(reader.items_of(av)))
+        case ViewV(table):
+            return reader.truth(table)
+        case Dyn(value) if is_dict(av) or is_set(av):
+            return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("dict.len", [value])]))
+        case OneOf():
+            return split(reader, av, reader.truth)
+        case ObjectV() | Known():
+            return truth_of_object(reader, av)
+        case Poison():
+            raise Poisoned
+        case RangeV():
+            return reader.truth(reader.call(Known(len), [av], {}))
+        case ListV(items=list() as items):
+            reader.speculation.observe(av)
+            return Known(bool(items))
+        case ListV(value=value) if value is not None:
+            return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("list.len", [value])]))
+        case Dyn(value):
+            if value.type == BOOL:
+                return av
+            if value.type == EXC:
+                return Known(True)
+            if value.type in (INT, FLOAT):
+                return Dyn(reader.emit.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
+            if isinstance(value.type, TensorType):
+                return Dyn(reader.emit.build("item.bool", [value]))
+            if value.type == STR:
+                return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("str.len", [value])]))
+            if value.type == NONE:
+                return Known(False)
+    assert not isinstance(av, Dyn), av
+    return Known(True)  # functions, iterators and the like
+
+
+def truth_of_object(reader: Reader, av: AV) -> AV:
+    found = special(reader, av, "__bool__", [])
+    if found is None:
+        length = special(reader, av, "__len__", [])
+        return Known(True) if length is None else reader.truth(length)
+    if (cls := python_class(reader, found)) is not bool:
+        reader.emit.raise_error("TypeError", f"__bool__ should return bool, returned {cls.__name__}")
+    return found
+
+
+def unary(reader: Reader, node: ast.unaryop, av: AV) -> AV:
+    name = type(node).__name__
+    if name == "Not":
+        return negated(reader, reader.truth(av))
+    if isinstance(av, OneOf):
+        av = present(reader, av, "TypeError", f"bad operand type for unary {SYMBOLS.get(name, name)}: 'NoneType'")
+        return split(reader, av, lambda a: reader.unary(node, a))
+    if (found := special(reader, av, f"__{METHODS[name]}__", [])) is not None:
+        return found
+    if isinstance(av, Known):
+        return call_in_python(reader, UNARY[name], av.obj)
+    if is_tensor(av):
+        if (found := replaced_operator(reader, f"__{METHODS[name]}__", av)) is not None:
+            return found
+        if name == "UAdd":
+            return reader.call(Known(torch.positive), [av], {})
+        if name == "Invert" and tensor_type(av).dtype in INEXACT:
+            message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
+            reader.emit.raise_error("TypeError", message)
+        return elementwise(reader, "neg" if name == "USub" else "bitwise_not", av)
+    if isinstance(av, ComplexV):
+        return complex_unary(reader, name, av)
+    value = number_operand(reader, av, name, av, av)
+    if value.type == FLOAT:
+        return av if name == "UAdd" else Dyn(reader.emit.build("float.neg", [value]))
+    value = to_int(reader, value)
+    return Dyn(value) if name == "UAdd" else Dyn(reader.emit.build("int.neg" if name == "USub" else "int.invert", [value]))
+
+
+def inplace(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
+    if isinstance(a, OneOf):
+        return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
+    if isinstance(a, KnownSet):
+        reader.speculation.promote(a)
+    if isinstance(a, Known) and isinstance(a.obj, (list, dict, set)):
+        change_outside(reader, a.obj)
+        return a
+    if is_tensor(a):
+        if (found := replaced_operator(reader, f"__i{METHODS[op]}__", a, b)) is not None:
+            return found
+        check_overlap(reader, a, b)
+        if op in _OF_BITS and (is_tensor(b) or type_of(b) == FLOAT):  # else their kernels say that they take no floats
+            check_category(reader, a, dtype_of_result(reader, a, b))
+        return write(reader, a, reader.binary(op, a, b))
+    if (is_dict_like(a) or is_set_like(a)) and (made := table_operator(reader, op, a, b, inplace=True)) is not None:
+        return made
+    if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
+        reader.call(reader.attribute(a, "extend"), [b], {})
+        return a
+    if isinstance(a, ListV) and op == "Mult":
+        reader.store_item(a, Known(slice(None)), reader.binary(op, a, b))
+        return a
+    if (found := special(reader, a, f"__i{METHODS[op]}__", [b])) is not None:
+        return found
+    return reader.binary(op, a, b)
+
+
+def append_item(reader: Reader, target: ListV, item: AV) -> None:
+    if isinstance(target, KnownLengthListV):
+        edit(reader, target, lambda items: items.append(item))
+        return
+    value = stored(reader, target, item)
+    list_value = reader.speculation.mutate(target)
+    reader.speculation.widen(list_value.type, 0, value.type)
+    reader.emit.effect("list.append", [list_value, item_for(reader, list_value, value)])
+
+

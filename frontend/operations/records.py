@@ -1,0 +1,244 @@
+"""Objects that exist at run time. An object that compiled code makes is taken apart, as long as it is known everywhere which
+one it is. Where that ends (it goes into a list of unknown length, or is on some path one of several), the instances of its
+class are read again as references to records, with fields of one type each. So are dicts with known keys, where all that
+are made with the same keys count as one class."""
+
+from __future__ import annotations
+
+from types import FunctionType
+from typing import Any, NoReturn
+
+import torch
+
+from scriptc.frontend.operations.logic import negated
+from scriptc.frontend.operations.materialize import apply_op, as_type, list_item, wrap
+from scriptc.frontend.reader.errors import UserError
+from scriptc.frontend.reader.paths import identities
+from scriptc.frontend.reader.promotion import promote_objects, record_key
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    RECORDS,
+    Content,
+    DictV,
+    Dyn,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    RecordDictV,
+    RecordV,
+    Unbound,
+    describe,
+    of_value,
+)
+from scriptc.frontend.values.alternatives import is_kind, without
+from scriptc.frontend.values.element_types import fresh, is_laid_out_anew, spelt, unite
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    NEVER,
+    Elem,
+    JoinError,
+    ObjectType,
+    OptionalType,
+    Record,
+    TensorType,
+    TupleType,
+    Type,
+)
+
+_MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it taken apart
+_CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
+
+
+def run_time_item(reader: Reader, av: AV) -> Value:
+    """The SSA value of an item, as `list_item`, of what only exists at run time."""
+    try:
+        return list_item(reader, av)
+    except UserError:
+        if isinstance(av, KnownLengthListV) and av.site in reader.assumptions.known_length:
+            reader.assumptions.run_time_lists.add(av.site)
+            reader.assumptions.known_length.discard(av.site)
+            reader.speculation.read_again("a list goes into a container or an object, so that its length is not known")
+        promote_objects(reader, [av])
+        reader.speculation.allow_unions()
+        raise
+
+
+def as_record(reader: Reader, made: ObjectV | DictV) -> AV:
+    """An object that has just been made, as one that exists at run time, where its class asks for that."""
+    record = reader.assumptions.records.get(record_key(made))
+    if record is None:
+        return made
+    items = reader.items_of(made)
+    refuse_leak(reader, made)
+    if record.name not in reader.emit.module.records:
+        begin_record(reader, record, tuple(dict.fromkeys((*items, *sorted(record.late)))))
+    of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if isinstance(av, Maybe)}
+    if not of_some <= record.late:
+        if isinstance(made, ObjectV):
+            may_lack(reader, record, of_some)
+        reader.reject("record_new_key", what=describe(made), name=next(iter(of_some)))
+    values = [field_value(reader, record, i, items.get(name, Unbound())) for i, name in enumerate(record.names)]
+    reader.heap.contents.pop(made.ident, None)
+    result = reader.emit.builder.op("object.new", values, reader.position.loc, types=[ObjectType(record)]).result
+    if sum(_leaves(record.type_of(i)) for i in range(len(values))) > _MOST_LEAVES:
+        reader.reject("record_of_many", name=record.name, most=_MOST_LEAVES)
+    return of_value(result)
+
+
+def refuse_leak(reader: Reader, made: ObjectV | DictV) -> None:
+    """What refers to an object from within its own __init__ would go on to refer to what it was then."""
+    held = [*(av for f in reader.position.frames for av in f.locals.values()), *reader.heap.contents.values()]
+    for av in held:
+        parts = av.items.values() if isinstance(av, Content) else [av]
+        if any(i is made.ident for part in parts for i in identities(part)):
+            reader.reject("record_stored_in_init", name=describe(made))
+
+
+def begin_record(reader: Reader, record: Record, names: tuple[str, ...]) -> None:
+    """The fields of a class, when the first instance is made. Their types name the record, which is one in all readings."""
+    reader.emit.module.records[record.name] = record
+    record.names, record.fields = names, []
+    for name in names:
+        site = ("field", record.name, name)
+        cell = Elem(fresh(reader.assumptions.elements.get(site, NEVER)))
+        record.fields.append(cell)
+        reader.speculation.cells.append((site, cell))
+
+
+def may_lack(reader: Reader, record: Record, names: set[str]) -> NoReturn:
+    """From the next reading on, these are attributes that some instances of a class do not have."""
+    record.late |= names
+    reader.speculation.read_again(f"some {record.name} lack the attributes {', '.join(sorted(map(str, names)))}")
+
+
+def field_content(reader: Reader, record: Record, name: str, av: AV) -> AV:
+    """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
+    late, constant = name in record.late, is_constant(av)
+    match av:
+        case Unbound() if late:
+            return Known(None)
+        case Maybe(flag, held) if late:
+            return reader.choose(flag, lambda: field_content(reader, record, name, held), lambda: Known(None))
+        case Known(obj) if constant and name not in record.constants:
+            record.constants[name] = obj
+            reader.speculation.read_again(f"the attribute '{name}' of a {record.name} is a constant")
+        case Known(obj) if constant and obj == record.constants[name]:
+            return Known(True)
+    if constant or name in record.constants:
+        first = describe(Known(record.constants[name]))
+        reader.reject("record_field_of_kinds", name=name, owner=record.name, held=first, item=f"another {describe(av)}")
+    kinds = av.alternatives.values() if isinstance(av, OneOf) else [av]
+    if late and any(map(_is_none, kinds)):
+        reader.reject("record_late_none", name=name, owner=record.name)
+    return av
+
+
+def field_value(reader: Reader, record: Record, index: int, av: AV) -> Value:
+    """The SSA value of what goes into a field."""
+    name = record.names[index]
+    value = run_time_item(reader, field_content(reader, record, name, av))
+    cell = record.fields[index].find()
+    owner, name = record.name, record.names[index]
+    try:
+        joined = unite(cell.type, value.type, unions=reader.assumptions.unions)
+        if isinstance(joined, TensorType) and joined.dims is None:
+            raise JoinError("ranks")
+    except JoinError:
+        reader.speculation.allow_unions()
+        reader.reject("record_field_of_kinds", name=name, owner=owner, held=spelt(cell.type), item=spelt(value.type))
+    if joined != cell.type:
+        anew = cell.observed or is_laid_out_anew(cell.type, joined)
+        cell.type = reader.assumptions.elements["field", record.name, name] = joined
+        if anew:
+            reader.speculation.read_again(f"the attribute '{name}' of a {owner} is {spelt(joined)}")
+    return as_type(reader, value, cell.type)
+
+
+# ---- attributes ----
+
+
+def get_field(reader: Reader, owner: RecordV | RecordDictV, name: Any) -> AV:
+    index = owner.record.names.index(name)
+    return wrap(reader, reader.emit.build("object.get", [owner.value], field=index))
+
+
+def held_field(reader: Reader, owner: RecordV | RecordDictV, name: Any) -> AV:
+    """What a field holds; Unbound or Maybe where the attribute is lacking, or may be."""
+    av = get_field(reader, owner, name)
+    constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
+    kinds = av.alternatives if isinstance(av, OneOf) else {0: av}
+    none = next((number for number, kind in kinds.items() if _is_none(kind)), None)
+    if name not in owner.record.late or none is None:
+        return constant or av
+    if not isinstance(av, OneOf):
+        return Unbound()
+    return Maybe(negated(reader, is_kind(reader, av, none)), constant or without(av, none))
+
+
+def fields_of(reader: Reader, owner: RecordV | RecordDictV) -> dict[Any, AV]:
+    """The attributes or keys that there are, or may be (Maybe)."""
+    held = {name: held_field(reader, owner, name) for name in owner.record.names}
+    return {name: av for name, av in held.items() if not isinstance(av, Unbound)}
+
+
+def set_field(reader: Reader, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
+    if name not in owner.record.names:
+        if isinstance(owner, RecordV):
+            may_lack(reader, owner.record, {name})
+        free_keys(reader, owner)
+        reader.reject("record_new_key", what=describe(owner), name=name)
+    index = owner.record.names.index(name)
+    held = field_value(reader, owner.record, index, value)
+    reader.emit.effect("object.set", [owner.value, held], field=index)
+
+
+def set_fields(reader: Reader, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
+    """Changes what differs from what the fields hold."""
+    if set(owner.record.names) - items.keys():
+        free_keys(reader, owner)
+        reader.reject("record_loses_key", what=describe(owner))
+    for name, item in items.items():
+        held = item.value.op if isinstance(item, Dyn) else None
+        if held is None or held.name != "object.get" or held.operands[0] is not owner.value:
+            set_field(reader, owner, name, item)
+
+
+def free_keys(reader: Reader, owner: RecordV | RecordDictV) -> None:
+    """From the next reading on, the dicts of a class have keys that come and go; returns where they cannot."""
+    if isinstance(owner, RecordDictV):
+        key = next(k for k, record in reader.assumptions.records.items() if record is owner.record)
+        if key not in reader.assumptions.free_keys:
+            reader.assumptions.free_keys.add(key)
+            reader.assumptions.forget(ObjectType)
+            reader.speculation.read_again("keys come to a dict, or go, where several dicts may be meant")
+
+
+def same_record(reader: Reader, a: AV, b: AV) -> AV | None:
+    """`a is b` where one of them exists at run time; None where none does."""
+    if not isinstance(a, RECORDS) and not isinstance(b, RECORDS):
+        return None
+    if isinstance(a, RECORDS) and isinstance(b, RECORDS) and a.record is b.record:
+        return apply_op(reader, "object.is", a, b)
+    return Known(False)
+
+
+
+
+def is_constant(av: AV) -> bool:
+    """Whether something known has no value of run time."""
+    return isinstance(av, Known) and isinstance(av.obj, _CONSTANTS)
+
+
+def _is_none(av: AV) -> bool:
+    return isinstance(av, Known) and av.obj is None
+
+
+
+
+def _leaves(t: Type) -> int:
+    if isinstance(t, TupleType):
+        return sum(map(_leaves, t.items))
+    return 1 + _leaves(t.item) if isinstance(t, OptionalType) else 1

@@ -1,0 +1,505 @@
+"""Dicts and sets. With keys that are known they are taken apart (`DictV`, `KnownSet`); else they exist at run time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from scriptc.frontend.decompositions import hashed
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.watching import call_in_python
+from scriptc.frontend.operations.formatting import joined, raise_with, text_of, text_parts
+from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float, to_int
+from scriptc.frontend.operations.materialize import as_type, list_item, materialize, tuple_value, type_of, wrap
+from scriptc.frontend.operations.records import as_record, run_time_item
+from scriptc.frontend.reader.assumptions import TableSite
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.errors import NeedsKnown, Terminated
+from scriptc.frontend.reader.iterables import Walk
+from scriptc.frontend.reader.promotion import free_sites, may_be_record, record_key
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    DictV,
+    Dyn,
+    Known,
+    KnownSet,
+    ListV,
+    Made,
+    OneOf,
+    Tup,
+    ViewV,
+    describe,
+    is_dict,
+    is_set,
+    is_text,
+    made_of,
+)
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.element_types import fresh, is_hashable, is_laid_out_anew, spelt, unite
+from scriptc.frontend.values.structure import holds_function, sequence_items
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    BOOL,
+    FLOAT,
+    INT,
+    NEVER,
+    STR,
+    Container,
+    DictType,
+    ListType,
+    SetType,
+    TensorType,
+    TupleType,
+    Type,
+    cells,
+    is_tuple,
+    tuple_of,
+)
+
+_PLAIN = (Made(dict), Made(set))
+_LARGE = 2.0**63
+_NUMBERS = (INT, FLOAT, BOOL)
+KEY_TYPES = (*_NUMBERS, STR)
+
+
+# ---- making ----
+
+
+def new_dict(reader: Reader, pairs: Sequence[tuple[AV, AV]], site: Any, made: Made = _PLAIN[0]) -> AV:
+    """A dict made at a site of the program."""
+    if site not in reader.assumptions.tables and (all(is_known_key(k) for k, _ in pairs) or not may_table(reader, site)):
+        known = {require_known(reader, k, "the key of a dict"): v for k, v in pairs}
+        display = DictV(known, sites=(site,), made=made)
+        if not has_free_keys(reader, display, site):
+            return as_record(reader, display)
+    table = new_table(reader, "dict.new", site, made)
+    for key, value in pairs:
+        table_set(reader, table, key, value)
+    return table
+
+
+def new_set(reader: Reader, items: Sequence[AV], site: Any, made: Made = _PLAIN[1]) -> AV:
+    """A set of items made at a site of the program; one without items exists at run time."""
+    if site not in reader.assumptions.tables and items:
+        if all(isinstance(i, Known) for i in items):
+            found = call_in_python(reader, made.cls, tuple(i.obj for i in items if isinstance(i, Known)))
+            return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
+        if not all((t := type_of_key(reader, i)) is not None and is_hashable(t) for i in items):
+            return Tup(list(items), set)  # which can only be asked what it contains
+    table = new_table(reader, "set.new", site, made)
+    for item in items:
+        set_add(reader, table, item)
+    return table
+
+
+def may_table(reader: Reader, site: Any) -> bool:
+    """Whether a dict or set may have run-time keys; from here on it does."""
+    if site in reader.assumptions.untabled:
+        return False
+    reader.assumptions.tables.add(site)
+    return True
+
+
+def new_table(reader: Reader, op: str, site: Any, made: Made) -> Dyn:
+    return table_of(reader, reader.emit.build(op, []), site, made)
+
+
+def table_of(reader: Reader, value: Value, site: Any, made: Made) -> Dyn:
+    """A dict or set that an op at a site has made; what it holds is found from here on."""
+    assert isinstance(value.type, (DictType, SetType))
+    parts = [("key", value.type.key_cell)]
+    parts += [("item", value.type.cell)] if isinstance(value.type, DictType) else []
+    for part, cell in parts:
+        where = TableSite(site, part)
+        joined = unite(fresh(reader.assumptions.elements.get(where, NEVER)), cell.type)
+        if is_laid_out_anew(cell.type, joined):  # the op copies keys and items as they are
+            reader.reject("container_of_lengths", what=f"a {spelt(value.type)}", item=spelt(joined))
+        cell.type, cell.fixed = joined, False
+        reader.speculation.cells.append((where, cell))
+    value.type.key_cell.python = None if made in _PLAIN else made
+    return Dyn(value)
+
+
+# ---- keys ----
+
+
+def key_type(reader: Reader, table: AV) -> Type:
+    t = materialize(reader, table).type
+    assert isinstance(t, (DictType, SetType))
+    return t.key
+
+
+def is_known_key(av: AV) -> bool:
+    items = sequence_items(av)
+    return isinstance(av, Known) if items is None else all(map(is_known_key, items))
+
+
+def type_of_key(reader: Reader, av: AV) -> Type | None:
+    """The type of a key without building anything; None for what is no run-time key."""
+    items = sequence_items(av)
+    if isinstance(av, ListV) and av.is_tuple:
+        return materialize(reader, av).type
+    if items is None:
+        return STR if is_text(av) and not isinstance(av, OneOf) else type_of(av)
+    if not items:
+        return tuple_of(NEVER)
+    found = [type_of_key(reader, i) for i in items]
+    return None if None in found else TupleType(tuple(t for t in found if t is not None))
+
+
+def key_of(reader: Reader, d: DictV, key: AV) -> Any:
+    """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
+    refuse_unhashable(reader, key)
+    if not is_known_key(key) and type_of_key(reader, key) is not None and not holds_functions(reader, d):
+        reader.speculation.promote(d)
+    why = next((reader.assumptions.untabled[s] for s in d.sites if s in reader.assumptions.untabled), None)
+    try:
+        return require_known(reader, key, "the key of a dict")
+    except NeedsKnown as e:
+        e.error.message += "" if why is None else f", and {why}"
+        raise
+
+
+def refuse_unhashable(reader: Reader, av: AV) -> None:
+    """Refuses what Python does not hash, and what compiled code does not."""
+    if isinstance(av, Known):
+        try:
+            hash(av.obj)
+        except TypeError as e:
+            reader.emit.raise_error("TypeError", str(e))
+    is_slice = isinstance(av, Tup) and av.cls is slice and slice.__hash__ is None
+    is_list = isinstance(av, ListV) and not av.is_tuple or is_slice
+    if is_list or isinstance(av, DictV) or isinstance(av, Dyn) and isinstance(av.type, Container):
+        reader.emit.raise_error("TypeError", f"unhashable type: '{class_name_of(reader, av)}'")
+    for item in sequence_items(av) or ():
+        refuse_unhashable(reader, item)
+
+
+def own_key(reader: Reader, table: AV, av: AV) -> Value:
+    """The value of a key that is put into a run-time dict or set."""
+    refuse_unhashable(reader, av)
+    t, held = type_of_key(reader, av), materialize(reader, table).type
+    if t is None or not is_hashable(t):
+        name = str(held).partition("<")[0]
+        reader.speculation.refuse(cells(held)[0].find(), "key_of_other", container=name, what=describe(av))
+    return list_item(reader, av)
+
+
+def as_key(reader: Reader, av: AV, key: Type) -> tuple[AV, AV | None]:
+    """A key as a dict with keys of a type would hold it, and whether there is an equal one of that type at all."""
+    items = sequence_items(av)
+    if isinstance(key, ListType):
+        return own_tuple_key(reader, av, items, key)
+    if isinstance(key, TupleType):
+        if items is None or len(items) != len(key.items):
+            return Known(False), None
+        parts = [as_key(reader, i, t) for i, t in zip(items, key.items, strict=True)]
+        if any(p is None for _, p in parts):
+            return Known(False), None
+        valid: AV = Known(True)
+        for ok, _ in parts:
+            valid = logical_and(reader, valid, ok)
+        return valid, Tup([p for _, p in parts if p is not None])
+    held = type_of_key(reader, av) if items is None else None
+    if isinstance(held, TensorType):
+        reader.reject("tensor_as_key")
+    if held == key:
+        return Known(True), av
+    if held not in _NUMBERS or key not in _NUMBERS:
+        return Known(False), None
+    value = materialize(reader, av)
+    if key == FLOAT:
+        number: AV = Dyn(to_float(reader, value))
+        return reader.compare("Eq", number, av), number
+    if held == FLOAT:
+        small = logical_and(reader, reader.compare("GtE", av, Known(-_LARGE)), reader.compare("Lt", av, Known(_LARGE)))
+        number = reader.choose(small, lambda: Dyn(reader.emit.build("float.to_int", [value])), lambda: Known(0))
+        valid = logical_and(reader, small, reader.compare("Eq", number, av))
+    else:
+        valid, number = Known(True), Dyn(to_int(reader, value))
+    if key == BOOL:
+        inside = logical_and(reader, reader.compare("GtE", number, Known(0)), reader.compare("LtE", number, Known(1)))
+        return logical_and(reader, valid, inside), reader.truth(number)
+    return valid, number
+
+
+# ---- items ----
+
+
+def known_get(reader: Reader, d: DictV, index: AV) -> AV:
+    """d[index] of a dict whose keys are known."""
+    if (item := function_at(reader, d, index)) is not None:
+        return item
+    key, items = key_of(reader, d, index), reader.items_of(d)
+    if key in items:
+        return items[key]
+    if d.made.factory is None:
+        reader.emit.raise_error("KeyError", repr(key))
+    made = reader.call(d.made.factory, [], {})
+    if d.made.cls is defaultdict:  # a Counter stays as it is
+        set_items(reader, d, {**reader.items_of(d), key: made})
+    return made
+
+
+def holds_functions(reader: Reader, d: DictV) -> bool:
+    """Whether a dict cannot have run-time keys: functions are told apart where the program is read."""
+    return any(map(holds_function, reader.items_of(d).values()))
+
+
+def is_function_table(reader: Reader, d: DictV, index: AV) -> bool:
+    """Whether a dict with known keys holds functions, and is asked for a key of run time that is not an argument itself."""
+    if not isinstance(index, Dyn) or index.type not in KEY_TYPES or index.value in reader.speculation.arg_places:
+        return False
+    return d.made.factory is None and holds_functions(reader, d)
+
+
+def function_at(reader: Reader, d: DictV, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+    """An item of a dict of functions with known keys, at a key of run time; None for other dicts and keys."""
+    if not is_function_table(reader, d, index):
+        return None
+    keys = [*reader.items_of(d)]
+    missing = absent or (lambda: raise_not_there(reader, {}, index))
+    return choose_by_key(reader, index, keys, lambda key: reader.items_of(d)[key], missing)
+
+
+def choose_by_key(reader: Reader, index: AV, keys: Sequence[Any], at: Callable[[Any], AV], absent: Callable[[], AV]) -> AV:
+    """What stands at one of some keys, told by comparing with one after the other."""
+    if not keys:
+        return absent()
+    rest = lambda: choose_by_key(reader, index, keys[1:], at, absent)  # noqa: E731
+    return reader.choose(reader.compare("Eq", index, Known(keys[0])), lambda: at(keys[0]), rest)
+
+
+def raise_not_there(reader: Reader, obj: Any, index: AV) -> NoReturn:
+    if isinstance(obj, dict):
+        raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, index, quoted=True)]))
+    if isinstance(obj, (list, tuple)):
+        kind = "list" if isinstance(obj, list) else "tuple"
+        reader.emit.raise_error("IndexError", f"{kind} index out of range")
+    raise_with(reader, "IndexError", joined(reader, [Known("index "), text_of(reader, index), Known(" is out of range")]))
+
+
+def place_of_key(reader: Reader, table: AV, av: AV) -> AV:
+    """Where a dict or set has a key; -1 where it has not."""
+    refuse_unhashable(reader, av)
+    value = materialize(reader, table)
+    assert isinstance(value.type, (DictType, SetType))
+    key = value.type.key
+    value.type.key_cell.find().observed = True
+    if key == NEVER:
+        return Known(-1)
+    asked = type_of_key(reader, av)
+    if asked is not None and _any_length_where_fixed(asked, key):
+        reader.speculation.widen(value.type, 0, asked)  # tuples of any length from here on
+        key = value.type.key
+    valid, own = as_key(reader, av, key)
+    if own is None:
+        return Known(-1)
+    find = lambda: Dyn(reader.emit.build("dict.find", [value, list_item(reader, own)]))  # noqa: E731
+    return reader.choose(valid, find, lambda: Known(-1))
+
+
+def has_key(reader: Reader, table: AV, key: AV) -> AV:
+    return reader.compare("GtE", place_of_key(reader, table, key), Known(0))
+
+
+def item_at_place(reader: Reader, table: AV, place: AV) -> AV:
+    found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, place)])
+    if found.type == NEVER:  # nothing was ever put in
+        reader.emit.effect("unreachable", ())
+        raise Terminated
+    return wrap(reader, found)
+
+
+def key_at(reader: Reader, table: AV, place: AV) -> AV:
+    return wrap(reader, reader.emit.build("dict.key", [materialize(reader, table), materialize(reader, place)]))
+
+
+def key_place(reader: Reader, table: AV, key: AV) -> AV:
+    """The place of a key; KeyError."""
+    place = place_of_key(reader, table, key)
+
+    def fails() -> bool:
+        raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, key, quoted=True)]))
+
+    missing = reader.compare("Lt", place, Known(0))
+    if isinstance(missing, Known):
+        if missing.obj:
+            fails()
+        return place
+    reader.branch(missing, fails, lambda: True, frozenset())
+    return place
+
+
+def table_get(reader: Reader, table: Dyn, key: AV) -> AV:
+    """table[key]"""
+    made = made_of(table.type)
+    if made.factory is None:
+        return item_at_place(reader, table, key_place(reader, table, key))
+    factory, place = made.factory, place_of_key(reader, table, key)
+
+    def missing() -> AV:
+        if made.cls is not defaultdict:  # a Counter counts none, and stays as it is
+            return reader.call(factory, [], {})
+        value = reader.call(factory, [], {})
+        table_set(reader, table, key, value)
+        return (
+            item_at_place(reader, table, place_of_key(reader, table, key)) if isinstance(value, (DictV, ListV, Dyn)) else value
+        )
+
+    return reader.choose(reader.compare("GtE", place, Known(0)), lambda: item_at_place(reader, table, place), missing)
+
+
+def table_set(reader: Reader, table: Dyn, key: AV, item: AV) -> None:
+    held, value = own_key(reader, table, key), run_time_item(reader, item)
+    reader.speculation.widen(table.type, 0, held.type)
+    reader.speculation.widen(table.type, 1, value.type)
+    t = table.type
+    assert isinstance(t, DictType)
+    reader.emit.effect("dict.set", [table.value, as_type(reader, held, t.key), as_type(reader, value, t.elem)])
+
+
+def table_delete(reader: Reader, table: AV, key: AV) -> None:
+    place = key_place(reader, table, key)
+    reader.emit.effect("dict.remove", [materialize(reader, table), materialize(reader, place)])
+
+
+def set_add(reader: Reader, table: AV, item: AV) -> None:
+    held = own_key(reader, table, item)
+    value = materialize(reader, table)
+    reader.speculation.widen(value.type, 0, held.type)
+    reader.emit.effect("set.add", [value, as_type(reader, held, key_type(reader, table))])
+
+
+@contextmanager
+def in_any_order(reader: Reader) -> Iterator[None]:
+    reader.position.any_order += 1
+    try:
+        yield
+    finally:
+        reader.position.any_order -= 1
+
+
+def walk_table(reader: Reader, av: AV) -> Walk:
+    """Over a run-time dict or set, or a view: keys must neither come nor go meanwhile."""
+    table, part = (av.table, av.part) if isinstance(av, ViewV) else (av, "keys")
+    value = materialize(reader, table)
+    if isinstance(value.type, SetType) and _has_text(value.type.key) and not reader.position.any_order:
+        value.type.key_cell.find().observed = True
+        reader.reject("order_of_set")
+    walk = reader.emit.build("dict.walk", [value])
+
+    def length() -> AV:
+        reader.emit.effect("dict.unchanged", [value, walk])
+        return Dyn(reader.emit.build("dict.len", [value]))
+
+    def item(i: AV) -> AV:
+        assert isinstance(value.type, (DictType, SetType))
+        value.type.key_cell.find().observed = True
+        if value.type.key == NEVER:  # nothing was ever put in
+            reader.emit.effect("unreachable", ())
+            raise Terminated
+        if part == "keys":
+            return key_at(reader, table, i)
+        return (
+            item_at_place(reader, table, i)
+            if part == "values"
+            else Tup([key_at(reader, table, i), item_at_place(reader, table, i)])
+        )
+
+    count = (Known(0), Dyn(reader.emit.build("dict.len", [value])), Known(1))
+    return Walk(count=count, item=item, length=length, lists=[value])
+
+
+# ---- operators ----
+
+
+def table_operator(reader: Reader, op: str, a: AV, b: AV, *, inplace: bool = False) -> AV | None:
+    """a | b and the like; None where Python refuses them. In place, the value is a."""
+    if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
+        target = a if inplace else reader.call(reader.attribute(a, "copy"), [], {})
+        reader.call(reader.attribute(target, "update"), [b], {})
+        return target
+    if op not in _SET_METHODS or not (is_set_like(a) and is_set_like(b)):
+        return None
+    if inplace and python_class(reader, a) is set:
+        name = "update" if op == "BitOr" else f"{_SET_METHODS[op]}_update"
+        reader.call(reader.attribute(a, name), [b], {})
+        return a
+    return reader.call(reader.attribute(a, _SET_METHODS[op]), [b], {})
+
+
+def compare_tables(reader: Reader, op: str, a: AV, b: AV) -> AV:
+    """== and !=, and for sets also the orders."""
+    same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
+    if op in ("Eq", "NotEq"):
+        with in_any_order(reader):
+            equal = reader.call(Known(hashed.EQUAL[is_set_like(a)]), [a, b], {}) if same else Known(False)
+        return negated(reader, equal) if op == "NotEq" else equal
+    if not same or is_dict_like(a):
+        bad_operands(reader, op, a, b)
+    with in_any_order(reader):
+        return reader.call(Known(hashed.ORDERS[op]), [a, b], {})
+
+
+def _has_text(key: Type) -> bool:
+    if is_tuple(key):
+        return _has_text(key.elem)  # type: ignore[attr-defined]
+    return any(map(_has_text, key.items)) if isinstance(key, TupleType) else key == STR
+
+
+def _any_length_where_fixed(asked: Type, key: Type) -> bool:
+    """Whether a key to be found holds a tuple of any length where the keys of a dict have one of a fixed length."""
+    if isinstance(key, TupleType) and isinstance(asked, TupleType) and len(asked.items) == len(key.items):
+        return any(map(_any_length_where_fixed, asked.items, key.items))
+    return isinstance(key, TupleType) and is_tuple(asked) and asked != tuple_of(NEVER)
+
+
+def is_dict_like(av: AV) -> bool:
+    return is_dict(av) or isinstance(av, DictV) or isinstance(av, Known) and isinstance(av.obj, dict)
+
+
+def is_set_like(av: AV) -> bool:
+    return is_set(av) or isinstance(av, Known) and isinstance(av.obj, (set, frozenset))
+
+
+_SET_METHODS = {
+    "BitOr": "union", "BitAnd": "intersection", "Sub": "difference", "BitXor": "symmetric_difference",
+}  # fmt: skip
+
+
+def has_free_keys(reader: Reader, made: DictV, site: Any) -> bool:
+    """Whether keys come to a dict with known keys, or go, where nobody knows which dict it is."""
+    if not may_be_record(made) or record_key(made) not in reader.assumptions.free_keys:
+        return False
+    free_sites(reader, [site])
+    return may_table(reader, site)
+
+
+def own_tuple_key(reader: Reader, av: AV, items: Sequence[AV] | None, key: ListType) -> tuple[AV, AV | None]:
+    """A key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
+    if isinstance(av, ListV) and av.is_tuple:
+        held = materialize(reader, av).type
+        if held != key and held != tuple_of(NEVER):
+            reader.reject("key_of_other_type", item=spelt(held), held=spelt(key))
+        return Known(True), av
+    if items is None:
+        return Known(False), None
+    valid: AV = Known(True)
+    parts: list[AV] = []
+    for ok, part in (as_key(reader, i, key.elem) for i in items):
+        if part is None:
+            return Known(False), None
+        valid = logical_and(reader, valid, ok)
+        parts.append(part)
+    return valid, ListV(tuple_value(reader, parts, key.elem))
+
+
+def refuse_item_sets(reader: Reader, *avs: AV) -> None:
+    """Refuses sets of which nobody knows how many of their items are equal."""
+    if any(isinstance(av, Tup) and av.cls is set for av in avs):
+        reader.reject("set_of_items")

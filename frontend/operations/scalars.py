@@ -1,0 +1,163 @@
+"""Numbers that ATen converts to the dtype of a function's tensors, where other numbers take part in type promotion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from scriptc.frontend.library import schemas as aten
+from scriptc.frontend.operations.casts import dtype_of_result
+from scriptc.frontend.operations.complexes import complex_parts
+from scriptc.frontend.operations.logic import check_that, logical_and, negated
+from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.sizes import shape_tuple
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
+from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES, PARTS, compute_dtype, held, promote
+from scriptc.ir.types import BOOL, FLOAT, INT
+
+_CONVERTED = frozenset(
+    ("alpha", "beta", "input_scale", "lambd", "max_val", "min_val", "negative_slope", "scale", "threshold", "value", "weight")
+)
+# One more that a function converts.
+_CONVERTED_BY = {"hinge_embedding_loss": "margin", "logit": "eps", "special_logit": "eps"}
+_AS_GIVEN = frozenset(("smooth_l1_loss", "softshrink"))  # these compute with it as it is, or say themselves what fits
+_REAL = frozenset(("maxnorm", "ord", "p"))
+# These compute with it in the dtype that half types are computed in; what others convert must fit a half type.
+_WIDE = frozenset(("addbmm", "addcdiv", "addcmul", "addmm", "baddbmm", "celu", "elu", "leaky_relu", "lerp", "softplus"))
+# These look at the kind of the number before they convert it.
+_STRICT = frozenset(("add", "addr", "rsub", "sub", "subtract"))
+_SUBTRACTING = frozenset(("rsub", "sub", "subtract"))  # these negate alpha first
+# These take a tensor without dims as a number.
+FILLING = frozenset(("fill", "index_fill", "masked_fill"))
+_OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first may be indices
+
+
+def with_numbers(
+    reader: Reader, name: str, args: Sequence[AV], kwargs: dict[str, AV]
+) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+    """The arguments of an ATen function, with its numbers converted; RuntimeError where eager raises it."""
+    tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
+    if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
+        return args, kwargs
+    types = _parameters(name, len(args), frozenset(kwargs))
+    operands = dict(zip(types, args, strict=False)) | kwargs
+    # A number that is added takes part in promotion, and alpha is converted to what comes of that.
+    added = [operands["other"]] if name in _STRICT and is_plain_number(operands.get("other", Known(None))) else []
+    dtype = tensor_type(tensors[0]).dtype if name in _OF_FIRST else dtype_of_result(reader, *tensors, *added)
+    given = [as_parameter(reader, name, p, av, dtype, types) for p, av in zip(types, args, strict=False)]
+    rest = {p: as_parameter(reader, name, p, av, dtype, types) for p, av in kwargs.items()}
+    return [*given, *args[len(given) :]], rest
+
+
+def as_parameter(reader: Reader, name: str, parameter: str, av: AV, dtype: str, types: dict[str, str]) -> AV:
+    if types.get(parameter) == "float" and type_of(av) in (INT, BOOL):
+        av = reader.call(Known(float), [av], {})
+    if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
+        av = item_of(reader, av) if promote(tensor_type(av).dtype, dtype) != dtype else av
+    if not is_plain_number(av):
+        return av
+    if parameter in _REAL and is_complex_number(av):
+        reader.emit.raise_error("RuntimeError", f"{name}: {parameter} must be real-valued")
+    if (parameter not in _CONVERTED and parameter != _CONVERTED_BY.get(name)) or name in _AS_GIVEN:
+        return av
+    if name in _STRICT:
+        check_kind(reader, name, parameter, av, dtype)
+    if name in _SUBTRACTING:
+        return av
+    if name == "index_fill" and is_complex_number(av) and dtype not in COMPLEX:
+        message = "index_fill_(): Converting complex Scalar to non-complex type is not supported"
+        reader.emit.raise_error("RuntimeError", message)
+    if name == "hardtanh" and dtype in INTEGRAL:
+        av = converted(reader, av, "i64")  # without what stands behind the point
+    if parameter == "eps" and dtype not in INEXACT:
+        dtype = reader.environment.default_dtype
+    return converted(reader, av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
+
+
+def item_of(reader: Reader, tensor: AV) -> AV:
+    """The element of a tensor without dims."""
+    return reader.call(reader.attribute(tensor, "item"), [], {})
+
+
+def is_plain_number(av: AV) -> bool:
+    return is_complex_number(av) or type_of(av) in (INT, FLOAT, BOOL)
+
+
+def check_kind(reader: Reader, name: str, parameter: str, number: AV, dtype: str) -> None:
+    message = None
+    if is_complex_number(number) and dtype not in COMPLEX and name != "addr":
+        message = f"For non-complex input tensors, argument {parameter} must not be a complex number."
+    elif type_of(number) == FLOAT and dtype not in INEXACT:
+        message = f"For integral input tensors, argument {parameter} must not be a floating point number."
+    elif type_of(number) == BOOL and dtype != "bool":
+        message = f"Boolean {parameter} only supported for Boolean results."
+    if message is not None:
+        reader.emit.raise_error("RuntimeError", message)
+
+
+def converted(reader: Reader, number: AV, dtype: str) -> AV:
+    """The number as an element of the dtype would be read again; RuntimeError where it does not fit."""
+    if dtype == "bool":
+        return reader.truth(number)
+    message = f"value cannot be converted to type {NUMBER_TYPES[dtype]} without overflow"
+    if dtype in COMPLEX:
+        if is_complex_number(number):
+            return number
+        dtype = PARTS[dtype]
+    parts = complex_parts(reader, number) if is_complex_number(number) else None
+    if parts is not None:
+        check_that(reader, reader.compare("Eq", parts[1], Known(0.0)), "RuntimeError", message)
+        number = parts[0]
+    if isinstance(number, Known):
+        low, high = held(dtype, isinstance(number.obj, float))
+        floats = dtype in FLOATING
+        if not (low <= number.obj <= high or floats and not math.isfinite(number.obj)):
+            reader.emit.raise_error("RuntimeError", message)
+        return number if floats else Known(int(number.obj))
+    kind = type_of(number)
+    if kind != BOOL and dtype not in (("f64", "f32") if kind == INT else ("f64",)):
+        check_that(reader, fits_dtype(reader, number, dtype), "RuntimeError", message)
+    return (
+        Dyn(reader.emit.build("float.to_int", [materialize(reader, number)])) if kind == FLOAT and dtype in INTEGRAL else number
+    )
+
+
+def fits_dtype(reader: Reader, number: AV, dtype: str) -> AV:
+    """Whether a number that the program computes fits a dtype; infinity and NaN fit all that float."""
+    low, high = (Known(bound) for bound in held(dtype, type_of(number) == FLOAT))
+    if dtype in INTEGRAL:
+        return logical_and(reader, reader.compare("LtE", low, number), reader.compare("LtE", number, high))
+    if type_of(number) == INT:
+        low, high = (Known(max(min(int(b.obj), 2**63 - 1), -(2**63))) for b in (low, high))
+        return logical_and(reader, reader.compare("LtE", low, number), reader.compare("LtE", number, high))
+    size = reader.call(Known(abs), [number], {})
+    return negated(reader, logical_and(reader, reader.compare("Lt", high, size), reader.compare("Lt", size, Known(math.inf))))
+
+
+@cache
+def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, str]:
+    """What a function calls its arguments, and their types, "" where overloads differ that take as many; first those that are
+    given by position."""
+    packet: Any = getattr(torch.ops.aten, name, None)
+    if not isinstance(packet, torch._ops.OpOverloadPacket):  # another function, or what all objects have
+        return {}
+    chosen = aten.overload_of(packet, count, keywords)._schema.arguments
+    schemas = [getattr(packet, overload)._schema.arguments for overload in packet.overloads()]
+    columns = zip(*(s for s in schemas if len(s) == len(chosen)), strict=True)
+    types = [{str(a.type) for a in column} for column in columns]
+    return {a.name: found.pop() if len(found) == 1 else "" for a, found in zip(chosen, types, strict=True)}
+
+
+def new_filled(reader: Reader, size: Sequence[AV], number: AV, dtype: str) -> AV:
+    """A new tensor of a number."""
+    shape = shape_tuple(reader, tuple(size))
+    if is_complex_number(number):
+        number = converted(reader, number, dtype)
+    if not is_complex_number(number):
+        return apply_op(reader, "full", shape, number, dtype=dtype)
+    return apply_op(reader, "fill", apply_op(reader, "full", shape, Known(0), dtype=dtype), number)

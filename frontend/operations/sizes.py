@@ -1,0 +1,53 @@
+"""Sizes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor, tensor_type
+from scriptc.ir.core import Value
+from scriptc.ir.types import Dim
+
+
+def shape_of_tensor(reader: Reader, tensor: AV) -> AV:
+    sizes = [size_av(reader, tensor, i) for i in range(tensor_type(tensor).rank)]
+    if all(isinstance(s, Known) for s in sizes):
+        return Known(torch.Size(s.obj for s in sizes if isinstance(s, Known)))
+    return Tup(sizes, torch.Size)
+
+
+def shape_tuple(reader: Reader, items: tuple[AV, ...]) -> AV:
+    if any(is_tensor(i) and tensor_type(i).dtype == "bool" for i in items):
+        reader.emit.raise_error("RuntimeError", "Expected scalar.isIntegral(false) to be true, but got false.")
+    return Dyn(sizes(reader, items))
+
+
+def dim_of(reader: Reader, tensor: AV, dim: int) -> Dim:
+    dims = tensor_type(tensor).dims
+    if not dims:
+        reader.emit.raise_error("IndexError", f"Dimension specified as {dim} but tensor has no dimensions")
+    return dims[dim]
+
+
+def size_of(reader: Reader, tensor: AV, dim: int) -> Any:
+    """The SSA value of a size; a constant where the type knows it."""
+    size = dim_of(reader, tensor, dim)
+    return (
+        reader.emit.const(size) if isinstance(size, int) else reader.emit.build("size", [materialize(reader, tensor)], dim=dim)
+    )
+
+
+def size_av(reader: Reader, tensor: AV, dim: int) -> AV:
+    size = dim_of(reader, tensor, dim)
+    return Known(size) if isinstance(size, int) else Dyn(reader.emit.build("size", [materialize(reader, tensor)], dim=dim))
+
+
+def sizes(reader: Reader, items: Sequence[AV]) -> Value:
+    """A tuple of i64 values."""
+    return reader.emit.builder.build("tuple", [integer(reader, i) for i in items], reader.position.loc)

@@ -1,0 +1,164 @@
+"""Writes through tensors, as in-place operators and copies make them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NoReturn
+
+import torch
+
+from scriptc.frontend.operations.casts import cast_to
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
+from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
+from scriptc.frontend.operations.sizes import shape_tuple, size_av
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.ir.core import Op, Value
+from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import FLOAT, INT, ScalarType, TensorType
+
+# These write where indices say, and refuse to read what they write.
+_PLACING = frozenset(
+    ("cat", "gather", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "put", "scatter",
+     "scatter_add", "scatter_reduce", "stack")
+)
+# Pointwise ops that ATen has no tag for: most of them are names of others.
+_UNTAGGED = frozenset(
+    ("addr", "divide", "floor_divide", "greater", "greater_equal", "less", "less_equal", "multiply", "not_equal", "subtract")
+)
+
+
+def write(reader: Reader, dst: AV, src: AV) -> AV:
+    """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
+    if is_tensor(src):
+        check_category(reader, dst, tensor_type(src).dtype)
+        if tensor_type(dst).dims != tensor_type(src).dims or None in (tensor_type(dst).dims or (None,)):
+            reader.emit.effect("check.store", [materialize(reader, dst), materialize(reader, src)])
+    copy_into(reader, dst, src)
+    return dst
+
+
+def check_category(reader: Reader, dst: AV, found: str) -> None:
+    """Raise where an op in place gives elements of a dtype that those of `dst` cannot be."""
+    to = tensor_type(dst).dtype
+    if category(found) > category(to):
+        message = f"result type {SCALAR_TYPES[found]} can't be cast to the desired output type {SCALAR_TYPES[to]}"
+        reader.emit.raise_error("RuntimeError", message)
+
+
+def spread_into(reader: Reader, view: AV, value: AV) -> None:
+    """view[...] = value. Unlike copy_, leading dims of one do not count, and the value may lie in the view where it is
+    spread: eager expands it before it looks for overlaps."""
+    source = cast_to(reader, value, tensor_type(view).dtype) if is_tensor(value) else value
+    if not is_tensor(source):
+        copy_into(reader, view, source)
+        return
+    for _ in range(tensor_type(source).rank - tensor_type(view).rank):
+        one = reader.compare("Eq", size_av(reader, source, 0), Known(1))
+        check_that(reader, one, "RuntimeError", "shape mismatch: the value does not fit where it is assigned to")
+        source = apply_op(reader, "select", source, Known(0), dim=0)
+    if not tensor_type(source).rank and not is_untouched(reader, materialize(reader, source)):
+        source = apply_op(reader, "clone", source)
+    if is_untouched(reader, materialize(reader, source)):
+        reader.emit.effect("check.store", [materialize(reader, view), materialize(reader, source)])
+    elif tensor_type(source).dims != tensor_type(view).dims or None in (tensor_type(view).dims or ()):
+        sizes = tuple(size_av(reader, view, d) for d in range(tensor_type(view).rank))
+        source = apply_op(reader, "expand", source, shape_tuple(reader, sizes))
+    copy_into(reader, view, source)
+
+
+def check_number(reader: Reader, value: AV, dtype: str) -> None:
+    """Raise where a number that is assigned to a subscript does not fit: eager converts it before it looks at the index."""
+    if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
+        return
+    kind = type_of(value)
+    known = isinstance(value, Known) and kind in (INT, FLOAT)
+    if known or kind == FLOAT and dtype in INTEGRAL or kind == INT and dtype in INTEGRAL and dtype != "i64":
+        converted(reader, value, dtype)
+
+
+def check_operands(reader: Reader, name: str, dst: AV, operands: Sequence[AV]) -> None:
+    """What eager tests before an op writes its result into dst: pointwise ops refuse to read it in other places than they
+    write, those that place by indices to read it at all."""
+    known = [isinstance(av, Tup) or (isinstance(av, ListV) and av.items is not None) for av in operands]
+    items = [reader.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
+    tensors = [t for ts in items for t in ts if is_tensor(t)]
+    if name in FILLING:
+        tensors = [t for t in tensors if tensor_type(t).rank]
+    if name in _PLACING or _is_pointwise(name):
+        check_overlap(reader, dst, *tensors, apart=name in _PLACING)
+
+
+def check_placed(reader: Reader, view: AV, index: AV, value: AV) -> None:
+    """The same of view[index] = value with tensors in the index. One number under one mask is filled in, and may lie in the
+    view."""
+    parts = [p for p in (index.items if isinstance(index, Tup) else (index,)) if is_tensor(p)]
+    masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
+    to = tensor_type(view).dtype
+    found = tensor_type(value).dtype if is_tensor(value) else to
+
+    def raise_dtypes() -> NoReturn:
+        reader.emit.raise_error(
+            "RuntimeError",
+            "Index put requires the source and destination dtypes match, got "
+            f"{SCALAR_TYPES[to]} for the destination and {SCALAR_TYPES[found]} for the source.",
+        )
+
+    def check_item() -> bool:
+        if found != to:
+            converted(reader, item_of(reader, value), to)
+        return True
+
+    def check() -> bool:
+        if found != to and (parts or tensor_type(value).rank):  # a list may be a mask
+            raise_dtypes()
+        check_overlap(reader, view, value, *parts, apart=True)
+        return True
+
+    if not masked:
+        check()
+    elif is_tensor(value) and not tensor_type(value).rank:
+        check_item()
+    elif is_tensor(value) and tensor_type(value).rank:
+        reader.branch(reader.compare("Eq", apply_op(reader, "numel", value), Known(1)), check_item, check, frozenset())
+
+
+def check_overlap(reader: Reader, dst: AV, *operands: AV, apart: bool = False) -> None:
+    for value in (materialize(reader, av) for av in operands if is_tensor(av)):
+        if apart if value is materialize(reader, dst) else not is_untouched(reader, value):
+            reader.emit.effect("check.overlap", [materialize(reader, dst), value], apart=apart)
+
+
+def is_untouched(reader: Reader, value: Value) -> bool:
+    """Whether a tensor was made right here and only computed with since, so that no other shares its memory."""
+    fresh = value.op is not None and _makes_new(value.op) and all(map(_makes_new, value.users()))
+    return fresh and value.block is reader.emit.builder.block
+
+
+def copy_into(reader: Reader, dst: AV, src: AV) -> None:
+    if not is_tensor(src):
+        src = new_filled(reader, (), src, tensor_type(dst).dtype)
+    reader.emit.effect("copy_", [materialize(reader, dst), materialize(reader, src)])
+
+
+def view_of(reader: Reader, tensor: AV) -> Dyn:
+    """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
+    return apply_op(reader, "permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
+
+
+def _makes_new(op: Op) -> bool:
+    plain = all(isinstance(r.type, (TensorType, ScalarType)) for r in op.results)
+    return plain and op.has("PURE") and not op.has("VIEW") and not op.has("FETCHES")
+
+
+@cache
+def _is_pointwise(name: str) -> bool:
+    if name in _UNTAGGED:
+        return True
+    if name in OPS:
+        return "ELEMENTWISE" in OPS[name].traits
+    packet = getattr(torch.ops.aten, name, None)
+    return packet is not None and any(torch.Tag.pointwise in getattr(packet, o).tags for o in packet.overloads())

@@ -1,0 +1,1 @@
+"""The reader: its components, and the functions that read statements and expressions."""

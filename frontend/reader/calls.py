@@ -1,0 +1,535 @@
+"""Calls: Python functions are followed, torch's leaves come from the op library, all else is refused by name."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import inspect
+import weakref
+from collections.abc import Iterator, Sequence
+from types import FunctionType, MethodType
+from typing import Any, get_origin
+
+import torch
+from torch.fx.graph_module import _WrappedCall
+
+from scriptc.frontend.environment.genuine import is_call_of_modules
+from scriptc.frontend.environment.host_items import known_keywords
+from scriptc.frontend.environment.host_objects import holds_tensor, is_called_in_python, uncompiled
+from scriptc.frontend.environment.lookup import find_source, python_behind, refuse_torchscript
+from scriptc.frontend.environment.pure import is_pure, is_setting
+from scriptc.frontend.environment.python_classes import python_class
+from scriptc.frontend.environment.state import change_outside
+from scriptc.frontend.environment.watching import call_in_python, watch, watch_class_attribute, watch_function
+from scriptc.frontend.library import schemas as aten
+from scriptc.frontend.library.registry import DECOMPOSITIONS, FUNCTIONS, METHODS, WIDENING, library_name
+from scriptc.frontend.library.torch_parser import check_parsed, own_names
+from scriptc.frontend.library.unbound_methods import CHANGES, call_unbound
+from scriptc.frontend.operations.attributes import known_attribute, reads_patched
+from scriptc.frontend.operations.comparison import is_new_and_held
+from scriptc.frontend.operations.construction import construct
+from scriptc.frontend.operations.logic import check_that, is_one_of
+from scriptc.frontend.operations.materialize import apply_op, make_tuple
+from scriptc.frontend.operations.numpy_numbers import made_by
+from scriptc.frontend.operations.objects import base_init, super_of
+from scriptc.frontend.operations.options import without_options
+from scriptc.frontend.operations.scalars import with_numbers
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.operations.writes import check_operands, write
+from scriptc.frontend.reader.binding import (
+    Spread,
+    bind_arguments,
+    bind_parameters,
+    check_depth,
+    known_texts,
+    read_arguments,
+    spread_argument,
+)
+from scriptc.frontend.reader.constant_demand import call_memoised, is_known, require_known
+from scriptc.frontend.reader.dispatch import reads
+from scriptc.frontend.reader.expressions import demand
+from scriptc.frontend.reader.iterables import is_run_time
+from scriptc.frontend.reader.iteration import transposed, zipped_rows
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.recursion import call_recursive, calls_itself
+from scriptc.frontend.reader.statements import assign, inline
+from scriptc.frontend.source.functions import Source, statements_of
+from scriptc.frontend.source.reshaping import RESHAPES, Reshape
+from scriptc.frontend.values.abstract import (
+    AV,
+    Bound,
+    Closure,
+    Known,
+    KnownSet,
+    ManagerV,
+    Native,
+    NoTensor,
+    ObjectV,
+    OneOf,
+    PartialV,
+    Tup,
+    describe,
+    is_tensor,
+    tensor_type,
+)
+from scriptc.frontend.values.alternatives import is_of_ranks, present, split, split_all
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.frame import Frame
+
+_GLOBAL_HOOKS = (
+    "_global_forward_hooks",
+    "_global_forward_pre_hooks",
+    "_global_backward_hooks",
+    "_global_backward_pre_hooks",
+)
+
+
+@contextlib.contextmanager
+def _manager() -> Iterator[None]:
+    yield
+
+
+_CONTEXT_MANAGER = _manager.__code__  # of what decorated generators become
+
+
+_signature = functools.lru_cache(maxsize=1 << 12)(inspect.signature)  # of functions of the op library
+
+
+@functools.cache
+def _tensor_parameters(function: FunctionType) -> frozenset[str]:
+    """The parameters of a decomposition that are annotated as tensors."""
+    parameters = _signature(function).parameters.values()
+    return frozenset(p.name for p in parameters if p.annotation == "Tensor" and p.kind != p.VAR_POSITIONAL)
+
+
+@reads(ast.Call)
+def read_call(reader: Reader, node: ast.Call) -> AV:
+    func = reader.evaluate(node.func)
+    if isinstance(func, Known) and func.obj is zip and (rows := zipped_rows(node)) is not None:
+        found = reader.evaluate(rows)
+        return (
+            transposed(reader, found)
+            if is_run_time(reader, found)
+            else call_spread(reader, func, spread_argument(reader, found), {})
+        )
+    args, kwargs = read_arguments(reader, node)
+    if isinstance(func, Known) and func.obj is super and not args:
+        return zero_argument_super(reader)
+    return call_spread(reader, func, args, kwargs)
+
+
+@reads(Reshape)
+def read_reshape(reader: Reader, node: Reshape) -> AV:
+    """x.squeeze_(...), where x is the only name of a tensor made here."""
+    assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
+    owner = reader.evaluate(node.value.func.value)
+    if not is_new_and_held(reader, owner, names=1):
+        return reader.evaluate(node.value)
+    args, kwargs = read_arguments(reader, node.value)
+    made = call_spread(reader, Bound(owner, node.value.func.attr[:-1]), args, kwargs)
+    assign(reader, node.target, made)
+    return made
+
+
+def call_spread(reader: Reader, func: AV, args: Sequence[AV | Spread], kwargs: dict[str, AV]) -> AV:
+    """The call for each sequence that a starred argument may be."""
+    at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
+    if at is None:
+        return reader.call(func, [a for a in args if not isinstance(a, Spread)], kwargs)
+    spread = args[at]
+    assert isinstance(spread, Spread)
+    return split(
+        reader,
+        spread.value,
+        lambda a: call_spread(reader, func, [*args[:at], *reader.iterate(a), *args[at + 1 :]], kwargs),
+    )
+
+
+def zero_argument_super(reader: Reader) -> AV:
+    first, frame = reader.position.frame.first_arg, reader.position.frame
+    while frame.func is None:
+        assert frame.outer is not None
+        frame = frame.outer
+    cell = dict(zip(frame.func.__code__.co_freevars, frame.func.__closure__ or (), strict=True)).get("__class__")
+    if first is None:
+        reader.emit.raise_error("RuntimeError", "super(): no arguments")
+    if cell is None:
+        reader.emit.raise_error("RuntimeError", "super(): __class__ cell not found")
+    return super_of(reader, cell.cell_contents, first)
+
+
+def call(reader: Reader, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    match func:
+        case OneOf():
+            func = present(reader, func, "TypeError", "'NoneType' object is not callable")
+            return split(reader, func, lambda f: reader.call(f, args, kwargs))
+        case Bound(owner=OneOf() as owner, name=name, func=method):
+            return split(reader, owner, lambda o: reader.call(Bound(o, name, method), args, kwargs))
+        case ObjectV():
+            return reader.call(reader.attribute(func, "__call__"), args, kwargs)
+        case Native(run):
+            return run(*args, **kwargs)
+        case PartialV(inner, first, named):
+            return reader.call(inner, [*first, *args], {**named, **kwargs})
+        case Known(functools.partial() as made):
+            inner, first = reader.attribute(func, "func"), reader.iterate(reader.attribute(func, "args"))
+            return reader.call(inner, [*first, *args], {**known_keywords(reader, made.keywords), **kwargs})
+        case Closure():
+            return call_closure(reader, func, args, kwargs)
+        case Bound():
+            return call_bound(reader, func, args, kwargs)
+        case Known(obj):
+            return call_known(reader, obj, args, kwargs)
+    demand(reader, func, "__call__", "is not callable")
+    reader.reject("call_of_other", what=describe(func))
+
+
+def call_bound(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    if func.func is not None:
+        return call_known(reader, func.func, [func.owner, *args], kwargs)
+    kind = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
+    if kind in ("defaultdict", "OrderedDict", "Counter") and (kind, func.name) not in METHODS:
+        kind = "dict"
+    if isinstance(func.owner, Known):  # a user's list or dict has the methods of lists and dicts
+        kinds = [c.__name__ for c in type(func.owner.obj).__mro__]
+        kind = next((k for k in kinds if (k, func.name) in METHODS or f"{k}.{func.name}" in DECOMPOSITIONS), kind)
+        if func.name in CHANGES.get(kind, ()) and not isinstance(func.owner, KnownSet):
+            change_outside(reader, func.owner.obj)
+            return Known(None)
+    if kind == "str" and isinstance(func.owner, Known) and all(map(is_known, (*args, *kwargs.values()))):
+        return call_evaluated(reader, getattr(func.owner.obj, func.name), [known_whole(reader, a) for a in args],
+                                   {k: known_whole(reader, v) for k, v in kwargs.items()})  # fmt: skip
+    if kind == "Tensor":
+        check_parsed(reader, getattr(torch.Tensor, func.name, None), [func.owner, *args], kwargs)
+    handler = METHODS.get((kind, func.name))
+    if handler is not None:
+        return handle(reader, handler, f"{kind}.{func.name}", [func.owner, *args], kwargs)
+    decomposition = DECOMPOSITIONS.get(f"{kind}.{func.name}")
+    if decomposition is not None:
+        args, kwargs = known_texts(reader, args, kwargs) if kind == "Tensor" else (args, kwargs)
+        return call_decomposition(reader, decomposition, func.name, [func.owner, *args], kwargs)
+    if isinstance(func.owner, Known):
+        return call_evaluated(reader, getattr(func.owner.obj, func.name), args, kwargs)
+    if kind == "Tensor" and func.name.endswith("_") and not func.name.endswith("__"):
+        return call_inplace(reader, func, args, kwargs)
+    if kind == "Tensor" and isinstance(method := getattr(torch.Tensor, func.name, None), FunctionType):
+        return call_function(reader, method, [func.owner, *args], kwargs)
+    reader.reject("slot_of_builtin" if func.name.startswith("__") else "method_of_builtin", kind=kind, name=func.name)
+
+
+def known_whole(reader: Reader, av: AV) -> AV:
+    return Known(require_known(reader, av, "an argument"))
+
+
+def call_inplace(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """x.op_(...) is x.copy_(x.op(...))."""
+    plain = Bound(func.owner, func.name[:-1])
+    if plain.name in RESHAPES and is_new_and_held(reader, func.owner, names=0):
+        return call_bound(reader, plain, args, kwargs)
+    if plain.name in RESHAPES or plain.name == "as_strided":
+        reader.reject("reshape_in_place", name=plain.name)
+    if ("Tensor", plain.name) not in METHODS and f"Tensor.{plain.name}" not in DECOMPOSITIONS:
+        reader.reject("method_of_tensor", name=func.name)
+    check_operands(reader, plain.name, func.owner, (*args, *kwargs.values()))
+    return write(reader, func.owner, call_bound(reader, plain, args, kwargs))
+
+
+def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    obj = uncompiled(obj)
+    try:
+        handler = FUNCTIONS.get(obj)
+        decomposition = DECOMPOSITIONS.get(obj)
+    except TypeError:  # unhashable
+        handler = decomposition = None
+    if (handler or decomposition) and reads_patched(reader, obj):
+        handler = decomposition = None
+    if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+        return reader.call(base_init(reader, args[0]), args[1:], kwargs)
+    if handler or decomposition:
+        check_parsed(reader, obj, args, kwargs)
+    if "out" in kwargs and (handler or decomposition):
+        rest = {name: av for name, av in kwargs.items() if name != "out"}
+        if is_tensor(kwargs["out"]):
+            check_operands(reader, getattr(obj, "__name__", ""), kwargs["out"], (*args, *rest.values()))
+        return write_into(reader, kwargs["out"], call_known(reader, obj, args, rest))
+    if handler is not None:
+        return handle(reader, handler, library_name(obj), args, kwargs)
+    if decomposition is not None:
+        if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
+            args, kwargs = known_texts(reader, args, kwargs)
+        return made_by(reader, obj, call_decomposition(reader, decomposition, getattr(obj, "__name__", ""), args, kwargs))
+    if isinstance(obj, torch.nn.Module):
+        for name in ("__call__", "_call_impl"):
+            watch_class_attribute(reader, type(obj), name)
+            if not is_call_of_modules(uncompiled(getattr(type(obj), name))):
+                return reader.call(reader.attribute(Known(obj), name), args, kwargs)
+        return call_module(reader, obj, args, kwargs)
+    if is_call_of_modules(obj) and args and isinstance(args[0], Known):  # super().__call__(...)
+        return call_module(reader, args[0].obj, args[1:], kwargs)
+    if isinstance(obj, torch.jit.ScriptFunction):
+        return call_known(reader, python_behind(reader, obj), args, kwargs)
+    if isinstance(obj, _WrappedCall) and obj.cls_call is None and args and isinstance(args[0], Known):
+        return call_module(reader, args[0].obj, args[1:], kwargs)  # what torch.fx has in the place of Module.__call__
+    if isinstance(obj, MethodType):
+        return call_known(reader, obj.__func__, [Known(obj.__self__), *args], kwargs)
+    if isinstance(obj, FunctionType):
+        return call_function(reader, obj, args, kwargs)
+    if isinstance(obj, functools._lru_cache_wrapper):
+        return call_memoised(reader, obj, args, kwargs)
+    if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
+        return call_known(reader, origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
+    if isinstance(obj, type):
+        return construct(reader, obj, args, kwargs)
+    if is_called_in_python(type(obj)):
+        return reader.call(known_attribute(reader, obj, "__call__"), args, kwargs)
+    return call_evaluated(reader, obj, args, kwargs)
+
+
+def handle(reader: Reader, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """A function of the op library: Python code over abstract values."""
+    if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
+        n, names = len(args), [*kwargs]
+        return split_all(
+            reader,
+            [*args, *kwargs.values()],
+            lambda avs: handle(reader, handler, name, avs[:n], dict(zip(names, avs[n:], strict=True))),
+        )
+    args, kwargs = with_numbers(reader, name.rpartition(".")[2], args, own_names(handler, kwargs))
+    try:
+        bound = _signature(handler).bind(reader, *args, **kwargs)
+    except TypeError as e:
+        reader.reject("form_of_call", name=name, why=e)
+    try:
+        result: AV = handler(*bound.args, **bound.kwargs)
+    except NoTensor as e:
+        reader.emit.raise_error("TypeError", f"{name}(): a Tensor is needed, not {class_name_of(reader, e.av)}")
+    return result
+
+
+def call_evaluated(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """A method named through Tensor, or a builtin of known values, run at compile time."""
+    if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
+        return call_bound(reader, Bound(args[0], obj.__name__), args[1:], kwargs)
+    if args and (found := call_unbound(reader, obj, args[0], args[1:], kwargs)) is not None:
+        return found
+    name = getattr(obj, "__name__", "")
+    if name.endswith("_") and not name.endswith("__") and args and is_tensor(args[0]):
+        for home in (torch, torch._C._nn):
+            plain = getattr(home, name[:-1], None)
+            if getattr(home, name, None) is obj and (plain in FUNCTIONS or plain in DECOMPOSITIONS):
+                return write(reader, args[0], call_known(reader, plain, args, kwargs))
+    if isinstance(obj, torch._ops.OpOverload | torch._ops.OpOverloadPacket):
+        return call_aten(reader, obj, args, kwargs)
+    if isinstance(obj, weakref.ref) and not args:
+        reader.environment.guard("REFERENT_LIVES", obj, None, obj() is not None)
+        return Known(obj())
+    if is_setting(obj) and not args and not kwargs:
+        answer = obj()
+        reader.environment.guard("CALL_GIVES", obj, None, answer)
+        return Known(answer)
+    if is_pure(obj) and all(isinstance(av, Known) for av in (*args, *kwargs.values())):
+        owner = getattr(obj, "__self__", None)
+        watch(reader, owner)
+        given = [av.obj for av in args if isinstance(av, Known)]
+        result = call_in_python(reader, obj, *given, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
+        if isinstance(result, Known) and not holds_tensor([result.obj]):  # a tensor is made anew at each call
+            return result
+    demand(reader, Known(obj), "__call__", "is not callable")
+    reader.reject("function_without_source", name=spelled(reader, library_name(obj)))
+
+
+def call_decomposition(reader: Reader, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    if any(map(is_of_ranks, (*args, *kwargs.values()))):
+        return split_all(
+            reader,
+            [*args, *kwargs.values()],
+            lambda avs: call_decomposition(
+                reader, function, name, avs[: len(args)], dict(zip(kwargs, avs[len(args) :], strict=True))
+            ),
+            splits=is_of_ranks,
+        )
+    kwargs = without_options(reader, function, own_names(function, kwargs))
+    args, kwargs = with_numbers(reader, name, *with_tensors(reader, function, args, kwargs))
+    given = [*args, *kwargs.values()]
+    halves = {tensor_type(av).dtype for av in given if is_tensor(av)} & {"f16", "bf16"}
+    asked = any(isinstance(av, Known) and isinstance(av.obj, torch.dtype) for av in given)
+    if function not in WIDENING or len(halves) != 1 or asked:
+        return call_function(reader, function, args, kwargs)
+    (half,) = halves
+
+    def widened(av: AV) -> AV:
+        return apply_op(reader, "cast", av, dtype="f32") if is_tensor(av) and tensor_type(av).dtype == half else av
+
+    named = {name: widened(av) for name, av in kwargs.items()}
+    return round_to(reader, call_function(reader, function, [widened(av) for av in args], named), half)
+
+
+def with_tensors(
+    reader: Reader, function: Any, args: Sequence[AV], kwargs: dict[str, AV]
+) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+    """Arguments of a decomposition: what it takes as a Tensor must be one, else eager raises TypeError."""
+    names, name = _tensor_parameters(function), function.__name__
+
+    def checked(name_of: str, av: AV) -> AV:
+        return sure_tensor(reader, av, f"{name}(): argument '{name_of}' must be Tensor") if name_of in names else av
+
+    params = _signature(function).parameters
+    found = [checked(p, av) for p, av in zip(params, args, strict=False)]
+    return [*found, *args[len(found) :]], {p: checked(p, av) for p, av in kwargs.items()}
+
+
+def sure_tensor(reader: Reader, av: AV, message: str) -> AV:
+    """The value where it is a tensor; where it is of another kind, TypeError."""
+    held = av.alternatives if isinstance(av, OneOf) else {0: av}
+    others = [tag for tag, a in held.items() if not is_tensor(a)]
+    if others:
+        fails = lambda: reader.emit.raise_error("TypeError", message)  # noqa: E731
+        wrong = is_one_of(reader, av, others) if isinstance(av, OneOf) else Known(True)
+        reader.choose(wrong, fails, lambda: Known(None))
+        found = {tag: a for tag, a in held.items() if tag not in others}
+        return next(iter(found.values())) if len(found) == 1 else OneOf(av.tag, found)  # type: ignore[attr-defined]
+    return av
+
+
+def round_to(reader: Reader, av: AV, dtype: str) -> AV:
+    """What is float32 in a result, in a half type."""
+    if isinstance(av, Tup):
+        return Tup([round_to(reader, item, dtype) for item in av.items], av.cls)
+    return apply_op(reader, "cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
+
+
+def write_into(reader: Reader, out: AV, result: AV) -> AV:
+    """What a call with `out` returns: `out`, behind the writes."""
+    if isinstance(out, Known) and out.obj is None:
+        return result
+    if not is_tensor(out):
+        for target, part in zip(reader.iterate(out), reader.iterate(result), strict=True):
+            write_into(reader, target, part)
+        return out
+    if tensor_type(out).rank != tensor_type(result).rank:
+        reader.reject("out_of_other_rank")
+    for dim in range(tensor_type(out).rank):
+        check_that(reader,
+            reader.compare("Eq", size_av(reader, out, dim), size_av(reader, result, dim)), "RuntimeError",
+            "scriptc: out= has another shape than the result, and is not resized",
+        )  # fmt: skip
+    return write(reader, out, result)
+
+
+def spelled(reader: Reader, name: str) -> str:
+    """A callable as the program spells it, so that it can be found there."""
+    func = reader.position.node.func if isinstance(reader.position.node, ast.Call) else None
+    return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
+
+
+def call_aten(reader: Reader, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
+    schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
+    name = schema.name.removeprefix("aten::")
+    args, kwargs = aten.by_schema(schema, args, kwargs)
+    if "out" in kwargs:
+        rest = {key: av for key, av in kwargs.items() if key != "out"}
+        return write_into(reader, kwargs["out"], call_aten(reader, op, args, rest))
+    for target in (f"aten.{name}.{schema.overload_name}", f"aten.{name}", f"Tensor.{name}"):
+        kind, _, method = target.partition(".")
+        if (function := DECOMPOSITIONS.get(target)) is not None:
+            return call_decomposition(reader, function, name, *aten.by_name(function, 0, schema, args, kwargs))
+        if (handler := METHODS.get((kind, method))) is not None:
+            return handle(reader, handler, name, *aten.by_name(handler, 1, schema, args, kwargs))
+    for home in (torch, torch._C._nn, torch.nn.functional):
+        if (found := getattr(home, name, None)) is not None:
+            function = DECOMPOSITIONS.get(found)
+            if function is not None:
+                args, kwargs = aten.by_name(function, 0, schema, args, kwargs)
+            return call_known(reader, found, args, kwargs)
+    if name.endswith("_"):
+        return call_bound(reader, Bound(args[0], name), args[1:], kwargs)
+    reader.reject("aten_operator", name=schema.name.replace("::", "."))
+
+
+def call_module(reader: Reader, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """module(...): its forward, between its own forward hooks."""
+    refuse_torchscript(reader, module)
+    guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
+    for hook in own_hooks(reader, module, "_forward_pre_hooks", kwargs):
+        changed = reader.call(hook, [Known(module), make_tuple(list(args))], {})
+        if isinstance(changed, OneOf):
+            reader.reject("hook_returns_sometimes")
+        if not (isinstance(changed, Known) and changed.obj is None):
+            args = reader.iterate(changed) if issubclass(python_class(reader, changed), tuple) else [changed]
+    result = reader.call(reader.attribute(Known(module), "forward"), args, kwargs)
+    for hook in own_hooks(reader, module, "_forward_hooks", kwargs):
+        before = result
+        changed = reader.call(hook, [Known(module), make_tuple(list(args)), before], {})
+        result = split(reader, changed, functools.partial(_unless_none, before))
+    return result
+
+
+def own_hooks(reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
+    """The hooks of one kind that a module has; which these are is guarded."""
+    table = module.__dict__.get(name)
+    if table is None:
+        reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
+    if not table:
+        reader.environment.guard("DICT_EMPTY", table, None, None)
+        return []
+    if kwargs or module.__dict__.get(f"{name}_with_kwargs"):
+        reader.reject("hook_and_keywords")
+    reader.environment.guard("DICT_KEYS_ARE", table, None, tuple(table))
+    for key, hook in table.items():
+        reader.environment.guard("DICT_IS", table, key, hook)
+    return [Known(hook) for hook in table.values()]
+
+
+def guard_hooks(
+    reader: Reader, module: torch.nn.Module,
+    names: tuple[str, ...] = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"),
+) -> None:  # fmt: skip
+    for name in _GLOBAL_HOOKS:
+        table = getattr(torch.nn.modules.module, name)
+        if table:
+            reader.reject("hooks_on_all_modules")
+        reader.environment.guard("DICT_EMPTY", table, None, None)
+    for name in names:
+        table = module.__dict__.get(name)
+        if table:
+            reader.reject("hooks_on_container", kind=type(module).__name__)
+        if table is not None:  # else own_hooks says that there is none
+            reader.environment.guard("DICT_EMPTY", table, None, None)
+
+
+def call_function(reader: Reader, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """Follows a Python function: its body runs in place."""
+    wrapped = getattr(func, "__wrapped__", None)
+    if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
+        return ManagerV(wrapped, args, kwargs)
+    watch_function(reader, func)
+    if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
+        reader.reject("call_of_generator", name=func.__qualname__)
+    source = find_source(reader, func)
+    frame = Frame(source, func, reader.position.loc)
+    check_depth(reader, frame, func.__qualname__)
+    bind_arguments(reader, frame, func, args, kwargs)
+    return follow(reader, frame, source.node)
+
+
+def call_closure(reader: Reader, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    outer = func.frame.source
+    name = getattr(func.node, "name", "<lambda>")
+    source = Source(func.node, outer.file, f"{outer.name}.{name}")
+    frame = Frame(source, None, reader.position.loc, outer=func.frame)
+    for scope in func.scopes:
+        frame.locals |= scope
+    check_depth(reader, frame, name)
+    bind_parameters(reader, frame, func.node.args, args, kwargs, func.defaults, func.kw_defaults, frame.qualified_name)
+    return follow(reader, frame, func.node)
+
+
+def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
+    body = statements_of(node)
+    return call_recursive(reader, frame, body) if calls_itself(reader, frame) else inline(reader, frame, body)
+
+
+def _unless_none(first: AV, second: AV) -> AV:
+    return first if isinstance(second, Known) and second.obj is None else second

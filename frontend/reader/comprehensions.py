@@ -1,0 +1,337 @@
+"""Comprehensions and generator expressions: written out over sequences that are known, else the loops they stand for."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.operations.materialize import new_list
+from scriptc.frontend.operations.runtime_dicts import may_table, new_dict, new_set
+from scriptc.frontend.reader.dispatch import reads
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.iterables import Walk, checked_iterable, is_run_time, unrolled_ranges
+from scriptc.frontend.reader.paths import restore, snapshot, splice_block
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import assign
+from scriptc.frontend.source.scope import assigned
+from scriptc.frontend.values.abstract import (
+    AV,
+    GeneratorV,
+    Known,
+    Native,
+    OneOf,
+    RangeV,
+    Scope,
+    Tup,
+    Unbound,
+    is_plain_tuple,
+)
+from scriptc.ir.core import Block
+
+_SHORT = 64  # items of a range that a dict or set comprehension is written out over
+
+Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+
+# ---- displays ----
+
+
+def display(reader: Reader, nodes: Sequence[ast.expr]) -> list[tuple[bool, AV]]:
+    """What stands in a list, tuple or set display, and whether it is starred."""
+    parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
+    return [(starred, reader.evaluate(n)) for starred, n in parts]
+
+
+def elements(reader: Reader, parts: Sequence[tuple[bool, AV]]) -> list[AV]:
+    return [item for starred, av in parts for item in (reader.iterate(av) if starred else [av])]
+
+
+def is_grown(reader: Reader, parts: Sequence[tuple[bool, AV]]) -> bool:
+    """Whether something starred has a length that is known only at run time."""
+    several = [isinstance(av, OneOf) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
+    return any(starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True))
+
+
+def grown_list(reader: Reader, parts: Sequence[tuple[bool, AV]], site: Any) -> AV:
+    made = new_list(reader, [], site)
+    for starred, av in parts:
+        reader.call(reader.attribute(made, "extend" if starred else "append"), [av], {})
+    return made
+
+
+# ---- comprehensions ----
+
+
+@reads(ast.SetComp)
+def read_set_comp(reader: Reader, node: ast.SetComp) -> AV:
+    site = (reader.position.loc, "set comp")
+    sequence = reader.evaluate(node.generators[0].iter)
+    items = known_comprehension(reader, node, node.elt, sequence, site)
+    if items is not None:
+        return new_set(reader, items, site)
+    target = new_set(reader, [], site)
+    return comprehended(reader, node, [node.elt], target, reader.attribute(target, "add"), sequence)
+
+
+@reads(ast.DictComp)
+def read_dict_comp(reader: Reader, node: ast.DictComp) -> AV:
+    site = (reader.position.loc, "dict comp")
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    sequence = reader.evaluate(node.generators[0].iter)
+    items = known_comprehension(reader, node, pair, sequence, site)
+    if items is not None:
+        pairs = [reader.iterate(item) for item in items]
+        return new_dict(reader, [(key, value) for key, value in pairs], site)
+    target = new_dict(reader, [], site)
+
+    def store(key: AV, value: AV) -> AV:
+        reader.store_item(target, key, value)
+        return Known(None)
+
+    return comprehended(reader, node, [node.key, node.value], target, Native(store), sequence)
+
+
+def known_comprehension(reader: Reader, node: Comprehension, elt: ast.expr, sequence: AV, site: Any) -> list[AV] | None:
+    """The items of a dict or set comprehension; None where it becomes a run-time one."""
+    if site in reader.assumptions.tables:
+        return None
+    items = known_items_of(reader, node.generators, elt, written_out(reader, sequence))
+    if items is None:
+        may_table(reader, site)
+    return items
+
+
+def written_out(reader: Reader, sequence: AV) -> AV:
+    """The numbers of a short range written out."""
+    if isinstance(sequence, RangeV):
+        bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if isinstance(b, Known)]
+        if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
+            return sequence
+    return unrolled_ranges(reader, sequence)
+
+
+@reads(ast.ListComp)
+def read_list_comp(reader: Reader, node: ast.ListComp) -> AV:
+    return comprehension(reader, node, node.elt, (reader.position.loc, "comp"))
+
+
+@reads(ast.GeneratorExp)
+def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AV:
+    sequence = checked_iterable(reader, reader.evaluate(node.generators[0].iter))
+    return GeneratorV(node, reader.position.frame, sequence, tuple(reader.position.frame.scopes))
+
+
+def comprehension(reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
+    """A list comprehension: the loop that it abbreviates, with names of its own."""
+    first = node.generators[0]
+    sequence = reader.evaluate(first.iter) if sequence is None else sequence
+    in_library = reader.position.frame.func is not None and is_library(
+        reader.position.frame.func.__module__
+    )  # over dims and the like
+    if site in reader.assumptions.known_length or (in_library and not is_run_time(reader, sequence)):
+        sequence = unrolled_ranges(reader, sequence)
+    items = known_items_of(reader, node.generators, elt, sequence)
+    if items is not None:
+        return new_list(reader, items, site)
+    target = new_list(reader, [], site)
+    return comprehended(reader, node, [elt], target, reader.attribute(target, "append"), sequence)
+
+
+def comprehended(reader: Reader, node: Comprehension, elts: list[ast.expr], target: AV, add: AV, sequence: AV) -> AV:
+    """The loop that calls `add` with what a comprehension gives for each item."""
+    first = node.generators[0]
+    result = "·result"
+    append = ast.Expr(ast.Call(ast.Name("·append", ast.Load()), elts, []))
+    body: ast.stmt = ast.copy_location(append, elts[0])
+    for generator in reversed(node.generators):
+        for test in reversed(generator.ifs):
+            body = ast.copy_location(ast.If(test, [body], []), test)
+        iterable = ast.Name("·iter", ast.Load()) if generator is first else generator.iter
+        loop = ast.For(generator.target, iterable, [body], [])
+        body = ast.copy_location(loop, node)
+    ast.fix_missing_locations(body)
+    frame = reader.position.frame
+    saved, scopes = dict(frame.locals), frame.scopes
+    frame.locals[result] = target
+    frame.locals["·append"] = add
+    frame.locals["·iter"] = sequence
+    names = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
+    # Functions made in the loop find its variables, not those of the same names of comprehensions around.
+    frame.scopes = [{name: av for name, av in scope.items() if name not in names} for scope in scopes]
+    try:
+        statement_of_comprehension(reader, body)
+    finally:
+        frame.scopes = scopes
+    for name in (result, "·append", "·iter", *names):
+        frame.locals.pop(name, None)
+        if name in saved:
+            frame.locals[name] = saved[name]
+    return target
+
+
+def known_items_of(reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+    """The items of a comprehension; None, and nothing is built, where their number is known only at run time."""
+    take_back = attempt(reader)
+    ended = False
+    with reader.emit.builder.at(Block()) as block:
+        try:
+            items = items_inside(reader, generators, elt, sequence, {})
+        except Terminated:
+            ended, items = True, []
+    if items is None:
+        take_back(block)
+        return None
+    splice_block(reader, block)
+    if ended:
+        raise Terminated
+    return items
+
+
+def items_inside(
+    reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: Scope
+) -> list[AV] | None:  # fmt: skip
+    first, *rest = generators
+    walk = reader.iteration(sequence, None)
+    if walk.items is None or walk.limit is not None:
+        return [] if walk.items is walk.count is None else None
+    found: list[AV] = []
+    for item in walk.items:
+        on_item = partial(with_target, reader, scope, first.target, item)
+        tests = [on_item(lambda t=test: silent_test(reader, t)) for test in first.ifs]
+        if any(not isinstance(t, Known) for t in tests):
+            return None
+        if all(t.obj for t in tests if isinstance(t, Known)):
+            if not rest:
+                found.append(on_item(lambda: reader.evaluate(elt)))
+                continue
+            inner = on_item(lambda: known_inner(reader, rest, elt, scope))
+            if not isinstance(inner, Tup):
+                return None
+            found += inner.items
+    return found
+
+
+def known_inner(reader: Reader, generators: list[ast.comprehension], elt: ast.expr, scope: Scope) -> AV:
+    items = items_inside(reader, generators, elt, unrolled_ranges(reader, reader.evaluate(generators[0].iter)), scope)
+    return Known(None) if items is None else Tup(items)
+
+
+def silent_test(reader: Reader, node: ast.expr) -> AV:
+    """The truth of an expression where asking takes no code; else a value that is not known."""
+    take_back = attempt(reader)
+    with reader.emit.builder.at(Block()) as block:
+        try:
+            truth = reader.test(node)
+        except Terminated:
+            truth = Unbound()
+    if block.ops:
+        take_back(block)
+        return Unbound()
+    return truth
+
+
+def attempt(reader: Reader) -> Callable[[Block], None]:
+    """What forgets all that is built from now on, in a block that is then not used."""
+    before, noted = snapshot(reader), [(x, len(x)) for x in reader.position.leavings()]
+
+    def take_back(block: Block) -> None:
+        restore(reader, before)
+        block.drop()
+        for leaving, n in noted:
+            del leaving[n:]
+
+    return take_back
+
+
+def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AV, run: Any) -> AV:
+    """What `run` gives while the target of a comprehension is bound. `scope`: its variables, for what is made in it."""
+    frame, names, saved = reader.position.frame, assigned([target]), dict(reader.position.frame.locals)
+    assign(reader, target, item)
+    scope |= {name: frame.locals[name] for name in names}
+    frame.scopes.append(scope)
+    frame.comprehensions += 1
+    try:
+        value: AV = run()
+    finally:  # also where what is read always raises
+        frame.comprehensions -= 1
+        frame.scopes.pop()
+        frame.rename(names, saved)
+    return value
+
+
+def is_filtered(av: GeneratorV) -> bool:
+    """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
+    generators = av.node.generators
+    return len(generators) == 1 and bool(generators[0].ifs)
+
+
+def within(reader: Reader, av: GeneratorV, run: Callable[[], AV]) -> AV:
+    """run() where the generator stands."""
+    reader.position.frames.append(av.frame)
+    av.frame.generators += 1
+    reader.position.generators.append(len(reader.position.watches))
+    saved, reader.position.node = reader.position.node, av.node
+    try:
+        with av.frame.among(av.scopes):
+            return run()
+    finally:
+        reader.position.node = saved
+        reader.position.generators.pop()
+        av.frame.generators -= 1
+        reader.position.frames.pop()
+
+
+def stages(reader: Reader, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
+    """Whether a generator expression of one `for` keeps an item, and what it makes of it."""
+    generator = av.node.generators[0]
+    test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
+
+    def keep(item: AV) -> AV:
+        return within(reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.test(test)))
+
+    def make(item: AV) -> AV:
+        return within(
+            reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.evaluate(av.node.elt))
+        )
+
+    return keep, make
+
+
+def walk_generator(reader: Reader, av: GeneratorV, site: Any) -> Walk:
+    """Items are made as they are asked for where the generator has one `for` without `if`."""
+    node, target = av.node, av.node.generators[0].target
+    element = lambda: reader.evaluate(node.elt)  # noqa: E731
+    inside = lambda run: within(reader, av, run)  # noqa: E731
+    if node.generators[1:] or node.generators[0].ifs:
+        made = inside(lambda: comprehension(reader, node, node.elt, (reader.position.loc, "comp"), av.sequence))
+        return reader.iteration(made, site)
+    walk = reader.iteration(av.sequence, site)
+    if walk.items is not None:
+        items = (inside(lambda i=i: with_target(reader, av.scope, target, i, element)) for i in walk.items)
+        return Walk(items=items, limit=walk.limit)
+    if walk.count is None:
+        return walk
+    item = walk.item
+    assert item is not None
+    inner = lambda i: inside(lambda: with_target(reader, av.scope, target, item(i), element))  # noqa: E731
+    return Walk(count=walk.count, item=inner, length=walk.length, lists=walk.lists, finish=walk.finish)
+
+
+def statement_of_comprehension(reader: Reader, body: ast.stmt) -> None:
+    live = reader.position.frame.live
+    nodes = [n for n in ast.walk(body) if isinstance(n, (ast.For, ast.If, ast.NamedExpr))]
+    bound = frozenset(n.target.id for n in nodes if isinstance(n, ast.NamedExpr))
+    for n in nodes:
+        if isinstance(n, ast.stmt):
+            live.after.setdefault(n, bound)
+            live.header.setdefault(n, bound)
+    reader.position.frame.comprehensions += 1
+    try:
+        falls = reader.run([body])
+    finally:
+        reader.position.frame.comprehensions -= 1
+    if not falls:
+        raise Terminated

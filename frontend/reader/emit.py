@@ -1,0 +1,112 @@
+"""Emitting IR: ops at the current place of the module, each with the source location of what is being read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn, TypeVar
+
+from scriptc.frontend.reader.diagnostics import Diagnostics
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.position import Position
+from scriptc.frontend.values.element_types import is_union
+from scriptc.ir.analysis import is_fresh, shares_memory
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Attr, Block, Module, Op, Value
+from scriptc.ir.dtypes import COMPLEX, INEXACT
+from scriptc.ir.opdef import TypeRuleError
+from scriptc.ir.ops import OPS
+from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
+from scriptc.ir.types import OptionalType, TensorType, cells
+
+# Ops that write their first operand, and the checks in front of them.
+_WRITES = {name for name, row in OPS.items() if "tensor" in row.writes and row.args and row.args[0].name == "dst"}
+_WRITES |= {"check.store", "check.overlap"}
+_Made = TypeVar("_Made")
+
+
+class Emitter:
+    """Build the ops of one module. `body` is the block of its entry function."""
+
+    def __init__(self, module: Module, position: Position, diagnostics: Diagnostics) -> None:
+        self.module = module
+        self.position = position
+        self.diagnostics = diagnostics
+        self.body = Block()
+        self.builder = Builder(self.body)
+        self.graded: set[Value] | None = None  # within torch.no_grad(): what names held in front of it
+        self._labels = 0
+        self._protects_leaves = True  # from in-place writes in grad mode
+
+    def fresh_label(self) -> str:
+        self._labels += 1
+        return f"L{self._labels}"
+
+    def const(self, value: Attr) -> Value:
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self.diagnostics.reject("int_of_more_than_64_bits")
+        return self.builder.const(value, self.position.loc)
+
+    def build(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Value:
+        """Build an op of one result. What its type rule refuses becomes what eager raises, at run time."""
+        return self.build_op(name, operands, hint, **attrs).result
+
+    def build_op(self, name: str, operands: Sequence[Value], /, hint: str = "", **attrs: Attr) -> Op:
+        """Build an op of any number of results, as `build` does."""
+        dtypes = [v.type.dtype for v in operands if isinstance(v.type, TensorType)]
+        if not OPS[name].takes_complex and any(dtype in COMPLEX for dtype in dtypes):
+            self.diagnostics.reject("complex_kernel", name=name)
+        if "ELEMENTWISE" not in OPS[name].traits and any(v.type == COMPLEX_NUMBER for v in operands):
+            self.diagnostics.reject("complex_number")
+        try:
+            return self.builder.op(name, operands, self.position.loc, names=[hint] if hint else [], **attrs)
+        except TypeRuleError as e:
+            types = [t for v in operands for t in (v.type, *(c.find().type for c in cells(v.type)))]
+            if any(is_union(t) or isinstance(t, OptionalType) for t in types):
+                self.diagnostics.reject("container_of_several_used", why=e)
+            self.raise_error("RuntimeError", str(e))
+
+    def effect(self, name: str, operands: Sequence[Value], /, **attrs: Attr) -> Op:
+        """Build an op without results; writes to tensors first ask whether autograd forbids them."""
+        if name in _WRITES and self.graded is None and self._protects_leaves:
+            self.check_leaf(operands[0])
+        return self.builder.op(name, operands, self.position.loc, **attrs)
+
+    def raise_error(self, type: str, message: str) -> NoReturn:
+        """Raise at run time: the statement cannot succeed, and eager says so only when it gets here."""
+        if type == "StopIteration" and self.position.leaves_generator:
+            type, message = "RuntimeError", "generator raised StopIteration"
+        self.effect("raise", (), type=type, message=message)
+        raise Terminated
+
+    def check_leaf(self, dst: Value) -> None:
+        """Raise where a leaf that requires grad, or a view of one, is written. The check is of what views were taken of."""
+        root = dst
+        while (op := root.op) is not None and shares_memory(root):
+            if op.name == "alias":  # detached
+                return
+            root = op.operands[0]
+        if not isinstance(root.type, TensorType) or root.type.dtype not in INEXACT or is_fresh(root):
+            return
+        view = root is not dst
+        before = self.builder.block.ops[-3:]  # the checks of one write stand side by side
+        if not any(o.name == "check.leaf" and o.operands[0] is root and o.attrs["view"] == view for o in before):
+            self.builder.op("check.leaf", [root], self.position.loc, view=view)
+
+    @contextmanager
+    def leaves_unprotected(self) -> Iterator[None]:
+        """Build code that eager runs without grad mode, but whose results may require grad."""
+        saved, self._protects_leaves = self._protects_leaves, False
+        try:
+            yield
+        finally:
+            self._protects_leaves = saved
+
+    def at_entry(self, make: Callable[[], _Made]) -> _Made:
+        """Build in front of all else."""
+        saved = self.builder
+        self.builder = Builder.before(self.body.ops[0]) if self.body.ops else Builder(self.body)
+        try:
+            return make()
+        finally:
+            self.builder = saved

@@ -1,0 +1,396 @@
+"""Exceptions: `raise`, and `try` with its handlers.
+
+What an exception finds in the names and objects that its `try` changes is what was written last. So each change in the
+body is noted while that is read; then the states are joined as those of paths that meet, and what the plans hand over
+goes through cells: set where the change is, read where the handler begins.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from types import FunctionType
+from typing import NoReturn
+
+from scriptc.frontend.operations.construction import construct
+from scriptc.frontend.operations.formatting import joined, message_parts, raise_with
+from scriptc.frontend.operations.logic import check_that, negated
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.dispatch import runs
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.jumps import RETURNED, leave_by
+from scriptc.frontend.reader.paths import (
+    Env,
+    Exit,
+    Names,
+    changed,
+    held_in,
+    join_blocks,
+    plan_joins,
+    reached,
+    rebind,
+    restore,
+    scoped,
+    snapshot,
+    splice_block,
+)
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import (
+    caught_instance,
+    exception_name,
+    hold_again,
+    is_exception,
+    note_held,
+    own_init,
+)
+from scriptc.frontend.reader.statements import bind_name
+from scriptc.frontend.source.scope import assigned
+from scriptc.frontend.values.abstract import AV, Dyn, Ident, Known, Maybe, ObjectV, OneOf, Unbound
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.frame import Final, Leaving, Site, Watch
+from scriptc.frontend.values.joins import Leaf, Plan
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Value
+from scriptc.ir.regions import may_raise
+from scriptc.ir.types import EXC, NONE, CellType
+
+_WAYS = ("return", "break", "continue")
+_OWN_CODE = ("__new__", "__str__")
+
+
+
+
+# ---- raise ----
+
+
+@runs(ast.Raise)
+def run_raise(reader: Reader, node: ast.Raise) -> bool:
+    if node.exc is None:
+        if not reader.position.handling:
+            reader.emit.raise_error("RuntimeError", "No active exception to reraise")
+        raise_value(reader, reader.position.handling[-1])
+    value = reader.evaluate(node.exc)
+    if node.cause is not None and not may_be_cause(reader.evaluate(node.cause)):
+        reader.emit.raise_error("TypeError", "exception causes must derive from BaseException")
+    raise_value(reader, value)
+
+
+def may_be_cause(av: AV) -> bool:
+    """Return whether `raise ... from av` takes it, where that is known: None, exceptions and their classes."""
+    match av:
+        case OneOf(alternatives=alternatives):
+            return any(map(may_be_cause, alternatives.values()))
+        case Known(type() as cls):
+            return issubclass(cls, BaseException)
+        case Known(obj):
+            return obj is None or isinstance(obj, BaseException)
+        case ObjectV(cls):
+            return issubclass(cls, BaseException)
+    return not isinstance(av, Dyn) or av.type in (EXC, NONE)
+
+
+def raise_value(reader: Reader, av: AV) -> NoReturn:
+    match av:
+        case OneOf():
+            split(reader, av, partial(raise_value, reader))
+        case Dyn(value) if value.type == EXC:
+            if reader.position.leaves_generator:
+                check_that(reader, negated(reader, is_exception(reader, av, [StopIteration])), "StopIteration", "")
+            hold_again(reader, av)
+            reader.emit.effect("reraise", [value])
+        case Known(type() as cls) if issubclass(cls, BaseException):
+            raise_value(reader, construct(reader, cls, [], {}))
+        case Known(BaseException() as made) if own_init(type(made)) is not None:
+            reader.reject("raised_from_outside", name=type(made).__name__)
+        case Known(BaseException() as made):
+            raise_value(reader, construct(reader, type(made), [Known(a) for a in made.args], {}))
+        case ObjectV(cls) if issubclass(cls, Exception):
+            raise_made(reader, av)
+        case ObjectV(cls) if issubclass(cls, BaseException):
+            reader.reject("raise_of_other", name=cls.__name__)
+        case _:
+            reader.emit.raise_error("TypeError", "exceptions must derive from BaseException")
+    raise Terminated
+
+
+def raise_made(reader: Reader, made: ObjectV) -> NoReturn:
+    if any(isinstance(home.__dict__.get(n), FunctionType) for home in made.cls.__mro__ for n in _OWN_CODE):
+        reader.reject("raise_with_own_str", name=made.cls.__name__)
+    if issubclass(made.cls, StopIteration) and reader.position.leaves_generator:
+        reader.emit.raise_error("StopIteration", "")
+    note_held(reader, made)
+    raise_with(reader, exception_name(reader, made.cls), joined(reader, message_parts(reader, made)))
+
+
+# ---- try ----
+
+
+@runs(ast.Try)
+def run_try(reader: Reader, node: ast.Try) -> bool:
+    if not node.finalbody:
+        return excepting(reader, node)
+    live = reader.position.frame.live.final[node]
+    names = assigned([node]) & reader.position.frame.live.after[node]
+
+    def last() -> bool:
+        return reader.run(node.finalbody)
+
+    def caught(e: AV) -> bool:
+        e = caught_instance(reader, e, [BaseException])
+        if last():
+            raise_value(reader, e)
+        return False
+
+    return finishing(reader, assigned([node]), live, names, lambda: excepting(reader, node), last, caught)
+
+
+def excepting(reader: Reader, node: ast.Try) -> bool:
+    """A `try` without its `finally`."""
+    if not node.handlers:
+        return reader.run(node.body)
+    live = reader.position.frame.live
+    names = assigned([node]) & live.final[node]
+
+    def body() -> bool:
+        return reader.run(node.body)
+
+    if not node.orelse:
+        return guarded(reader, live.caught[node], names, body, lambda e: run_handlers(reader, node.handlers, e, names))
+
+    def whole(label: str, exits: list[Exit]) -> bool:
+        def handle(e: AV) -> bool:
+            if run_handlers(reader, node.handlers, e, names):
+                exits.append((reader.emit.effect("break", (), to=label), snapshot(reader)))
+            return False
+
+        after_body = assigned(node.body) & live.after[node.body[-1]]
+        return guarded(reader, live.caught[node], after_body, body, handle) and reader.run(node.orelse)
+
+    return scoped(reader, names, whole)
+
+
+def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AV, names: Names) -> bool:
+    """The first handler that fits; the exception goes on where none does."""
+    if not handlers:
+        raise_value(reader, e)
+    first, *rest = handlers
+    saved, reader.position.node = reader.position.node, first
+    try:
+        classes = [BaseException] if first.type is None else classes_of(reader, reader.evaluate(first.type))
+        fits = is_exception(reader, e, classes)
+        here = lambda: handler(reader, first, caught_instance(reader, e, classes))  # noqa: E731
+        if isinstance(fits, Known):
+            return here() if fits.obj else run_handlers(reader, rest, e, names)
+        return reader.branch(fits, here, lambda: run_handlers(reader, rest, e, names), names)
+    finally:
+        reader.position.node = saved
+
+
+def handler(reader: Reader, node: ast.ExceptHandler, e: AV) -> bool:
+    reader.position.handling.append(e)
+    try:
+        if node.name:
+            bind_name(reader, node.name, e)
+        falls = reader.run(node.body)
+    finally:
+        reader.position.handling.pop()
+    if node.name and falls:
+        bind_name(reader, node.name, Unbound())
+    return falls
+
+
+def classes_of(reader: Reader, av: AV) -> list[type[BaseException]]:
+    """The classes that a handler names."""
+    found = require_known(reader, av, "the class of an exception")
+    classes = list(found) if isinstance(found, tuple) else [found]
+    for cls in classes:
+        if not (isinstance(cls, type) and issubclass(cls, BaseException)):
+            reader.emit.raise_error(
+                "TypeError", "catching classes that do not inherit from BaseException is not allowed"
+            )
+    return classes
+
+
+# ---- bodies whose exceptions are caught ----
+
+
+def guarded(reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AV], bool]) -> bool:
+    """run(), or as far as it gets and then handle(exception), which finds the names `live` as they were left.
+    `names` are joined behind both."""
+    mark, before = Ident().serial, snapshot(reader)
+    watch = Watch(reader.position.frame, live, mark)
+    reader.position.watches.append(watch)
+    try:
+        with reader.emit.builder.at(Block()) as body:
+            falls = reached(run)
+    finally:
+        reader.position.watches.pop()
+    if not any(map(may_raise, body.walk())):
+        for site in watch.sites:
+            site.op.erase()
+        splice_block(reader, body)
+        return falls
+    end = snapshot(reader)
+    restore(reader, before)
+    envs = [before, *(site.env for site in watch.sites)]
+    keys: set[Hashable] = {s.key for s in watch.sites if isinstance(s.key, str)}
+    keys |= {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)}
+    plans = plan_joins(reader, keys, envs, fresh=True, mark=mark)
+    cells = cells_for(reader, plans, before, envs)
+    set_cells(reader, watch.sites, plans, cells, envs)
+    with reader.emit.builder.at(Block([(EXC, "error")])) as handler:
+        held = [reader.emit.build("cell.get", [c]) for row in cells.values() for c in row]
+        rebind(reader, plans, held, envs, mark)
+        start = snapshot(reader)
+        goes_on = reached(lambda: handle(Dyn(handler.args[0])))
+    ends = [(body, end)] if falls else []
+    altered = changed(before, end, mark) if falls else set()
+    if goes_on:
+        ends.append((handler, snapshot(reader)))
+        altered |= changed(before, ends[-1][1], mark) | changed(start, ends[-1][1], mark)
+    restore(reader, before)
+    keys = set(names) | {k for k in altered if isinstance(k, Ident)}
+    return join_blocks(reader, "try", [], [body, handler], ends, keys, altered, mark)
+
+
+def cells_for(reader: Reader, plans: dict[Hashable, Plan], before: Env, envs: Sequence[Env]) -> dict[Hashable, list[Value]]:
+    """Cells for what each plan hands over, holding what it is in front of the body."""
+    found: dict[Hashable, list[Value]] = {}
+    for key, plan in plans.items():
+        values = list(plan.flatten(reader, held_in(reader, before, key, envs)))
+        name = key if isinstance(key, str) else ""
+        found[key] = [
+            reader.emit.builder.op("cell.new", [v], reader.position.loc, types=[CellType(t)], names=[name]).result
+            for v, t in zip(values, plan.types(), strict=True)
+        ]
+    return found
+
+
+def set_cells(
+    reader: Reader, sites: Sequence[Site], plans: dict[Hashable, Plan], cells: dict[Hashable, list[Value]],
+    envs: Sequence[Env],
+) -> None:  # fmt: skip
+    """Writes what changed at each site. A change of an object is one of all that may hold it."""
+    saved = reader.emit.builder
+    for site in sites:
+        reader.emit.builder = Builder.before(site.op)
+        for key, plan in plans.items():
+            if key == site.key or (isinstance(site.key, Ident) and not isinstance(plan, Leaf)):
+                values = plan.flatten(reader, held_in(reader, site.env, key, envs))
+                for cell, value in zip(cells[key], values, strict=True):
+                    reader.emit.builder.op("cell.set", [cell, value], site.op.loc)
+        site.op.erase()
+    reader.emit.builder = saved
+
+
+def finishing(
+    reader: Reader, written: Names, live: Names, names: Names, run: Callable[[], bool], last: Callable[[], bool],
+    caught: Callable[[AV], bool],
+) -> bool:  # fmt: skip
+    """run(), then last() on each way out of it but exceptions, for which it is caught(exception).
+
+    written: names that run() assigns; live: those that last() reads; names: those that are read behind it."""
+    pending = Final(len(reader.position.frame.loops))
+
+    def body() -> bool:
+        reader.position.frame.finals.append(pending)
+        try:
+            return run()
+        finally:
+            reader.position.frame.finals.pop()
+
+    def whole(done: str, ends: list[Exit]) -> bool:
+        def leave(falls: bool) -> bool:
+            if falls:
+                ends.append((reader.emit.effect("break", (), to=done), snapshot(reader)))
+            return False
+
+        def to_the_end() -> None:
+            leave(
+                guarded(reader, live, written & (live | names), body, lambda e: leave(caught(e)))
+                and reached(last)
+            )
+
+        def behind(way: str, returned: AV | None) -> None:
+            if reached(last):
+                leave_by(reader, way, returned)
+
+        ways_out(reader, pending, live & written, written, to_the_end, behind)
+        return False
+
+    return scoped(reader, names, whole)
+
+
+def ways_out(
+    reader: Reader, pending: Final, returning: Names, jumping: Names, run: Callable[[], None],
+    behind: Callable[[str, AV | None], None],
+) -> None:  # fmt: skip
+    """run(), and behind(way, what is returned) where `pending` is left by return, break or continue. Names that behind()
+    reads: on return, and on break and continue."""
+
+    def attempt(ways: Sequence[str]) -> bool:
+        if not ways:
+            run()
+            return False
+        way, *rest = ways
+
+        def inside(label: str, exits: list[Exit]) -> bool:
+            pending.ways[way] = label, exits
+            return attempt(rest)
+
+        if scoped(reader, returning | {RETURNED} if way == "return" else jumping, inside):
+            behind(way, reader.position.frame.locals.pop(RETURNED, None))
+        return False
+
+    attempt(_WAYS)
+
+
+def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bool:
+    """run(), whose end return, break and continue lead to as well, to be gone on with later. What run() assigns is in the
+    heap."""
+    pending = Final(len(reader.position.frame.loops))
+
+    def whole(done: str, ends: list[Exit]) -> bool:
+        def end(way: int) -> None:
+            reader.heap.contents[leaving.way] = Known(way)
+            ends.append((reader.emit.effect("break", (), to=done), snapshot(reader)))
+
+        def body() -> None:
+            reader.position.frame.finals.append(pending)
+            try:
+                falls = run()
+            finally:
+                reader.position.frame.finals.pop()
+            if falls:
+                end(0)
+
+        def behind(way: str, value: AV | None) -> None:
+            leaving.found.add(way)
+            if value is not None:
+                reader.heap.contents[leaving.returned] = value
+            end(_WAYS.index(way) + 1)
+
+        ways_out(reader, pending, frozenset(), frozenset(), body, behind)
+        return False
+
+    return scoped(reader, frozenset(), whole)
+
+
+def go_on(reader: Reader, leaving: Leaving) -> bool:
+    """Leaves as was put off."""
+    left, returned = reader.heap.contents.pop(leaving.way), reader.heap.contents.pop(leaving.returned)
+    value = returned.av if isinstance(returned, Maybe) else returned
+
+    def leave(way: str) -> bool:
+        leave_by(reader, way, value if way == "return" else None)
+        return False
+
+    for number, way in enumerate(_WAYS, 1):
+        if way in leaving.found:
+            chosen = reader.truth(reader.compare("Eq", left, Known(number)))
+            if not isinstance(chosen, Known):
+                reader.branch(chosen, lambda way=way: leave(way), lambda: True, frozenset())  # type: ignore[misc]
+            elif chosen.obj:
+                return leave(way)
+    return True

@@ -1,0 +1,443 @@
+"""What `for` walks: sequences that are known are unrolled, all others are counted loops over an index."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scriptc.frontend.decompositions import lists
+from scriptc.frontend.decompositions.iterators import SequenceIterator
+from scriptc.frontend.decompositions.itertools import ENDLESS
+from scriptc.frontend.decompositions.queues import Deque
+from scriptc.frontend.environment.host_items import known_items
+from scriptc.frontend.operations.logic import check_that
+from scriptc.frontend.operations.materialize import materialize, new_list
+from scriptc.frontend.operations.objects import special
+from scriptc.frontend.operations.runtime_dicts import refuse_item_sets, walk_table
+from scriptc.frontend.operations.sizes import size_av
+from scriptc.frontend.operations.strings import character
+from scriptc.frontend.reader.comprehensions import walk_generator
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, UserError
+from scriptc.frontend.reader.expressions import fetched
+from scriptc.frontend.reader.iterables import (
+    Walk,
+    _is_walked,
+    checked_iterable,
+    is_run_time,
+    is_short,
+    known_numbers,
+    known_range,
+    spend,
+    unrolled_ranges,
+)
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.values.abstract import (
+    AV,
+    DictV,
+    Dyn,
+    GeneratorV,
+    IteratorV,
+    Known,
+    KnownLengthListV,
+    ListV,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    RangeV,
+    ReversedV,
+    Tup,
+    ViewV,
+    ZipV,
+    describe,
+    is_dict,
+    is_empty_list,
+    is_run_time_text,
+    is_set,
+    is_tensor,
+)
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.class_names import class_name_of
+from scriptc.frontend.values.element_types import is_of_numbers, is_union
+from scriptc.frontend.values.kinds import kind_of
+from scriptc.frontend.values.structure import sequence_items
+from scriptc.frontend.values.user_classes import class_of, defines
+from scriptc.ir.types import ListType, OptionalType, TupleType
+
+
+def zipped_rows(node: ast.Call) -> ast.expr | None:
+    """The rows of zip(*rows), where nothing else is given."""
+    match node:
+        case ast.Call(args=[ast.Starred(rows)], keywords=[] | [ast.keyword("strict", ast.Constant(False))]):
+            return rows
+    return None
+
+
+def iterate(reader: Reader, av: AV) -> list[AV]:
+    """All items of a sequence of known length."""
+    av = unrolled_ranges(reader, av)
+    walk = reader.iteration(av, None)
+    if walk.items is not None and walk.limit is None:
+        return list(walk.items)
+    if walk.items is None and walk.count is None:
+        return []
+    error = UserError(reader.position.loc, *rejection("length_unknown", what=describe(av)))
+    walked = av
+    while isinstance(walked, (GeneratorV, ReversedV, IteratorV)):
+        walked = walked.sequence if isinstance(walked, GeneratorV) else walked.part
+    if isinstance(walked, ListV) and not walked.is_tuple:
+        if walked.value is not None and is_of_numbers(walked.value.type):
+            raise NeedsKnown(walked.value, error)
+        reader.speculation.keep_length(walked, error)
+    raise error
+
+
+def transposed(reader: Reader, av: AV) -> AV:
+    """zip(*av) of a sequence whose length is known only at run time."""
+    rows = av if isinstance(av, ListV) else reader.call(Known(list), [av], {})
+    held = materialize(reader, rows).type
+    assert isinstance(held, ListType)
+    row = held.elem.item if isinstance(held.elem, OptionalType) else held.elem
+    if not isinstance(row, TupleType) or is_union(row):
+        return IteratorV(reader.call(Known(lists.transposed), [rows], {}))
+    columns = [column_of(reader, rows, i) for i in range(len(row.items))]
+    count = lambda: Known(len(columns))  # noqa: E731
+    none = reader.compare("Eq", reader.call(Known(len), [rows], {}), Known(0))
+    if len({str(materialize(reader, c).type) for c in columns}) == 1:  # one list of columns, none if there are no rows
+        made = reader.call(Known(lists.first_of), [Tup(columns), reader.choose(none, lambda: Known(0), count)], {})
+        return IteratorV(made)
+    shapes = [Tup(columns), Tup([])]
+    tags = [reader.kinds.tag(kind_of(s)) for s in shapes]
+    which = reader.choose(none, lambda: Known(tags[1]), lambda: Known(tags[0]))
+    return IteratorV(OneOf(materialize(reader, which), dict(zip(tags, shapes, strict=True))))
+
+
+def column_of(reader: Reader, rows: AV, i: int) -> AV:
+    made = new_list(reader, [], (reader.position.loc, "column", i))
+    reader.call(Known(lists.add_column), [made, rows, Known(i)], {})
+    return reader.call(Known(tuple), [made], {})
+
+
+def iteration(reader: Reader, av: AV, site: Any) -> Walk:
+    if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):
+        spend(reader, av)
+    refuse_item_sets(reader, av)
+    match av:
+        case Tup(items):
+            return Walk(items=list(items))
+        case GeneratorV():
+            return walk_generator(reader, av, site)
+        case ObjectV(cls) if cls is SequenceIterator and not is_run_time(reader, reader.items_of(av)["sequence"]):
+            return Walk(items=asked_items(reader, av))
+        case ObjectV(cls) if cls is Deque:
+            return walk_queue(reader, av, reader.iteration(reader.items_of(av)["_items"], site))
+        case ObjectV(cls) if cls in ENDLESS:
+            return Walk(count=(Known(0), reader.call(Known(len), [av], {}), Known(1)), item=lambda i: reader.subscript(av, i))
+        case ObjectV():
+            return reader.iteration(iterated_object(reader, av), site)
+        case Known() if defines(av, "__iter__"):
+            return reader.iteration(iterated_object(reader, av), site)
+        case OneOf():
+            found = checked_iterable(reader, av)
+            if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
+                found = split(reader, found, lambda a: Tup(reader.iterate(a)))  # tuples of different classes
+            return walk_several(reader, found) if isinstance(found, OneOf) else reader.iteration(found, site)
+        case DictV():
+            return Walk(items=[Known(k) for k in reader.items_of(av)])
+        case ViewV():
+            return walk_table(reader, av)
+        case Dyn() if is_dict(av) or is_set(av):
+            return walk_table(reader, av)
+        case KnownLengthListV():
+            return Walk(items=current_items(av))
+        case ListV(items=list() as items):
+            reader.speculation.observe(av)
+            return Walk(items=list(items))
+        case ListV() if is_empty_list(av):
+            return Walk()
+        case ListV(value=value) if value is not None:
+            return walk_list(reader, av)
+        case RangeV(start, stop, step):
+            bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]  # they may not be by now
+            if len(bounds) == 3 and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
+                return Walk(items=known_range(reader, av))
+            # The length is asked for, since a range may end in front of its start.
+            return Walk(
+                count=(start, stop, step), item=lambda i: i, length=lambda: reader.call(Known(len), [av], {})
+            )  # fmt: skip
+        case Dyn() if is_tensor(av):
+            checked_iterable(reader, av)
+            count = size_av(reader, av, 0)
+            if site is None and isinstance(count, Known) and is_short(count):
+                return Walk(
+                    items=[Dyn(reader.emit.build("select", [av.value, reader.emit.const(i)], dim=0)) for i in range(count.obj)]
+                )
+            return Walk(count=(Known(0), count, Known(1)), item=lambda i: row_of(reader, av, i))
+        case Dyn(value) if is_run_time_text(av):
+            length = Dyn(reader.emit.build("str.len", [value]))
+            return Walk(count=(Known(0), length, Known(1)), item=lambda i: character(reader, value, materialize(reader, i)))
+        case IteratorV(part):
+            return reader.iteration(part, site)
+        case ZipV():
+            return walk_zip(reader, av, site)
+        case ReversedV(RangeV() as part):
+            return reader.iteration(reversed_range(reader, part), site)
+        case ReversedV(part):
+            walk = reader.iteration(part, site)
+            if walk.items is not None and walk.limit is None:
+                return Walk(items=list(walk.items)[::-1])
+            if walk.items is None and walk.count is None:
+                return Walk()
+            assert walk.count is not None and walk.item is not None and starts_at_zero(walk.count)
+            last = reader.binary("Sub", walk.count[1], Known(1))
+            return Walk(count=(last, Known(-1), Known(-1)), item=walk.item)
+        case Known() if _is_walked(av):
+            return Walk(items=known_items(reader, av))
+        case Poison():
+            raise Poisoned
+    reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not iterable")
+
+
+def walk_several(reader: Reader, av: OneOf) -> Walk:
+    """Over one of several sequences, each item of which is that of the sequence that it is."""
+    found = av.alternatives.values()
+    if not all(sequence_items(a) is not None or isinstance(a, ListV) or is_tensor(a) for a in found):
+        for alternative in found:
+            reader.speculation.promote(alternative)
+        reader.reject("iteration_over_one_of_several", what=describe(av))
+    length = lambda: split(reader, av, lambda a: reader.call(Known(len), [a], {}))  # noqa: E731
+
+    def item_of(a: AV, i: AV) -> AV:
+        known = sequence_items(a)
+        return reader.subscript(a, i) if known is None else chosen_item(reader, known, i)
+
+    item = lambda i: split(reader, av, lambda a: item_of(a, i))  # noqa: E731
+    lists = [a.value for a in found if isinstance(a, ListV) and a.value is not None]
+    return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=lists)
+
+
+def chosen_item(reader: Reader, items: Sequence[AV], at: AV) -> AV:
+    """The item of a known tuple at a place known only at run time, which lies within it."""
+    if not items:
+        reader.emit.raise_error("IndexError", "tuple index out of range")
+    if len(items) == 1:
+        return items[0]
+    middle = len(items) // 2
+    first = reader.compare("Lt", at, Known(middle))
+    behind = lambda: chosen_item(reader, items[middle:], Dyn(materialize(reader, reader.binary("Sub", at, Known(middle)))))  # noqa: E731
+    return reader.choose(first, lambda: chosen_item(reader, items[:middle], at), behind)
+
+
+def current_items(av: KnownLengthListV) -> Iterator[AV]:
+    """The items one by one; as in Python, the loop that walks a list may change it."""
+    i = 0
+    while i < len(av.items):
+        yield av.items[i]
+        i += 1
+
+
+def walk_queue(reader: Reader, av: ObjectV, walk: Walk) -> Walk:
+    """Over a deque, as over its items, but that it must not change meanwhile."""
+    began = reader.items_of(av)["_changes"]
+
+    def check() -> None:
+        same = reader.compare("Eq", reader.items_of(av)["_changes"], began)
+        check_that(reader, same, "RuntimeError", "deque mutated during iteration")
+
+    def checked(items: Iterable[AV]) -> Iterator[AV]:
+        for item in items:
+            check()
+            yield item
+        check()
+
+    def length() -> AV:
+        assert walk.length is not None
+        check()
+        return walk.length()
+
+    if walk.items is not None:
+        return replace(walk, items=checked(walk.items))
+    return replace(walk, length=length)
+
+
+def iterated_object(reader: Reader, av: ObjectV | Known) -> AV:
+    """What the __iter__ of an object returns, where that is iter() of something."""
+    if isinstance(av, ObjectV) and av.cls is SequenceIterator:
+        return rest_of(reader, av)
+    found = special(reader, av, "__iter__", [])
+    if found is None:
+        reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not iterable")
+    if class_of(found) is not SequenceIterator and defines(found, "__next__"):
+        reader.reject("iteration_over_value", what=describe(found))
+    return found
+
+
+def rest_of(reader: Reader, av: ObjectV) -> AV:
+    """What an iterator has not given yet. Who walks it may stop early, so that it is not asked again."""
+    items = reader.items_of(av)
+    if isinstance(items["at"], Moved):
+        reader.reject("iterator_walked_again")
+    sequence, at = items["sequence"], items["at"]
+    if isinstance(sequence, ObjectV) and sequence.cls in ENDLESS:
+        start = reader.call(reader.attribute(sequence, "behind"), [at], {})
+        rest: AV = ObjectV(sequence.cls, {**reader.items_of(sequence), "start": start})
+    else:
+        rest = reader.subscript(sequence, Tup([at, Known(None), Known(None)], slice))
+    set_items(reader, av, {**items, "at": Moved()})
+    return rest
+
+
+def asked_items(reader: Reader, av: ObjectV) -> Iterator[AV]:
+    """The items that an iterator over a sequence of known length still has, each taken when it is asked for."""
+    sequence = reader.items_of(av)["sequence"]
+    known = reader.iterate(sequence)
+    while (at := require_known(reader, reader.items_of(av)["at"], "how far an iterator has come")) < len(known):
+        set_items(reader, av, {"sequence": sequence, "at": Known(at + 1)})
+        yield known[at]
+
+
+def walk_list(reader: Reader, av: ListV) -> Walk:
+    value = av.value
+    assert value is not None and isinstance(value.type, ListType)
+    length = lambda: Dyn(reader.emit.build("list.len", [value]))  # noqa: E731
+
+    def item(i: AV) -> AV:
+        return fetched(reader, value, materialize(reader, i))
+
+    return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
+
+
+def row_of(reader: Reader, tensor: AV, index: AV) -> AV:
+    """tensor[i] for a counter that lies within it, so that no check is needed."""
+    op = reader.emit.builder.op(
+        "select", [materialize(reader, tensor), materialize(reader, index)], reader.position.loc, proved=True, dim=0
+    )
+    return Dyn(op.result)
+
+
+def starts_at_zero(count: tuple[AV, AV, AV]) -> bool:
+    start, _, step = count
+    return isinstance(start, Known) and start.obj == 0 and isinstance(step, Known) and step.obj == 1
+
+
+def walk_zip(reader: Reader, av: ZipV, site: Any) -> Walk:
+    walks = [reader.iteration(p, None if isinstance(p, RangeV) else site) for p in av.parts]
+    if any(w.items is None and w.count is None for w in walks):
+        if not av.strict:
+            return Walk()
+        walks = [Walk(items=[]) if w.items is None and w.count is None else w for w in walks]
+    if all(w.items is not None and w.limit is None for w in walks):
+        columns = [list(w.items or []) for w in walks]
+        rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
+        if av.offset is None:
+            return Walk(items=known_rows(reader, rows, [len(c) for c in columns] if av.strict else []))
+        return Walk(items=[enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(rows)])
+    walks = [count_walk(reader, w) for w in walks]
+    assert all(w.items is not None or w.count is not None and starts_at_zero(w.count) for w in walks)
+
+    def least(lengths: list[AV]) -> AV:
+        if all(isinstance(length, Known) for length in lengths):
+            return Known(min(length.obj for length in lengths if isinstance(length, Known)))
+        found = lengths[0]
+        for other in lengths[1:]:
+            found = Dyn(reader.emit.build("int.min", [materialize(reader, found), materialize(reader, other)]))
+        return found
+
+    limits = [w.limit for w in walks if w.limit is not None]
+    counted = [w for w in walks if w.count is not None]
+    length = lambda: least([*map(length_of, counted), *(limit() for limit in limits)])  # noqa: E731
+
+    def item(i: AV) -> AV:
+        row = [w.item(i) for w in walks]  # type: ignore[misc]
+        if av.offset is None:
+            return Tup(row)
+        return Tup([reader.binary("Add", av.offset, i), row[0]])
+
+    if len(counted) < len(walks):
+        if av.strict and limits:
+            reader.reject("zip_strict")
+        finish = (lambda: check_equal(reader, [*map(length_of, walks)])) if av.strict else None
+        made = limited_rows(reader, walks)
+        if av.offset is None:
+            return Walk(items=(Tup(r) for r in made), limit=length, finish=finish)
+        items = (enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(made))
+        return Walk(items=items, limit=length, finish=walks[0].finish)
+    changing = [v for w in walks for v in w.lists]
+    finish = (lambda: check_equal(reader, [*map(length_of, walks)])) if av.strict else None
+    if av.offset is not None:
+        finish = walks[0].finish  # of what is enumerated
+    return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
+
+
+def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AV]]:
+    """The rows of a zip of known sequences and others, each made when it is asked for."""
+    for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
+        known = iter(row)
+        at = Dyn(materialize(reader, Known(i)))
+        yield [next(known) if w.item is None else w.item(at) for w in walks]
+
+
+def length_of(walk: Walk) -> AV:
+    """How many items a walk by an index that starts at zero has by now, or one over known items without a limit."""
+    if walk.items is not None:
+        return Known(len(list(walk.items)))
+    if walk.length is not None:
+        return walk.length()
+    assert walk.count is not None
+    return walk.count[1]
+
+
+def enumerated(reader: Reader, start: AV, i: int, item: AV) -> AV:
+    """An item of enumerate."""
+    return Tup([reader.binary("Add", start, Known(i)), item])
+
+
+def known_rows(reader: Reader, rows: list[Sequence[AV]], lengths: list[int]) -> Iterator[AV]:
+    """The items of a zip of known sequences, and behind the last what a strict one raises."""
+    yield from (Tup(r) for r in rows)
+    check_equal(reader, [Known(n) for n in lengths])
+
+
+def check_equal(reader: Reader, lengths: Sequence[AV]) -> None:
+    """What zip(strict=True) asks when one of its sequences has ended."""
+    for i, length in enumerate(lengths[1:]):
+        equal = reader.compare("Eq", lengths[0], length)
+        check_that(reader, equal, "ValueError", f"zip() argument {i + 2} is shorter or longer than argument 1")
+
+
+def count_walk(reader: Reader, walk: Walk) -> Walk:
+    """A walk by an index that starts at zero; over items that no list can hold it stays as it is."""
+    if walk.items is not None and walk.limit is None:
+        items = list(walk.items)
+        made = new_list(reader, items, (reader.position.loc, "zip"))
+        return Walk(items=items) if made.value is None else walk_list(reader, made)
+    if walk.count is None or starts_at_zero(walk.count) or walk.item is None:
+        return walk
+    start, _, step = walk.count
+    length = reader.call(Known(len), [RangeV(*walk.count)], {})
+    item = walk.item
+
+    def at(i: AV) -> AV:
+        return item(reader.binary("Add", start, reader.binary("Mult", i, step)))
+
+    return Walk(count=(Known(0), length, Known(1)), item=at)
+
+
+def reversed_range(reader: Reader, av: RangeV) -> RangeV:
+    count = reader.call(Known(len), [av], {})
+    last = reader.binary("Add", av.start, reader.binary("Mult", reader.binary("Sub", count, Known(1)), av.step))
+    step = reader.binary("Sub", Known(0), av.step)
+    return RangeV(last, reader.binary("Add", av.start, step), step)
+
+
+def unrolled_walk(reader: Reader, walk: Walk, site: Any) -> Walk:
+    """Return the items of a walk by an index one by one, where its loop is unrolled and its trip count is known."""
+    bounds = [b.obj for b in walk.count or () if isinstance(b, Known)]
+    if len(bounds) < 3 or walk.lists or walk.item is None or not reader.assumptions.unrolls(site, len(range(*bounds))):
+        return walk
+    return Walk(items=map(walk.item, known_numbers(reader, range(*bounds))), finish=walk.finish)

@@ -1,0 +1,418 @@
+"""Loops: unrolled over sequences that are known, in the IR over all others."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+
+from scriptc.frontend.decompositions.iterators import SequenceIterator, has_next
+from scriptc.frontend.operations.indices import integer
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.comprehensions import is_filtered, stages
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.dispatch import runs
+from scriptc.frontend.reader.iterables import Walk, is_run_time, spend
+from scriptc.frontend.reader.iteration import unrolled_walk
+from scriptc.frontend.reader.paths import (
+    Env,
+    Exit,
+    changed,
+    fill_exits,
+    flatten,
+    joinable,
+    plan_joins,
+    reached,
+    rebind,
+    restore,
+    scoped,
+    snapshot,
+)
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import assign
+from scriptc.frontend.source.scope import assigned, has_leave
+from scriptc.frontend.values.abstract import AV, Content, Dyn, GeneratorV, Ident, Known, Moved, ObjectV, OneOf
+from scriptc.frontend.values.frame import LoopTarget
+from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
+from scriptc.frontend.values.structure import UNROLL_LIMIT
+from scriptc.ir.core import Block, Op, Value
+from scriptc.ir.types import INT
+
+_MOST_VALUES = 2000  # that a loop carries
+_FEW = 64  # iterations of a loop that is unrolled because of what it carries
+_MAX_READINGS = 50  # of a loop's body, before its types are given up
+
+
+@runs(ast.While)
+def run_while(reader: Reader, node: ast.While) -> bool:
+    names = assigned([*node.body, node.test]) & reader.position.frame.live.header[node]
+
+    def loop(breaks: LoopTarget | None) -> bool:
+        def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+            condition = reader.test(node.test)
+            if isinstance(condition, Known) and not isinstance(node.test, ast.Constant):
+                reader.speculation.decided.add(site)
+            if not isinstance(condition, Known):
+                # `while c: body` is a loop that a failing test leaves
+                reader.branch(condition, lambda: True, leave, frozenset())
+            elif not condition.obj:
+                return leave()
+            return reader.run(node.body)
+
+        return dynamic_loop(reader, node, names, None, body, breaks, site)
+
+    site = (reader.position.loc, "while")
+    if site in reader.assumptions.unrolled:
+        return unrolled(reader, node, lambda: goes_on(reader, node), names)
+    return with_else(reader, node, names, loop)
+
+
+def goes_on(reader: Reader, node: ast.While) -> bool:
+    """Whether the condition of a loop holds, at compile time."""
+    found = require_known(
+        reader, reader.test(node.test), "the condition of a loop whose body needs its numbers at compile time"
+    )
+    return bool(found)
+
+
+@runs(ast.For)
+def run_for(reader: Reader, node: ast.For) -> bool:
+    names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
+    sequence = reader.evaluate(node.iter)
+    site = (reader.position.loc, "for")
+    if isinstance(sequence, GeneratorV) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
+        return loop_of_loops(reader, node, sequence)
+    take: Callable[[ast.For, AV, frozenset[str]], bool] = partial(take_item, reader)
+    if isinstance(sequence, GeneratorV) and is_filtered(sequence):
+        spend(reader, sequence)
+        take, sequence = filter_of(reader, sequence), sequence.sequence
+    if is_asked(reader, sequence):
+        ask = lambda breaks: asking_loop(reader, node, names, sequence, breaks)  # noqa: E731
+        return with_else(reader, node, names, ask)
+    plan = unrolled_walk(reader, reader.iteration(sequence, site), site)
+    if plan.items is not None:
+        items = iter(plan.items)
+        item: AV | None = None
+
+        def advance() -> bool:
+            nonlocal item
+            item = next(items, None)
+            return item is not None
+
+        reader.position.walked.append(sequence)
+        try:
+            return unrolled(reader, node, advance, names, plan, lambda: take(node, item, names))  # type: ignore[arg-type]
+        finally:
+            reader.position.walked.pop()
+    if plan.count is None:
+        return reader.run(node.orelse)
+
+    if site in reader.assumptions.growing:
+        grows = lambda breaks: growing_loop(reader, node, names, plan, breaks, take)  # noqa: E731
+        return with_else(reader, node, names, grows, plan.finish)
+
+    def loop(breaks: LoopTarget | None) -> bool:
+        def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+            return take(node, plan.item(Dyn(target.counter)), names)  # type: ignore[misc, arg-type]
+
+        assert plan.count is not None
+        before = len(reader.emit.builder.block.ops)
+        falls = dynamic_loop(reader, node, names, plan.count, body, breaks, site)
+        if any(_changes_length(op, plan.lists) for op in reader.emit.builder.block.ops[before:]):
+            reader.assumptions.growing.add(site)
+            reader.speculation.read_again("a loop changes the length of what it walks")
+        return falls
+
+    return with_else(reader, node, names, loop, plan.finish)
+
+
+def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorV) -> bool:
+    """A loop over a generator expression of several `for`: a loop over each, so that items are made as they are asked
+    for."""
+    first, *rest = av.node.generators
+    name = f"·inner {len(rest)}"
+    inner = ast.GeneratorExp(av.node.elt, rest)
+    outer = ast.GeneratorExp(inner, [first])
+    each = ast.For(node.target, ast.Name(name, ast.Load()), node.body, [])
+    whole = ast.For(ast.Name(name, ast.Store()), ast.Name(name, ast.Load()), [each], node.orelse)
+    for made, original in ((inner, av.node), (outer, av.node), (each, node), (whole, node)):
+        ast.fix_missing_locations(ast.copy_location(made, original))
+    live = reader.position.frame.live
+    live.after[whole], live.after[each] = live.after[node], live.header[node]
+    live.header[whole] = live.header[each] = live.header[node]
+    reader.position.frame.locals[name] = GeneratorV(outer, av.frame, av.sequence, av.scopes, ident=av.ident)
+    try:
+        return run_for(reader, whole)
+    finally:
+        reader.position.frame.locals.pop(name, None)
+
+
+def take_item(reader: Reader, node: ast.For, item: AV, names: frozenset[str]) -> bool:
+    """The body of a loop, for one item."""
+    assign(reader, node.target, item)
+    return reader.run(node.body)
+
+
+def filter_of(reader: Reader, av: GeneratorV) -> Callable[[ast.For, AV, frozenset[str]], bool]:
+    """The body of a loop over a generator expression, for an item that this may leave out."""
+    keep, make = stages(reader, av)
+
+    def take(node: ast.For, item: AV, names: frozenset[str]) -> bool:
+        truth = keep(item)
+        run = lambda: take_item(reader, node, make(item), names)  # noqa: E731
+        if isinstance(truth, Known):
+            return run() if truth.obj else True
+        return reader.branch(truth, run, lambda: True, names)
+
+    return take
+
+
+def is_asked(reader: Reader, av: AV) -> bool:
+    """Whether a sequence is an iterator over what has a length known only at run time."""
+    return isinstance(av, ObjectV) and av.cls is SequenceIterator and is_run_time(reader, reader.items_of(av)["sequence"])
+
+
+def asking_loop(reader: Reader, node: ast.For, names: frozenset[str], iterator: AV, breaks: LoopTarget | None) -> bool:
+    """A loop over an iterator, which its body may ask as well, and which has more items behind a `break`."""
+
+    def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+        reader.branch(reader.call(Known(has_next), [iterator], {}), lambda: True, leave, frozenset())
+        return take_item(reader, node, reader.call(reader.attribute(iterator, "__next__"), [], {}), names)
+
+    return dynamic_loop(reader, node, names, None, body, breaks)
+
+
+def growing_loop(
+    reader: Reader, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,
+    take: Callable[[ast.For, AV, frozenset[str]], bool],
+) -> bool:  # fmt: skip
+    """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
+    at = f"·at {node.lineno}:{node.col_offset}"
+    reader.position.frame.locals[at] = Known(0)
+
+    def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
+        assert plan.length is not None and plan.item is not None
+        index = reader.position.frame.locals[at]
+        reader.branch(reader.compare("Lt", index, plan.length()), lambda: True, leave, frozenset())
+        reader.position.frame.locals[at] = reader.binary("Add", index, Known(1))
+        return take(node, plan.item(Dyn(materialize(reader, index))), names)
+
+    return dynamic_loop(reader, node, names | {at}, None, body, breaks)
+
+
+def with_else(
+    reader: Reader, node: ast.For | ast.While, names: frozenset[str], loop: Callable[[LoopTarget | None], bool],
+    finish: Callable[[], None] | None = None,
+) -> bool:  # fmt: skip
+    """A loop, what it asks when it ends by itself, and its `else`: a break leaves all of them."""
+
+    def end() -> bool:
+        if finish is not None:
+            finish()
+        return reader.run(node.orelse)
+
+    if not (node.orelse or finish) or not has_leave(node.body, ast.Break):
+        return loop(None) and end()
+    names |= assigned(node.orelse) & reader.position.frame.live.after[node]
+
+    def both(label: str, exits: list[Exit]) -> bool:
+        return loop(LoopTarget(label, label, breaks=exits)) and end()
+
+    return scoped(reader, names, both)
+
+
+def dynamic_loop(
+    reader: Reader,
+    node: ast.For | ast.While,
+    names: frozenset[str],
+    bounds: tuple[AV, AV, AV] | None,
+    body: Callable[[LoopTarget, Callable[[], bool]], bool],
+    breaks: LoopTarget | None,
+    site: object = None,
+) -> bool:
+    """A loop in the IR. Its body is read under an assumption on what the names hold when an iteration begins,
+    and read again only if an iteration's end disagrees. `breaks` says where a break goes if not behind this loop."""
+    frame, label = reader.position.frame, reader.emit.fresh_label()
+    bound_values = [integer(reader, b) for b in bounds] if bounds else []
+    mark, before = Ident().serial, snapshot(reader)
+    keys: set[Hashable] = joinable(reader, names)
+    envs: list[Env] = [before]
+    plans = plan_joins(reader, keys, envs, force=True, mark=mark)
+    for _ in range(_MAX_READINGS):
+        block = Block([(INT, counter_name(node))] if bounds else [])
+        args = [Block([(t, "")]).args[0] for plan in plans.values() for t in plan.types()]
+        for arg in args:
+            arg.owner = block
+            block.args.append(arg)
+        restore(reader, before)
+        rebind(reader, plans, args, [before], mark)
+        header = snapshot(reader)
+        target = LoopTarget(label, label, counter=block.args[0] if bounds else None)
+        if site is not None and all(isinstance(b, Known) for b in bounds or ()):
+            reader.speculation.counters |= dict.fromkeys(block.args[:1] if bounds else block.args, site)
+        exits = target.breaks  # leaving by the test of a `while`
+        if breaks is not None:
+            exits, target.breaks, target.break_label = [], breaks.breaks, breaks.break_label
+        outer_breaks = len(target.breaks)
+        errors, poisoned, noted = (
+            len(reader.diagnostics.errors),
+            reader.diagnostics.poisoned,
+            [(x, len(x)) for x in reader.position.leavings()],
+        )
+        frame.loops.append(target)
+
+        def leave() -> bool:
+            exits.append((reader.emit.effect("break", (), to=label), snapshot(reader)))  # noqa: B023
+            return False
+
+        with reader.emit.builder.at(block):
+            falls = reached(lambda: body(target, leave))  # noqa: B023
+        frame.loops.pop()
+        end = snapshot(reader)
+        inner = [env for _, env in target.continues] + ([end] if falls else [])
+        leaving = [env for _, env in exits]
+        keys |= {k for env in [*inner, *leaving] for k in changed(header, env, mark) if isinstance(k, Ident)}
+        keys -= {k for k in keys if isinstance(header.get(k), Moved)}
+        envs = [before, header, *inner, *leaving]
+        found = plan_joins(reader, keys, envs, force=True, mark=mark)
+        if not reader.diagnostics.poisoned and any(p.key() == "Poison" for p in found.values()):
+            unroll_instead(reader, site, bounds)
+        if bounds and not reader.diagnostics.poisoned and any(_has_lengths(k, p, envs) for k, p in found.items()):
+            unroll_instead(reader, site, bounds)
+        found |= {k: p for k, p in plans.items() if p.key() == "Poison"}  # a conflict stays one
+        if {k: p.key() for k, p in found.items()} == {k: p.key() for k, p in plans.items()}:
+            break
+        block.drop()
+        carried = itertools.chain.from_iterable(plan.types() for plan in found.values())
+        if next(itertools.islice(carried, _MOST_VALUES, None), None) is not None:
+            unroll_instead(reader, site, bounds)
+            reader.reject("loop_without_type")  # what it carries grows with each iteration
+        plans = found
+        if not any(p.key() == "Poison" for p in plans.values()):  # else the next reading is silent about the cause
+            del reader.diagnostics.errors[errors:]
+            reader.diagnostics.poisoned = poisoned
+        del target.breaks[outer_breaks:]
+        for leaving, n in noted:
+            del leaving[n:]
+    else:
+        reader.reject("loop_without_type")
+    if falls:
+        with reader.emit.builder.at(block):
+            reader.emit.effect("yield", flatten(reader, plans, end, envs))
+    fill_exits(reader, target.continues, plans, envs)
+    fill_exits(reader, exits, plans, envs)
+    restore(reader, before)
+    initial = flatten(reader, plans, before, envs)
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op(
+        "loop", [*bound_values, *initial], reader.position.loc, regions=[block], types=types, label=label, counted=bool(bounds)
+    )
+    if not bounds and not exits:  # nothing ends this loop but a return, a raise or a break past its else
+        reader.emit.effect("unreachable", ())
+        return False
+    rebind(reader, plans, op.results, envs, mark)
+    return True
+
+
+def unroll_instead(reader: Reader, site: object, bounds: tuple[AV, AV, AV] | None) -> None:
+    """No type holds what the iterations of a loop make, but each may be known where it is known how many there are: a list
+    of dims that grows, say. Returns where it is not."""
+    numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
+    few = len(numbers) == 3 and len(range(*numbers)) <= _FEW
+    if site is not None and (few or site in reader.speculation.decided) and reader.assumptions.unroll(site):
+        reader.speculation.read_again("no type holds what a loop carries, so that it is unrolled")
+
+
+def counter_name(node: ast.For | ast.While) -> str:
+    if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and isinstance(node.iter, ast.Call):
+        called = node.iter.func
+        if isinstance(called, ast.Name) and called.id == "range":
+            return node.target.id
+    return "i"
+
+
+def unrolled(
+    reader: Reader, node: ast.For | ast.While, advance: Callable[[], bool], names: frozenset[str],
+    plan: Walk | None = None, body: Callable[[], bool] | None = None,
+) -> bool:  # fmt: skip
+    """A loop whose iterations are known: its body once for each time that `advance` says there is another one; of
+    these run the ones that are below the limit of the plan."""
+    body = body or (lambda: reader.run(node.body))
+    limit, finish = (plan.limit, plan.finish) if plan is not None else (None, None)
+    count = 0
+
+    def more() -> bool:
+        nonlocal count
+        count += 1
+        if count > UNROLL_LIMIT and isinstance(node, ast.While):
+            reader.reject("loop_does_not_end", count=UNROLL_LIMIT)
+        return advance()
+
+    if limit is None and not has_leave(node.body, ast.Break) and not has_leave(node.body, ast.Continue):
+        while more():
+            if not body():
+                return False
+        return reader.run(node.orelse)
+    targets = assigned([node.target]) if isinstance(node, ast.For) else frozenset()
+    names |= (assigned(node.body) | targets) & reader.position.frame.live.header[node]
+
+    def iterations(breaks: LoopTarget, end_label: str, ends: list[Exit]) -> bool:
+        def leave() -> bool:
+            ends.append((reader.emit.effect("break", (), to=end_label), snapshot(reader)))
+            return False
+
+        def once(continue_label: str, continues: list[Exit]) -> bool:
+            target = LoopTarget(breaks.break_label, continue_label, "break", breaks.breaks, continues)
+            reader.position.frame.loops.append(target)
+            try:
+                return body()
+            finally:
+                reader.position.frame.loops.pop()
+
+        while True:
+            if limit is not None:
+                reader.branch(reader.compare("Lt", Known(count), limit()), lambda: True, leave, frozenset())
+            if not more():
+                return True
+            if not scoped(reader, names, once):
+                return False
+
+    def whole(label: str, exits: list[Exit]) -> bool:
+        breaks = LoopTarget(label, label, breaks=exits)
+        inner = lambda end_label, ends: iterations(breaks, end_label, ends)  # noqa: E731
+        if not scoped(reader, names, inner):
+            return False
+        if finish is not None:
+            finish()
+        return reader.run(node.orelse)
+
+    return scoped(reader, names | (assigned(node.orelse) & reader.position.frame.live.after[node]), whole)
+
+
+def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
+    """Whether what iterations leave in a list of numbers, whose length must be known, has several lengths."""
+    if not isinstance(key, Ident) or not isinstance(plan, OneOfPlan):
+        return False
+    held = [env[key] for env in envs if key in env]
+    parts = [part for av in held for part in (av.alternatives.values() if isinstance(av, OneOf) else [av])]
+    lists = [p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]]
+    return len(lists) == len(parts) and all(is_number(i) for items in lists for i in items.values())
+
+
+_LENGTHS = frozenset(
+    """list.append list.insert list.delete list.splice dict.set dict.remove dict.clear set.add set.pop set.merge set.keep
+set.drop set.flip""".split()
+)
+
+
+def _changes_length(op: Op, lists: Sequence[Value]) -> bool:
+    """Whether an op, or one inside it, may change the length of one of the lists, dicts or sets."""
+    if op.name in _LENGTHS and any(_may_be_one(op.operands[0], value) for value in lists):
+        return True
+    return any(_changes_length(inner, lists) for region in op.regions for inner in region.ops)
+
+
+def _may_be_one(a: Value, b: Value) -> bool:
+    made = [v.op is not None and v.op.has("ALLOCATES") for v in (a, b)]
+    return a is b or (a.type == b.type and not any(made))

@@ -1,0 +1,203 @@
+"""`with`: managers that the compiler knows, those of the user's classes, and generators that are managers."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Callable, Sequence
+from types import FunctionType
+
+import torch
+
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.environment.lookup import find_source
+from scriptc.frontend.reader.binding import bind_arguments
+from scriptc.frontend.reader.dispatch import reads, runs
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.exceptions import classes_of, finishing, go_on, guarded, putting_off, raise_value
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.raised import is_exception
+from scriptc.frontend.reader.statements import assign, inline
+from scriptc.frontend.source.scope import assigned, has_leave
+from scriptc.frontend.values.abstract import (
+    AV,
+    Bound,
+    ClassOf,
+    Dyn,
+    Ident,
+    Known,
+    ManagerV,
+    ObjectV,
+    Unbound,
+    describe,
+)
+from scriptc.frontend.values.frame import Frame, Leaving
+
+
+@runs(ast.With)
+def run_with(reader: Reader, node: ast.With) -> bool:
+    return with_items(reader, node, node.items)
+
+
+def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) -> bool:
+    if not items:
+        return reader.run(node.body)
+    item, *rest = items
+    manager = reader.evaluate(item.context_expr)
+
+    def enter(value: AV) -> bool:
+        if item.optional_vars is not None:
+            assign(reader, item.optional_vars, value)
+        return with_items(reader, node, rest)
+
+    match manager:
+        case Known(torch.enable_grad()) if reader.position.frame.func is not None and is_library(
+            reader.position.frame.func.__module__
+        ):
+            return enter(Known(None))  # what requires grad is found from the arguments
+        case Known(torch.no_grad() | torch.inference_mode()):
+            return without_grad(reader, lambda: enter(Known(None)))
+        case Known(torch.autocast() as cast):  # of a decorator
+            if cast.device == "cpu" and cast._enabled:
+                reader.reject("autocast")
+            return enter(manager)
+        case ObjectV(contextlib.nullcontext, items=held):
+            return enter(held["enter_result"])
+        case ObjectV(contextlib.suppress, items=held):
+            classes = classes_of(reader, held["classes"])
+            return suppressing(reader, node, lambda: enter(Known(None)), lambda e: is_exception(reader, e, classes))
+        case ManagerV():
+            return generated(reader, node, manager, enter)
+        case ObjectV(cls) if _is_manager(cls):
+            return managed(reader, node, manager, enter)
+        case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
+            return managed(reader, node, manager, enter)
+    reader.reject("with_of_other", what=describe(manager))
+
+
+def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
+    """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
+    saved, reader.emit.graded = (
+        reader.emit.graded,
+        {av.value for av in reader.position.frame.locals.values() if isinstance(av, Dyn)},
+    )
+    try:
+        return body()
+    finally:
+        reader.emit.graded = saved
+
+
+def suppressing(reader: Reader, node: ast.With, body: Callable[[], bool], swallows: Callable[[AV], AV]) -> bool:
+    live = reader.position.frame.live
+
+    def caught(e: AV) -> bool:
+        return swallow(reader, e, swallows(e))
+
+    return guarded(reader, live.caught[node], assigned([node]) & live.after[node], body, caught)
+
+
+def swallow(reader: Reader, e: AV, answer: AV) -> bool:
+    """The exception goes on unless the answer is true."""
+    if isinstance(answer, Known):
+        return True if answer.obj else raise_value(reader, e)
+    return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
+
+
+def managed(reader: Reader, node: ast.With, manager: AV, enter: Callable[[AV], bool]) -> bool:
+    """An object with __enter__ and __exit__."""
+    leave = reader.attribute(manager, "__exit__")
+    value = reader.call(reader.attribute(manager, "__enter__"), [], {})
+    live = reader.position.frame.live
+
+    def last() -> bool:
+        reader.call(leave, [Known(None)] * 3, {})
+        return True
+
+    def caught(e: AV) -> bool:
+        assert isinstance(e, Dyn)
+        return swallow(reader, e, reader.truth(reader.call(leave, [ClassOf(e), e, Bound(e, "__traceback__")], {})))
+
+    written = assigned([node])
+    return finishing(reader, written, live.caught[node], written & live.after[node], lambda: enter(value), last, caught)
+
+
+# ---- generators ----
+
+
+def generated(reader: Reader, node: ast.With, manager: ManagerV, enter: Callable[[AV], bool]) -> bool:
+    """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
+    lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
+    rest of the generator runs first."""
+    source = find_source(reader, manager.func)
+    assert isinstance(source.node, ast.FunctionDef)
+    generator = source.node.body
+    if not _yields_once(generator):
+        reader.reject("manager_with_other_yields")
+    caller, made = reader.position.frame, Frame(source, manager.func, reader.position.loc)
+    bind_arguments(reader, made, manager.func, manager.args, manager.kwargs)
+    shared = {name: Ident(name) for name in assigned([node]) - caller.cells.keys()}
+    for name, cell in shared.items():
+        caller.cells[name] = cell
+        reader.heap.contents[cell] = caller.locals.pop(name, Unbound())
+
+    leaving = Leaving()
+    reader.heap.contents[leaving.way], reader.heap.contents[leaving.returned] = Known(0), Unbound()
+    leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
+
+    def body(value: AV) -> AV:
+        reader.position.frames.append(caller)
+        saved, reader.position.node = reader.position.node, node
+        try:
+            if not (putting_off(reader, lambda: enter(value), leaving) if leaves else enter(value)):
+                raise Terminated
+        finally:
+            reader.position.frames.pop()
+            reader.position.node = saved
+        return Known(None)
+
+    made.on_yield = body
+    try:
+        inline(reader, made, generator)
+    finally:
+        for name, cell in shared.items():
+            del caller.cells[name]
+            caller.locals[name] = reader.heap.contents.pop(cell, Unbound())
+    return go_on(reader, leaving)
+
+
+@reads(ast.Yield)
+def read_yield(reader: Reader, node: ast.Yield) -> AV:
+    if reader.position.frame.on_yield is None:
+        reader.reject("yield")
+    return reader.position.frame.on_yield(Known(None) if node.value is None else reader.evaluate(node.value))
+
+
+def _yields_once(stmts: Sequence[ast.stmt]) -> bool:
+    """Whether a body yields exactly once, in a place that is always reached."""
+    found = [s for s in stmts if any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(s))]
+    if len(found) != 1:
+        return False
+    match found[0]:
+        case ast.Try(body=body) as inner:
+            rest = [s for s in ast.iter_child_nodes(inner) if s not in body]
+            return _yields_once(body) and not any(isinstance(n, ast.Yield) for s in rest for n in ast.walk(s))
+        case ast.With(body=body):
+            return _yields_once(body)
+        case ast.Expr(value=ast.Yield()) | ast.Assign(value=ast.Yield()):
+            return True
+    return False
+
+
+def _returns(stmts: Sequence[ast.stmt]) -> bool:
+    pending: list[ast.AST] = [*stmts]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Return):
+            return True
+        if not isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(node)
+    return False
+
+
+def _is_manager(cls: type) -> bool:
+    return all(isinstance(getattr(cls, name, None), FunctionType) for name in ("__enter__", "__exit__"))

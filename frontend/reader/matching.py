@@ -1,0 +1,147 @@
+"""`match`: which case fits, and what its names capture."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from scriptc.frontend.reader.constant_demand import require_known
+from scriptc.frontend.reader.dispatch import runs
+from scriptc.frontend.reader.iterables import item_at
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import bind_name
+from scriptc.frontend.source.scope import assigned
+from scriptc.frontend.values.abstract import AV, DictV, Dyn, Known, ListV, OneOf, Poison, Tup
+from scriptc.frontend.values.alternatives import split
+
+_CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
+_SELF_MATCHED = (bool, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+@runs(ast.Match)
+def run_match(reader: Reader, node: ast.Match) -> bool:
+    subject = reader.evaluate(node.subject)
+    live = reader.position.frame.live.after[node]
+    return run_cases(reader, subject, node.cases, live)
+
+
+def run_cases(reader: Reader, subject: AV, cases: Sequence[ast.match_case], live: frozenset[str]) -> bool:
+    if not cases:
+        return True
+    case, *rest = cases
+    fits = case_fits(reader, subject, case)
+    if isinstance(fits, Known):
+        return reader.run(case.body) if fits.obj else run_cases(reader, subject, rest, live)
+    names = frozenset().union(*(assigned([*c.body, c.pattern]) for c in cases)) & live
+    return reader.branch(fits, lambda: reader.run(case.body), lambda: run_cases(reader, subject, rest, live), names)
+
+
+def case_fits(reader: Reader, subject: AV, case: ast.match_case) -> AV:
+    """Whether a case is taken; binds what its pattern captures, as Python does, before the guard is asked."""
+    matched = matches(reader, subject, case.pattern)
+    names = assigned([case.pattern])
+
+    def guarded() -> AV:
+        for name in names:
+            bind_name(reader, name, reader.position.frame.locals.pop(_CAPTURED + name, Poison()))
+        return Known(True) if case.guard is None else reader.test(case.guard)
+
+    return reader.choose(matched, guarded, lambda: Known(False))
+
+
+def matches(reader: Reader, subject: AV, pattern: ast.pattern) -> AV:
+    """A bool; captures are kept under hidden names."""
+    if isinstance(subject, OneOf):
+        return split(reader, subject, lambda s: matches(reader, s, pattern))
+    match pattern:
+        case ast.MatchValue(value=value):
+            return reader.truth(reader.compare("Eq", subject, reader.evaluate(value)))
+        case ast.MatchSingleton(value=value):
+            return reader.compare("Is", subject, Known(value)) if may_be(subject, value) else Known(False)
+        case ast.MatchAs(pattern=inner, name=name):
+            matched = Known(True) if inner is None else matches(reader, subject, inner)
+            return and_then(reader, matched, lambda: capture(reader, name, subject))
+        case ast.MatchOr(patterns=patterns):
+            return any_of(reader, subject, patterns)
+        case ast.MatchSequence(patterns=patterns):
+            return sequence(reader, subject, patterns)
+        case ast.MatchClass():
+            return instance(reader, subject, pattern)
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if isinstance(subject, DictV):
+            items = reader.items_of(subject)
+            found = [require_known(reader, reader.evaluate(k), "the key of a pattern") for k in keys]
+            if any(k not in items for k in found):
+                return Known(False)
+            return all_of(reader, [items[k] for k in found], patterns)
+        case ast.MatchMapping(rest=None):
+            return Known(False)
+    reader.reject("pattern")
+
+
+def may_be(subject: AV, value: object) -> bool:
+    return isinstance(subject, Known) or (isinstance(value, bool) and isinstance(subject, Dyn))
+
+
+def capture(reader: Reader, name: str | None, subject: AV) -> AV:
+    if name is not None:
+        reader.position.frame.locals[_CAPTURED + name] = subject
+    return Known(True)
+
+
+def and_then(reader: Reader, first: AV, then: Callable[[], AV]) -> AV:
+    return reader.choose(first, then, lambda: Known(False))
+
+
+def any_of(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV:
+    first, *rest = patterns
+    matched = matches(reader, subject, first)
+    return reader.choose(matched, lambda: Known(True), lambda: any_of(reader, subject, rest)) if rest else matched
+
+
+def all_of(reader: Reader, subjects: Sequence[AV], patterns: Sequence[ast.pattern]) -> AV:
+    if not patterns:
+        return Known(True)
+    matched = matches(reader, subjects[0], patterns[0])
+    return and_then(reader, matched, lambda: all_of(reader, subjects[1:], patterns[1:]))
+
+
+def sequence(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV:
+    if not isinstance(subject, (Tup, ListV)) and not (
+        isinstance(subject, Known) and isinstance(subject.obj, (tuple, list, range))
+    ):
+        return Known(False)
+    stars = [i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)]
+    least = len(patterns) - len(stars)
+    length = reader.call(Known(len), [subject], {})
+    long_enough = reader.compare("GtE" if stars else "Eq", length, Known(least))
+
+    def items() -> AV:
+        if not stars:
+            return all_of(reader, [item_at(reader, subject, i) for i in range(least)], patterns)
+        at, star = stars[0], patterns[stars[0]]
+        assert isinstance(star, ast.MatchStar)
+        after = len(patterns) - at - 1
+        ends = [item_at(reader, subject, i) for i in (*range(at), *range(-after, 0))]
+        middle = reader.call(Known(list), [reader.subscript(subject, Known(slice(at, -after or None)))], {})
+        matched = all_of(reader, ends, [*patterns[:at], *patterns[at + 1 :]])
+        return and_then(reader, matched, lambda: capture(reader, star.name, middle))
+
+    return and_then(reader, long_enough, items)
+
+
+def instance(reader: Reader, subject: AV, pattern: ast.MatchClass) -> AV:
+    cls = require_known(reader, reader.evaluate(pattern.cls), "the class of a pattern")
+    is_instance = reader.truth(reader.call(Known(isinstance), [subject, Known(cls)], {}))
+
+    def attributes() -> AV:
+        if cls in _SELF_MATCHED and pattern.patterns:
+            return matches(reader, subject, pattern.patterns[0])
+        names = [*getattr(cls, "__match_args__", ())[: len(pattern.patterns)], *pattern.kwd_attrs]
+        parts = [*pattern.patterns, *pattern.kwd_patterns]
+        if len(names) < len(parts):
+            reader.emit.raise_error("TypeError", f"{cls.__name__}() accepts fewer positional sub-patterns")
+        if any(not require_known(reader, reader.call(Known(hasattr), [subject, Known(n)], {}), "an attribute") for n in names):
+            return Known(False)
+        return all_of(reader, [reader.attribute(subject, n) for n in names], parts)
+
+    return and_then(reader, is_instance, attributes)

@@ -1,0 +1,66 @@
+"""Names: local variables, variables of enclosing functions, globals and builtins."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from typing import NoReturn
+
+from scriptc.frontend.environment.lookup import free_name
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.source.scope import local_names
+from scriptc.frontend.values.abstract import AV, Known, Maybe, Unbound
+from scriptc.frontend.values.frame import Frame
+
+_COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
+
+
+def load(reader: Reader, name: str) -> AV:
+    """The value of a name: local, of an enclosing function, captured, global or builtin."""
+    frame: Frame | None = reader.position.frame
+    own = reader.position.frame
+    if name not in own.locals and name not in own.cells and name in local_names(own.source.node):
+        unbound(reader, name, free=in_function_of_comprehension(own))  # no path has come to where it is assigned
+    while frame is not None:
+        if name in frame.locals or name in frame.cells:
+            return bound(reader, frame, name)
+        if frame.func is None and frame.outer is None:
+            break
+        if frame.outer is None:
+            assert frame.func is not None
+            return free_name(reader, frame, frame.func, name)
+        frame = frame.outer
+    if hasattr(builtins, name):
+        return Known(getattr(builtins, name))
+    reader.emit.raise_error("NameError", f"name '{name}' is not defined")
+
+
+def unbound(reader: Reader, name: str, *, free: bool = False) -> NoReturn:
+    if free:
+        text = f"cannot access free variable '{name}' where it is not associated with a value in enclosing scope"
+        reader.emit.raise_error("NameError", text)
+    reader.emit.raise_error(
+        "UnboundLocalError", f"cannot access local variable '{name}' where it is not associated with a value"
+    )
+
+
+def in_function_of_comprehension(frame: Frame) -> bool:
+    """Whether what is read stands in a function that Python makes of a comprehension or generator expression."""
+    return frame.generators > 0 or (frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS)
+
+
+def bound(reader: Reader, frame: Frame, name: str) -> AV:
+    cell = frame.cells.get(name)
+    if cell is not None and cell not in reader.heap.contents:  # made on one of several paths, by a function that has returned
+        reader.reject("function_as_value", who=f"the function with the variable '{name}'")
+    av = reader.heap.contents[cell] if cell is not None else frame.locals[name]
+    free = frame is not reader.position.frame or in_function_of_comprehension(frame)
+    if isinstance(av, Unbound):
+        unbound(reader, name, free=free)
+    if isinstance(av, Maybe):
+        reader.emit.effect("check.free" if free else "check.bound", [materialize(reader, av.flag)], name=name)
+        if frame is reader.position.frame and cell is None:
+            frame.locals[name] = av.av  # bound from here on
+        return av.av
+    return av

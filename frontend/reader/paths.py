@@ -1,0 +1,445 @@
+"""Paths that part and meet: what names and objects hold on each path, and how that is joined behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from scriptc.frontend.operations.materialize import materialize
+from scriptc.frontend.reader.errors import Conflict, ItemConflict, Terminated, UserError
+from scriptc.frontend.reader.promotion import promote_objects
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import rejection
+from scriptc.frontend.source.scope import declared
+from scriptc.frontend.values.abstract import (
+    AV,
+    RECORDS,
+    Closure,
+    Content,
+    DictV,
+    Ident,
+    Known,
+    KnownLengthListV,
+    Maybe,
+    Moved,
+    ObjectV,
+    OneOf,
+    Poison,
+    Unbound,
+    describe,
+    home_of,
+    is_function,
+)
+from scriptc.frontend.values.alternatives import without
+from scriptc.frontend.values.closures import reframed
+from scriptc.frontend.values.frame import Site
+from scriptc.frontend.values.joins import Plan, unify
+from scriptc.frontend.values.structure import identity_of, replaced, shape_of
+from scriptc.ir.builder import Builder
+from scriptc.ir.core import Block, Op, Value
+
+Env = dict[Any, AV]  # by name: locals of the function being read; by Ident: the heap
+Exit = tuple[Op, Env]  # an op that leaves for a label (its operands are filled in later), and the state at that point
+Names = frozenset[str]
+
+_VALUE = "·value"  # of an expression, on its way out of a branch
+
+
+def snapshot(reader: Reader) -> Env:
+    return {**reader.position.frame.locals, **reader.heap.contents}
+
+
+def restore(reader: Reader, env: Env) -> None:
+    reader.position.frame.locals = {k: v for k, v in env.items() if isinstance(k, str)}
+    reader.heap.contents = {k: v for k, v in env.items() if isinstance(k, Ident)}
+
+
+# ---- branches ----
+
+
+def branch(
+    reader: Reader, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
+) -> bool:  # fmt: skip
+    """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
+    cond_value = materialize(reader, condition)
+    mark, before = Ident().serial, snapshot(reader)
+    blocks: list[Block] = []
+    ends: list[tuple[Block, Env, bool]] = []
+    altered: set[Hashable] = set()
+    for truth, run in ((True, then), (False, orelse)):
+        restore(reader, before)
+        with reader.emit.builder.at(Block()) as block:
+            learn(reader, cond_value, truth)
+            start = snapshot(reader)
+            falls = reached(run)
+        blocks.append(block)
+        if falls:
+            ends.append((block, snapshot(reader), truth))
+            altered |= changed(start, ends[-1][1], mark)
+    restore(reader, before)
+    keys = altered if names is None else names | {k for k in altered if isinstance(k, Ident)}
+    if not join_blocks(reader, "if", [cond_value], blocks, [(b, env) for b, env, _ in ends], keys, altered, mark):
+        return False
+    if len(ends) == 1:
+        learn(reader, cond_value, ends[0][2])
+    return True
+
+
+def join_blocks(
+    reader: Reader, name: str, operands: Sequence[Value], blocks: Sequence[Block], ends: Sequence[tuple[Block, Env]],
+    keys: Iterable[Hashable], altered: set[Hashable], mark: float,
+) -> bool:  # fmt: skip
+    """Builds an op of blocks that were read, and joins behind it the names and objects `keys` of those that reach
+    their ends; of what else they altered, nothing was there before. Whether any reaches its end."""
+    envs = [env for _, env in ends]
+    plans = plan_joins(reader, joinable(reader, keys), envs, fresh=len(ends) == 1, mark=mark) if ends else {}
+    for block, env in ends:
+        with reader.emit.builder.at(block):
+            reader.emit.effect("yield", flatten(reader, plans, env, envs))
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op(name, operands, reader.position.loc, regions=blocks, types=types)
+    if not ends:
+        reader.emit.effect("unreachable", ())
+        return False
+    rebind(reader, plans, op.results, envs, mark)
+    for key in altered - set(plans):
+        if isinstance(key, str) and key not in reader.position.frame.locals:
+            reader.position.frame.locals[key] = Unbound()
+    return True
+
+
+def choose(reader: Reader, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+    """The value of one of two expressions."""
+    if isinstance(condition, Known):
+        return then() if condition.obj else orelse()
+
+    def keep(run: Callable[[], AV]) -> Callable[[], bool]:
+        def kept() -> bool:
+            reader.position.frame.locals[_VALUE] = run()
+            return True
+
+        return kept
+
+    if not reader.branch(condition, keep(then), keep(orelse), None):
+        raise Terminated
+    return reader.position.frame.locals.pop(_VALUE)
+
+
+def reached(run: Callable[[], bool]) -> bool:
+    try:
+        return run()
+    except Terminated:
+        return False
+
+
+# ---- what a condition says about values of several kinds ----
+
+
+def learn(reader: Reader, condition: Value, truth: bool) -> None:
+    """Names whose kind a condition decides hold just that kind from here on."""
+    for tag, number, is_it in _facts(condition, truth):
+
+        def swap(av: AV, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AV:
+            if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
+                return av
+            return av.alternatives[number] if is_it else without(av, number)
+
+        swap_all(reader, swap)
+
+
+def swap_all(reader: Reader, swap: Callable[[AV], AV]) -> None:
+    reader.position.frame.locals = {k: replaced(v, swap) for k, v in reader.position.frame.locals.items()}
+    reader.heap.contents = {k: replaced(v, swap) for k, v in reader.heap.contents.items()}
+
+
+# ---- joins ----
+
+
+def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
+    """Without the names of variables that live in the heap, whose content is joined by its own key."""
+    return set(keys) - reader.position.frame.cells.keys() - declared(reader.position.frame.source.node).keys()
+
+
+def settle(reader: Reader, av: AV, env: Env) -> AV:
+    """The value with what its objects hold in `env`."""
+
+    def swap(part: AV) -> AV:
+        if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
+            return part
+        if part.home is not None and part.home.place is not None:
+            return part  # arguments may hold one another; each is joined by itself
+        content = env.get(part.ident)
+        if isinstance(content, OneOf):  # other keys on other paths
+            return OneOf(content.tag, {t: holding(reader, part, c, env) for t, c in content.alternatives.items()})
+        return holding(reader, part, content, env)
+
+    return replaced(av, swap)
+
+
+def holding(reader: Reader, part: DictV | KnownLengthListV | ObjectV, content: AV | None, env: Env) -> AV:
+    """An object with what it holds, None for what it was made with."""
+    if isinstance(content, (Moved, Poison)):
+        return part
+    made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+    assert content is None or isinstance(content, Content)
+    items = made if content is None else content.items
+    if part.ident in reader.heap.settling:
+        promote_objects(reader, [part])
+        reader.reject("record_stored_in_init", name=describe(part))
+    reader.heap.settling.add(part.ident)
+    try:
+        held = {k: settle(reader, v, env) for k, v in items.items()}
+    finally:
+        reader.heap.settling.discard(part.ident)
+    if isinstance(part, DictV):
+        return DictV(held, part.ident, part.home, part.sites, part.made)
+    if isinstance(part, KnownLengthListV):
+        return KnownLengthListV(held, part.reader, part.ident, part.home, part.site)
+    return ObjectV(part.cls, held, part.ident, part.home)
+
+
+def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
+    """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
+    av = env.get(key)
+    if av is None:
+        first = next((c for e in envs if key in e for c in _contents(e[key])), None)
+        return Unbound() if first is None else Content(first.first, first.first, first.cls)
+    return settle(reader, av, env)
+
+
+def keep_variables(reader: Reader, av: AV) -> AV:
+    """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
+    frame, left, seen = reader.position.frame, reader.position.frame.left(), set[Ident]()
+    left.locals = reframed(left.locals, frame, left)
+
+    def swap(part: AV) -> AV:
+        if isinstance(part, Closure) and part.frame is frame:
+            frame.is_kept = True
+            return replace(part, frame=left)
+        ident = identity_of(part)
+        if ident is not None and ident not in seen and ident not in reader.heap.contents:
+            seen.add(ident)
+            assert isinstance(part, (DictV, KnownLengthListV, ObjectV))
+            first: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+            held = {k: replaced(v, swap) for k, v in first.items()}
+            if any(held[k] is not v for k, v in first.items()):
+                reader.heap.contents[ident] = Content(held, first, getattr(part, "cls", None))
+        return part
+
+    for key, content in list(reader.heap.contents.items()):
+        reader.heap.contents[key] = replaced(content, swap)
+    return replaced(av, swap)
+
+
+def plan_joins(
+    reader: Reader, keys: Iterable[Hashable], envs: Sequence[Env], *, force: bool = False, fresh: bool = False,
+    mark: float = float("inf"),
+) -> dict[Hashable, Plan]:  # fmt: skip
+    """How each name and object is joined, in a stable order."""
+    plans: dict[Hashable, Plan] = {}
+    for key in sorted(keys, key=_order):
+        try:
+            avs = [held_in(reader, env, key, envs) for env in envs]
+            plans[key] = unify(avs, reader.kinds, force=force, fresh=fresh, mark=mark)
+        except Conflict as e:
+            promote_objects(reader, avs)
+            if isinstance(e, ItemConflict):
+                reader.speculation.allow_unions()
+            reader.diagnostics.report(conflict(reader, key, str(e), avs))
+            plans[key] = poisoned_plan(reader)
+    promote_beside_tables(reader)
+    keep_identities(reader, plans, envs, mark)
+    return plans
+
+
+def promote_beside_tables(reader: Reader) -> None:
+    """Dicts with known keys that meet some with run-time keys get such keys too, where they can."""
+    met, reader.kinds.beside_tables = reader.kinds.beside_tables, []
+    for display in met:
+        reader.speculation.promote(display)
+
+
+def conflict(reader: Reader, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
+    name = getattr(key, "name", key)
+    if isinstance(key, Ident) and not name:
+        return UserError(reader.position.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
+    who = "this expression" if key == _VALUE else f"'{name}'"
+    if all(map(is_function, avs)):
+        return UserError(reader.position.loc, *rejection("function_as_value", who=who))
+    return UserError(reader.position.loc, *rejection("paths_differ", who=who, what=what))
+
+
+def poisoned_plan(reader: Reader) -> Plan:
+    return unify([Poison()], reader.kinds)
+
+
+def keep_identities(reader: Reader, plans: dict[Hashable, Plan], envs: Sequence[Env], mark: float) -> None:
+    """An object that a path made may not have two names behind the join: it would become two objects."""
+    for env in envs:
+        seen: set[Ident] = set()
+        for key in plans:
+            if plans[key].key() == "Poison" or isinstance(env.get(key), (Content, Moved)):
+                continue
+            for ident in identities(settle(reader, env.get(key, Unbound()), env)):
+                if ident.serial >= mark and ident in seen:
+                    promote_objects(reader, [env[key]])
+                    reader.diagnostics.report(
+                        UserError(reader.position.loc, *rejection("two_names_of_an_object"))
+                    )
+                    plans[key] = poisoned_plan(reader)
+                seen.add(ident)
+
+
+def flatten(reader: Reader, plans: dict[Hashable, Plan], env: Env, envs: Sequence[Env] = ()) -> list[Value]:
+    return [v for key, plan in plans.items() for v in plan.flatten(reader, held_in(reader, env, key, envs or [env]))]
+
+
+def rebind(reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float) -> None:
+    """Gives joined names and objects the results of the op that joins them."""
+    values = iter(results)
+    kept: set[Ident] = set()
+    for key, plan in plans.items():
+        av = bind_key(reader, key, plan, values)
+        kept |= set(identities(av))
+    for env in envs:
+        for key in plans:
+            for ident in identities(env.get(key, Unbound())):
+                if ident.serial < mark and ident not in kept:
+                    reader.heap.contents[ident] = Moved()
+
+
+def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
+    av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
+    if isinstance(key, Ident):
+        reader.heap.contents[key] = av
+    else:
+        reader.position.frame.locals[str(key)] = av
+    return av
+
+
+# ---- scopes: straight code that may be left early ----
+
+
+def scoped(reader: Reader, names: Names, run: Callable[[str, list[Exit]], bool]) -> bool:
+    """Runs statements that leave for a label; `run` gets the label and the list in which it notes each leaving."""
+    label, exits = reader.emit.fresh_label(), []  # type: ignore[var-annotated]
+    mark, before = Ident().serial, snapshot(reader)
+    with reader.emit.builder.at(Block()) as block:
+        falls = reached(lambda: run(label, exits))
+    end = snapshot(reader)
+    if not exits:
+        splice_block(reader, block)
+        return falls
+    if len(exits) == 1 and not falls and block.ops[-1] is exits[0][0]:  # the one way out is at the end
+        exits[0][0].erase()
+        splice_block(reader, block)
+        restore(reader, exits[0][1])
+        return True
+    restore(reader, before)
+    envs = [env for _, env in exits] + ([end] if falls else [])
+    keys = {k for env in envs for k in changed(before, env, mark) if isinstance(k, Ident)} | names
+    plans = plan_joins(reader, joinable(reader, keys), envs, fresh=True, mark=mark)
+    if falls:
+        with reader.emit.builder.at(block):
+            reader.emit.effect("yield", flatten(reader, plans, end, envs))
+    fill_exits(reader, exits, plans, envs)
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op("scope", (), reader.position.loc, regions=[block], types=types, label=label)
+    rebind(reader, plans, op.results, envs, mark)
+    return True
+
+
+def fill_exits(reader: Reader, exits: Sequence[Exit], plans: dict[Hashable, Plan], envs: Sequence[Env]) -> None:
+    """Gives ops that leave the values that they carry out."""
+    saved = reader.emit.builder
+    for op, env in exits:
+        reader.emit.builder = Builder.before(op)
+        op.set_operands(flatten(reader, plans, env, envs))
+    reader.emit.builder = saved
+
+
+def splice_block(reader: Reader, block: Block) -> None:
+    for op in list(block.ops):
+        reader.emit.builder.insert(op)
+
+
+def _contents(av: AV) -> Iterator[Content]:
+    """What an object holds, on one path or another."""
+    parts = av.alternatives.values() if isinstance(av, OneOf) else [av.av if isinstance(av, Maybe) else av]
+    return (part for part in parts if isinstance(part, Content))
+
+
+
+
+def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
+    """Names, and objects that were there before, which hold something else than they did."""
+    return {
+        k for k, v in env.items()
+        if v is not before.get(k) and (isinstance(k, str) or k.serial < mark)
+    }  # fmt: skip
+
+
+def _order(key: Hashable) -> tuple[int, str]:
+    return (key.serial + 1, "") if isinstance(key, Ident) else (0, str(key))
+
+
+def identities(av: AV) -> Iterator[Ident]:
+    """The objects that a value is or holds, arguments aside."""
+    home = home_of(av)
+    if home is not None and home.place is not None:
+        return
+    ident = identity_of(av)
+    if ident is not None:
+        yield ident
+    parts: Iterable[AV] = ()
+    if isinstance(av, OneOf):
+        parts = av.alternatives.values()
+    elif isinstance(av, Maybe):
+        parts = [av.av]
+    elif (shape := shape_of(av)) is not None and not isinstance(av, Content):
+        parts = shape.parts
+    for part in parts:
+        yield from identities(part)
+
+
+def _facts(condition: Value, truth: bool) -> Iterator[tuple[Value, int, bool]]:
+    """Which tags equal which numbers, or not, where a condition has a truth value."""
+    op = condition.op
+    if op is None:
+        return
+    if op.name == "bool.not":
+        yield from _facts(op.operands[0], not truth)
+    elif op.name == "int.eq":
+        tag, number = op.operands
+        if number.op is not None and number.op.name == "const":
+            yield tag, number.op.attrs["value"], truth
+    elif op.name == ("bool.and_" if truth else "bool.or_"):
+        for operand in op.operands:
+            yield from _facts(operand, truth)
+    elif op.name == "if":
+        yields = [region.ops[-1] for region in op.regions]
+        if any(y.name != "yield" for y in yields):
+            return
+        index = op.results.index(condition)
+        for side, other in ((0, 1), (1, 0)):
+            never = yields[other].operands[index]
+            if _is_const(never, not truth) or (never is op.operands[0] and truth != (other == 0)):
+                yield from _facts(op.operands[0], side == 0)
+                yield from _facts(yields[side].operands[index], truth)
+                return
+
+
+def _is_const(value: Value, expected: bool) -> bool:
+    return value.op is not None and value.op.name == "const" and value.op.attrs["value"] is expected
+
+
+def note_change(reader: Reader, key: str | Ident) -> None:
+    """A name of the function being read, or an object, has changed: a `try` around must know."""
+    for watch in reader.position.watches:
+        moved = {name: cell for name, cell in watch.frame.cells.items() if cell.serial > watch.mark}
+        changed = next((name for name, cell in moved.items() if cell is key), key)
+        if isinstance(changed, Ident) or (watch.frame is reader.position.frame and changed in watch.names):
+            place = reader.emit.effect("cell.set", ())  # what it writes is known when the body has been read
+            held = {name: reader.heap.contents[cell] for name, cell in moved.items() if cell in reader.heap.contents}
+            watch.sites.append(Site(place, changed, {**watch.frame.locals, **held, **reader.heap.contents}))

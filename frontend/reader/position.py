@@ -1,0 +1,50 @@
+"""Where the reader stands: the functions and statements around what it reads, and the source location of that."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from scriptc.frontend.source.stack_room import StackLeft
+from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.frame import Frame, Watch
+from scriptc.ir.loc import Loc
+
+
+class Position:
+    """Keep the stack of frames, and what stands around the current statement."""
+
+    def __init__(self) -> None:
+        self.frames: list[Frame] = []
+        self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
+        self.watches: list[Watch] = []  # bodies of `try` around what is read
+        self.handling: list[AV] = []  # exceptions whose handlers are being read
+        self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
+        self.walked: list[AV] = []  # sequences of known length that the loops around what is read walk
+        self.any_order = 0  # callers around what is read whose result does not depend on the order of a set
+        self.stack_left: StackLeft | None = None
+
+    @property
+    def frame(self) -> Frame:
+        return self.frames[-1]
+
+    @property
+    def loc(self) -> Loc:
+        return self.frame.source.loc(self.node, self.frame.inlined_at)
+
+    def loc_of(self, node: ast.AST | Loc | None) -> Loc:
+        """Return the location of a node of the current function; None stands for the current node."""
+        if isinstance(node, Loc):
+            return node
+        return self.loc if node is None else self.frame.source.loc(node, self.frame.inlined_at)
+
+    @property
+    def leaves_generator(self) -> bool:
+        """Return whether an exception leaves a generator expression before a `try` can catch it."""
+        return bool(self.generators) and self.generators[-1] == len(self.watches)
+
+    def leavings(self) -> list[list[Any]]:
+        """Return the lists in which statements around note who leaves them and what changes in them."""
+        finals = [final for frame in self.frames for final in frame.finals]
+        exits = [noted for final in finals for _, noted in final.ways.values()]
+        return [*(f.returns for f in self.frames), *exits, *(w.sites for w in self.watches)]

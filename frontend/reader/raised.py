@@ -1,0 +1,175 @@
+"""Exceptions whose class has an `__init__` of its own: what an instance holds travels beside the exception.
+
+At run time an exception is its class and its message. The attributes of an instance are a variable of its class, set in front
+of the `raise`: a handler finds it as it finds all that changed in its `try`, and so does Python when the exception leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+
+from scriptc.frontend.environment.slots import find_target, set_target
+from scriptc.frontend.environment.specs import Raised
+from scriptc.frontend.operations.formatting import joined, raise_with
+from scriptc.frontend.operations.materialize import apply_op, make_tuple, materialize
+from scriptc.frontend.operations.objects import object_attribute
+from scriptc.frontend.reader.paths import note_change
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Ident, Known, Maybe, ObjectV, Tup, Unbound
+from scriptc.ir.core import Value
+from scriptc.ir.exceptions import own_class
+
+
+class CaughtV(Dyn):
+    """An exception that was caught: what instances of the classes that it may be of hold."""
+
+    __slots__ = ("instances", "named")
+
+    def __init__(self, value: Value, named: Sequence[type], instances: dict[type, ObjectV]):
+        Dyn.__init__(self, value)
+        self.named, self.instances = named, instances  # named: the classes that the handler names
+
+
+@dataclass
+class RaisedExceptions:
+    """Keep what raised exceptions hold: by class, the variable of the heap and the names in it."""
+
+    held_places: dict[type, Ident] = field(default_factory=dict)
+    held_names: dict[type, tuple[str, ...]] = field(default_factory=dict)
+    unseen: set[type] = field(default_factory=set)  # some of the class are raised in functions that call themselves
+
+
+def exception_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    """cls(*args, **kwargs)"""
+    made = ObjectV(cls, {"args": make_tuple(list(args))})
+    init = own_init(cls)
+    if init is not None:
+        reader.environment.guard("TYPE_ATTR_IS", cls, "__init__", init)
+        reader.call(Known(init), [made, *args], kwargs)
+    elif kwargs:
+        reader.emit.raise_error("TypeError", f"{cls.__name__}() takes no keyword arguments")
+    return made
+
+
+# ---- raising ----
+
+
+def note_held(reader: Reader, made: ObjectV) -> None:
+    """Sets what an exception holds that is about to be raised."""
+    items = reader.items_of(made)
+    if own_init(made.cls) is None:
+        if len(items) > 1:
+            reader.reject("raised_attributes_lost", name=made.cls.__name__)
+        return
+    names = tuple(items)
+    if reader.raised.held_names.setdefault(made.cls, names) != names:
+        reader.reject("raised_with_other_attributes", name=made.cls.__name__)
+    set_held(reader, made.cls, Tup(list(items.values())))
+
+
+def set_held(reader: Reader, cls: type, held: AV) -> None:
+    place = reader.raised.held_places.setdefault(cls, Ident(cls.__name__, -1 - len(reader.raised.held_places)))
+    reader.heap.contents[place] = held
+    note_change(reader, place)
+    if reader.recursion.nested:
+        reader.raised.unseen.add(cls)
+    if not reader.state.ahead:
+        holder = reader.environment.raised.setdefault(cls, Raised(cls))
+        target = find_target(reader, holder, "held", None, exception_name(reader, cls))
+        set_target(reader, target, Tup([Known(reader.raised.held_names[cls]), held]))
+
+
+def hold_again(reader: Reader, av: AV) -> None:
+    """The same of an exception that is raised again: another one of its class may have been raised since."""
+    for cls, made in av.instances.items() if isinstance(av, CaughtV) else ():
+        set_held(reader, cls, Tup(list(made.items.values())))
+
+
+# ---- handlers ----
+
+
+def caught_instance(reader: Reader, e: AV, classes: Sequence[type]) -> AV:
+    """The exception that a handler for some classes has got, with what it holds."""
+    if not isinstance(e, Dyn):
+        return e
+    instances: dict[type, ObjectV] = {}
+    for cls, place in reader.raised.held_places.items():
+        held = reader.heap.contents.get(place)
+        held = held.av if isinstance(held, Maybe) else held
+        if issubclass(cls, tuple(classes)) and held is not None and not isinstance(held, Unbound):
+            instances[cls] = ObjectV(cls, dict(zip(reader.raised.held_names[cls], reader.iterate(held), strict=True)))
+    return CaughtV(e.value, classes, instances) if instances else e
+
+
+def caught_attribute(reader: Reader, e: AV, name: str) -> AV:
+    instances = e.instances if isinstance(e, CaughtV) else {}
+    if not instances or name.startswith("__") or reader.recursion.nested or reader.raised.unseen:
+        reader.reject("attribute_of_exception", name=name)
+    assert isinstance(e, CaughtV)
+    only = all(own_init(cls) is not None for cls in e.named)
+    return attribute_of_one(reader, e, list(instances.values()), name, only)
+
+
+def attribute_of_one(reader: Reader, e: CaughtV, instances: Sequence[ObjectV], name: str, only: bool) -> AV:
+    """The attribute of whichever it is; `only`: it is one of these."""
+    if not instances:
+        if name in ("args", "add_note", "with_traceback"):
+            reader.reject("attribute_of_exception", name=name)
+        class_name = apply_op(reader, "text", e, format="%n")
+        text = [Known("'"), class_name, Known(f"' object has no attribute '{name}'")]
+        raise_with(reader, "AttributeError", joined(reader, text))
+    first, *rest = instances
+    found = lambda: object_attribute(reader, first, name)  # noqa: E731
+    if only and not rest:
+        return found()
+    is_first = is_exception(reader, e, [first.cls], exact=True)
+    return reader.choose(is_first, found, lambda: attribute_of_one(reader, e, rest, name, only))
+
+
+def own_init(cls: type) -> FunctionType | None:
+    """The __init__ of an exception class, where that is Python code."""
+    found = getattr(cls, "__init__", None)
+    return found if isinstance(found, FunctionType) else None
+
+
+_LONGEST = 40  # characters of a class's name that an error carries
+
+
+_NO_EXCEPTIONS = (
+    "KeyboardInterrupt",
+    "SystemExit",
+    "GeneratorExit",
+)  # Python's classes that do not derive from Exception
+
+
+def exception_name(reader: Reader, cls: type[BaseException]) -> str:
+    """What compiled code calls a class; the module declares it if it is not Python's own."""
+    if cls.__module__ == "builtins":
+        return cls.__name__
+    found = next((name for name, known in reader.environment.exceptions.items() if known is cls), None)
+    if found is not None:
+        return found
+    bases = tuple(exception_name(reader, b) for b in cls.__bases__ if issubclass(b, BaseException))
+    wanted = name = cls.__name__[:_LONGEST]
+    count = 1
+    while name in reader.environment.exceptions or own_class(name) is not None:
+        count += 1
+        name = f"{wanted}_{count}"
+    reader.environment.exceptions[name] = cls
+    reader.emit.module.exceptions[name] = bases
+    return name
+
+
+def is_exception(reader: Reader, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+    """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
+    if isinstance(av, ObjectV):
+        return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
+    if not exact and BaseException in classes:
+        return Known(True)
+    if not exact and Exception in classes:
+        others = Dyn(reader.emit.build("exc.is", [materialize(reader, av)], classes=_NO_EXCEPTIONS, exact=False))
+        return Dyn(reader.emit.build("bool.not", [materialize(reader, others)]))
+    names = tuple(exception_name(reader, c) for c in classes)
+    return Dyn(reader.emit.build("exc.is", [materialize(reader, av)], classes=names, exact=exact))

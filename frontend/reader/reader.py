@@ -1,0 +1,116 @@
+"""The reader: its components, and the functions behind its verbs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from scriptc.frontend.environment.environment import Environment
+from scriptc.frontend.environment.slots import OutsideState
+from scriptc.frontend.operations import attributes, comparison, operators
+from scriptc.frontend.reader import (
+    calls,
+    contents,
+    exceptions,
+    expressions,
+    iteration,
+    jumps,
+    loops,
+    managers,
+    matching,
+    paths,
+    statements,
+)
+from scriptc.frontend.reader.assumptions import Assumptions
+from scriptc.frontend.reader.diagnostics import Diagnostics
+from scriptc.frontend.reader.emit import Emitter
+from scriptc.frontend.reader.heap import Heap
+from scriptc.frontend.reader.iterables import Walk
+from scriptc.frontend.reader.position import Position
+from scriptc.frontend.reader.raised import RaisedExceptions
+from scriptc.frontend.reader.recursion import RecursiveFunctions
+from scriptc.frontend.reader.speculation import Speculation
+from scriptc.frontend.values.abstract import AV, DictV, Kinds, KnownLengthListV, ObjectV
+from scriptc.ir.core import Module
+
+_REGISTERED = (exceptions, jumps, loops, managers, matching)  # imported for the statements that they register
+
+
+class EntryReader:
+    """Read one entry into `module`, based on `assumptions`. See `frontend.reader.protocol` for what each verb does."""
+
+    def __init__(self, module: Module, assumptions: Assumptions, default_dtype: str, *, ahead: bool = False) -> None:
+        self.assumptions = assumptions
+        self.position = Position()
+        self.diagnostics = Diagnostics(self.position)
+        self.emit = Emitter(module, self.position, self.diagnostics)
+        self.environment = Environment(default_dtype)
+        self.heap = Heap()
+        self.kinds = Kinds(assumptions.unions)
+        self.raised = RaisedExceptions()
+        self.recursion = RecursiveFunctions()
+        self.speculation = Speculation(assumptions, self.position, self.diagnostics)
+        self.state = OutsideState(ahead)
+
+    def evaluate(self, node: ast.expr) -> AV:
+        return expressions.evaluate(self, node)
+
+    def test(self, node: ast.expr) -> AV:
+        return expressions.test(self, node)
+
+    def run(self, stmts: Sequence[ast.stmt]) -> bool:
+        return statements.run(self, stmts)
+
+    def reject(self, key: str, /, **details: object) -> NoReturn:
+        self.diagnostics.reject(key, **details)
+
+    def branch(
+        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+    ) -> bool:
+        return paths.branch(self, condition, then, orelse, names)
+
+    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+        return paths.choose(self, condition, then, orelse)
+
+    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+        return calls.call(self, func, args, kwargs)
+
+    def attribute(self, owner: AV, name: str) -> AV:
+        return attributes.attribute(self, owner, name)
+
+    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+        expressions.store_attribute(self, owner, name, value)
+
+    def subscript(self, owner: AV, index: AV) -> AV:
+        return expressions.subscript(self, owner, index)
+
+    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+        expressions.store_item(self, owner, index, value)
+
+    def delete_item(self, owner: AV, index: AV) -> None:
+        expressions.delete_item(self, owner, index)
+
+    def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
+        return contents.items_of(self, av)
+
+    def truth(self, av: AV) -> AV:
+        return operators.truth(self, av)
+
+    def compare(self, op: str, a: AV, b: AV) -> AV:
+        return comparison.compare(self, op, a, b)
+
+    def unary(self, node: ast.unaryop, av: AV) -> AV:
+        return operators.unary(self, node, av)
+
+    def binary(self, op: str, a: AV, b: AV) -> AV:
+        return operators.binary(self, op, a, b)
+
+    def inplace(self, op: str, a: AV, b: AV) -> AV:
+        return operators.inplace(self, op, a, b)
+
+    def iterate(self, av: AV) -> list[AV]:
+        return iteration.iterate(self, av)
+
+    def iteration(self, av: AV, site: Any) -> Walk:
+        return iteration.iteration(self, av, site)

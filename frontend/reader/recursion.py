@@ -1,0 +1,427 @@
+"""Functions that call themselves.
+
+Recursion over what is known at compile time (a tree of Python objects, a depth) ends while it is read, so its calls are
+followed as all others. Any other becomes a function of the IR, for one kind of arguments. What such a function returns is
+found by reading it again and again: at first its own calls are taken not to return, then to return what was found.
+
+An IR function sees no values but its parameters. So what its body captures from functions around it is passed too, and
+what it changes in objects and shared variables comes back as further results.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from scriptc.frontend.reader.contents import set_items
+from scriptc.frontend.reader.errors import Terminated
+from scriptc.frontend.reader.jumps import leave_with
+from scriptc.frontend.reader.paths import Env, changed, fill_exits, flatten, note_change, plan_joins, reached, settle
+from scriptc.frontend.reader.promotion import promote_nested
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.reader.statements import enter
+from scriptc.frontend.source.scope import captured_names
+from scriptc.frontend.values.abstract import (
+    AV,
+    RECORDS,
+    Closure,
+    Content,
+    DictV,
+    Dyn,
+    GeneratorV,
+    Ident,
+    Known,
+    ListV,
+    Maybe,
+    ObjectV,
+    OneOf,
+    Unbound,
+    describe,
+    home_of,
+    is_tensor,
+    tensor_type,
+)
+from scriptc.frontend.values.frame import Frame
+from scriptc.frontend.values.joins import Plan
+from scriptc.frontend.values.kinds import NUMBERS, kind_of
+from scriptc.frontend.values.structure import identity_of, parts_of, replaced, shape_of
+from scriptc.ir.core import Block, Func, Value
+from scriptc.ir.types import ListType, TensorType
+
+_MAX_DEPTH = 48  # calls of one function within each other that are followed
+_MAX_CALLS = 600  # of one function from within itself that are followed
+_MAX_FUNCTIONS = 200
+_MAX_NESTED = 6  # functions that are read within each other, each for kinds of arguments of its own
+_MAX_READINGS = 50
+_RESULT = "·result"
+
+Place = tuple[Frame, str]  # a variable of a function around
+_Signature = tuple[Hashable, ...]
+
+
+@dataclass(eq=False)
+class Recursive:
+    """A function of the program as one of the IR. `arguments` and `results` say what is handed over; results are None
+    while no way out is known. Keys of results are shared variables, places of objects among the arguments, _RESULT."""
+
+    name: str
+    arguments: dict[Hashable, Plan]
+    results: dict[Hashable, Plan] | None = None
+    objects: list[ObjectV | DictV] = field(default_factory=list)  # among the arguments, as `results` name them
+
+
+@dataclass
+class RecursiveFunctions:
+    """Keep the functions that call themselves, as far as one reading has come."""
+
+    functions: dict[Any, Recursive] = field(default_factory=dict)  # by their kinds of arguments
+    named: int = 0
+    followed: dict[ast.AST, int] = field(default_factory=dict)  # calls from within themselves that were followed
+    nested: int = 0  # functions that are read within each other
+
+
+def kinds_of_arguments(reader: Reader, avs: Sequence[AV]) -> _Signature:
+    """The leaves of arguments: what is known of each, or its kind."""
+    return tuple(leaf for av in avs for leaf in leaf_kinds(settle(reader, av, {**reader.heap.contents})))
+
+
+def leaf_kinds(av: AV) -> Iterator[Hashable]:
+    home = home_of(av)
+    if home is not None and home.place is not None:  # an object of the caller is known as which one it is
+        yield "known", home.place
+        return
+    shape = shape_of(av)
+    if isinstance(av, Maybe):
+        yield "maybe"
+        yield from leaf_kinds(av.av)
+    elif isinstance(av, Unbound):
+        yield "unbound"
+    elif isinstance(av, OneOf):
+        for tag, alternative in av.alternatives.items():
+            yield tag
+            yield from leaf_kinds(alternative)
+    elif shape is not None:
+        yield shape.key
+        for part in shape.parts:
+            yield from leaf_kinds(part)
+    elif isinstance(av, Known):
+        by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
+        yield "known", type(av.obj), av.obj if by_value else id(av.obj)
+    elif isinstance(av, ListV) and av.value is None:
+        yield "list of kinds"
+        for item in av.items or ():
+            yield from leaf_kinds(item)
+    elif isinstance(av, (Dyn, ListV, *RECORDS)):
+        yield kind_of(av)
+    else:
+        yield id(av)
+
+
+def calls_itself(reader: Reader, frame: Frame) -> bool:
+    """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
+    node = frame.source.node
+    frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
+    frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
+    if node in reader.assumptions.recursive:
+        return True
+    around = [f for f in reader.position.frames if f.source.node is node and f.func is frame.func]
+    if frame.func is None:  # another call of the function around made another function
+        around = [f for f in around if f.outer is frame.outer]
+    if not frozenset().union(*(f.codes for f in around)) >= frame.codes:
+        return False  # as in any(any(...) for ...): a program has only so many functions and generators to give
+    if not around:
+        return False
+    if any(f.signature == frame.signature for f in around) or not _narrows(around[-1].signature, frame.signature):
+        return True
+    reader.recursion.followed[node] = reader.recursion.followed.get(node, 0) + 1
+    if len(around) > _MAX_DEPTH or reader.recursion.followed[node] > _MAX_CALLS:
+        reader.assumptions.recursive.add(node)
+        reader.speculation.read_again("a function calls itself more often than can be followed")
+    return False
+
+
+def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+    """A call of an IR function; `frame` has the arguments bound."""
+    places = list(captured(frame))
+    given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
+    shared = list(shared_variables(reader, frame))
+    given |= {f"·shared {i}": reader.heap.contents[cell] for i, cell in enumerate(shared)}
+    env = {**reader.heap.contents, **given}
+    settled = {key: settle(reader, av, env) for key, av in given.items()}
+    for av in settled.values():
+        if has_argument(av):
+            reader.reject("recursion_with_structure", name=frame.source.name, what=describe(av))
+        for values in lists_in(av):
+            reader.speculation.mutate(values)
+    kinds = tuple(k for av in settled.values() for k in leaf_kinds(erased(av)))
+    key = (frame.source.node, frame.func, tuple(settled), kinds, reader.position.leaves_generator)
+    function = reader.recursion.functions.get(key)
+    if function is None:
+        function = reader.recursion.functions[key] = new_function(reader, frame, settled)
+        read_function(reader, function, frame, body, places, shared)
+    return emit_call(reader, function, settled, shared)
+
+
+def new_function(reader: Reader, frame: Frame, settled: dict[str, AV]) -> Recursive:
+    if len(reader.recursion.functions) >= _MAX_FUNCTIONS or reader.recursion.nested > _MAX_NESTED:
+        reader.reject("recursion_of_ever_new_kinds", name=frame.source.name)
+    seen = [o.ident for av in settled.values() for o in objects_in(av)]
+    if len(set(seen)) < len(seen):
+        reader.reject("recursion_with_object_twice", name=frame.source.name)
+    sample: Env = {name: erased(av) for name, av in settled.items()}
+    arguments = plan_joins(reader, sample, [sample], force=True, fresh=True, mark=-1)
+    reader.recursion.named += 1
+    return Recursive(f"{_symbol(frame.source.name)}_{reader.recursion.named}", arguments)
+
+
+def read_function(
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    shared: Sequence[Ident],
+) -> None:  # fmt: skip
+    """Reads the body until what it returns is what its own calls were taken to return."""
+    state = (
+        reader.emit.builder,
+        reader.position.frames,
+        reader.heap.contents,
+        reader.position.watches,
+        reader.position.handling,
+        reader.position.node,
+        reader.position.generators,
+    )
+    outer = [(frame, name, frame.locals[name]) for frame, name in places]
+    errors, poisoned, known = len(reader.diagnostics.errors), reader.diagnostics.poisoned, set(reader.recursion.functions)
+    leaves = [0] if reader.position.leaves_generator else []  # then so does what the function does not catch
+    reader.recursion.nested += 1
+    try:
+        for _ in range(_MAX_READINGS):
+            block = Block([(t, "") for plan in function.arguments.values() for t in plan.types()])
+            reader.position.watches, reader.position.handling, reader.heap.contents, reader.position.generators = (
+                [],
+                [],
+                {},
+                leaves,
+            )
+            results, objects = read_body(reader, function, outline, body, places, shared, block)
+            settled = _keys(results, objects) == _keys(function.results, function.objects)
+            function.results, function.objects = results, objects
+            if settled:
+                break
+            block.drop()
+            if not reader.diagnostics.poisoned:
+                del reader.diagnostics.errors[errors:]
+            for other in set(reader.recursion.functions) - known:  # they were read under what was taken to be returned
+                reader.emit.module.funcs.pop(reader.recursion.functions.pop(other).name, None)
+            reader.diagnostics.poisoned = poisoned
+        else:
+            reader.reject("recursion_returns", name=outline.source.name)
+    finally:
+        reader.recursion.nested -= 1
+        (
+            reader.emit.builder,
+            reader.position.frames,
+            reader.heap.contents,
+            reader.position.watches,
+            reader.position.handling,
+            reader.position.node,
+            reader.position.generators,
+        ) = state
+        for frame, name, av in outer:
+            frame.locals[name] = av
+    if any(not block.encloses(v.block) for op in block.walk() for v in op.operands):
+        reader.reject("recursion_captures", name=outline.source.name)
+    types = [t for plan in (function.results or {}).values() for t in plan.types()]
+    loc = outline.source.loc(outline.source.node, None)
+    reader.emit.module.funcs[function.name] = Func(function.name, block, types, loc)
+
+
+def read_body(
+    reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
+    shared: Sequence[Ident], block: Block,
+) -> tuple[dict[Hashable, Plan] | None, list[ObjectV | DictV]]:  # fmt: skip
+    """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
+    among its arguments."""
+    frame = Frame(outline.source, outline.func, None, outer=outline.outer)
+    values = iter(block.args)
+    rebuilt = {
+        str(key): plan.rebuild(values, "" if "shared" in str(key) else str(key).split(" ")[-1])
+        for key, plan in function.arguments.items()
+    }
+    objects = [o for av in rebuilt.values() for o in objects_in(av)]
+    for i, (owner, name) in enumerate(places):
+        owner.locals[name] = rebuilt.pop(f"·{i} {name}")
+    for i, cell in enumerate(shared):
+        reader.heap.contents[cell] = rebuilt.pop(f"·shared {i}")
+    frame.locals.update({name: rebuilt[name] for name in outline.locals})
+    frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
+    if outline.first_arg is not None:
+        frame.first_arg = next(iter(frame.locals.values()))
+    reader.position.frames = [frame]
+    reader.position.node = outline.source.node
+    mark, before = Ident().serial, dict[Any, AV](reader.heap.contents)
+    with reader.emit.builder.at(block):
+        enter(reader, frame)
+        if reached(lambda: reader.run(body)):
+            leave_with(reader, Known(None))
+    if not frame.returns:
+        return None, objects
+    envs: list[Env] = [{_RESULT: site.av, **site.heap} for site in frame.returns]
+    promote_nested(reader, (settle(reader, site.av, env) for site, env in zip(frame.returns, envs, strict=True)))
+    keys = {_RESULT, *(objects[k].ident if isinstance(k, int) else k for k in function.results or ())}
+    keys |= {k for env in envs for k in changed(before, env, mark)}
+    plans = plan_joins(reader, keys, envs, fresh=True, mark=mark)
+    fill_exits(reader, [(site.op, env) for site, env in zip(frame.returns, envs, strict=True)], plans, envs)
+    numbers = {o.ident: i for i, o in enumerate(objects)}
+    return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}, objects
+
+
+def emit_call(reader: Reader, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
+    operands = flatten(reader, function.arguments, {k: v for k, v in settled.items()})
+    for plan_type, value in zip(_types(function.arguments), operands, strict=True):
+        if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
+            same_elements(reader, plan_type, value.type)
+    results = function.results or {}
+    types = [t for plan in results.values() for t in plan.types()]
+    op = reader.emit.builder.op("call", operands, reader.position.loc, types=types, func=function.name)
+    if function.results is None:
+        reader.emit.effect("unreachable", ())
+        raise Terminated
+    values = iter(op.results)
+    objects = [o for av in settled.values() for o in objects_in(av)]
+    own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
+    found: AV = Known(None)
+
+    def ours_for_theirs(part: AV) -> AV:
+        ident = identity_of(part)
+        return part if ident is None else own.get(ident, part)
+
+    for key, plan in results.items():
+        av = replaced(plan.rebuild(values, ""), ours_for_theirs)
+        if key == _RESULT:
+            found = av
+        elif isinstance(key, int) and isinstance(av, Content):
+            set_items(reader, as_made(reader, objects[key]), av.items)
+        elif isinstance(key, Ident):
+            reader.heap.contents[key] = av
+            note_change(reader, key)
+    return found
+
+
+def as_made(reader: Reader, settled: ObjectV | DictV) -> ObjectV | DictV:
+    """An object as it was made, where `settled` has what it holds now."""
+    content = reader.heap.contents.get(settled.ident)
+    if isinstance(content, Content):
+        settled = replace(settled, items=content.first)
+    return settled
+
+
+# ---- what a function sees beside its arguments ----
+
+
+def captured(frame: Frame) -> Iterator[Place]:
+    """Variables of functions around that functions inside them read, where they are not known as a whole."""
+    seen: set[Frame] = set()
+    pending = [frame.outer, *(c.frame for av in frame.locals.values() if isinstance(c := av, Closure))]
+    while pending:
+        outer = pending.pop()
+        if outer is None or outer in seen:
+            continue
+        seen.add(outer)
+        pending.append(outer.outer)
+        for name in sorted(captured_names(outer.source.node) & outer.locals.keys()):
+            if not isinstance(outer.locals[name], (Known, Closure)):
+                yield outer, name
+
+
+def shared_variables(reader: Reader, frame: Frame) -> Iterator[Ident]:
+    outer = frame.outer
+    while outer is not None:
+        yield from (cell for cell in outer.cells.values() if not isinstance(reader.heap.contents.get(cell), Closure))
+        outer = outer.outer
+    yield from (slot.ident for slot in reader.state.slots.values())
+
+
+def same_elements(reader: Reader, a: ListType, b: ListType) -> None:
+    """Two lists that may be one."""
+    from scriptc.frontend.values.joins import unite
+
+    before = a.elem, b.elem
+    unite(a, b)
+    if (a.elem, b.elem) != before and any(c.find().observed for c in (a.cell, b.cell)):
+        for site, cell in reader.speculation.cells:
+            if cell.find() is a.cell.find():
+                reader.assumptions.elements[site] = a.elem
+        reader.speculation.read_again("two lists may be one, after the types of their items were used")
+
+
+def _narrows(around: _Signature, inside: _Signature) -> bool:
+    """Whether a call is for other known values than the call around it, so that recursion may end by them."""
+    if len(around) != len(inside):
+        return True
+    return any(
+        a != b and isinstance(a, tuple) and isinstance(b, tuple) and a[0] == b[0] == "known"
+        for a, b in zip(around, inside, strict=True)
+    )
+
+
+def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
+    for plan in plans.values():
+        yield from plan.types()
+
+
+def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectV | DictV]) -> dict[Hashable, str] | None:
+    """Equal for results that are handed over alike; objects among the arguments are named by their places."""
+    if plans is None:
+        return None
+    places = {str(o.ident.serial): i for i, o in enumerate(objects)}
+    named = lambda m: f"argument {places.get(m[1], m[1])}"  # noqa: E731
+    return {key: re.sub(r"same object (\d+)", named, plan.key()) for key, plan in plans.items()}
+
+
+def erased(av: AV) -> AV:
+    """The value without what an IR function is not specialised on: sizes of tensors, numbers."""
+
+    def swap(part: AV) -> AV:
+        if is_tensor(part):
+            t = tensor_type(part)
+            sizes = None if t.dims is None else (None,) * len(t.dims)
+            return Dyn(Value(TensorType(t.dtype, sizes), Block()))
+        if isinstance(part, Known) and type(part.obj) in NUMBERS:
+            return Dyn(Value(NUMBERS[type(part.obj)], Block()))
+        return part
+
+    return _replaced_within(av, swap)
+
+
+def _replaced_within(av: AV, swap: Any) -> AV:
+    """As `replaced`, going into objects and dicts, which must be settled."""
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
+        return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
+    return replaced(av, swap)
+
+
+def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
+    """The objects and dicts that a settled value leads to."""
+    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
+        yield av
+    for part in parts_of(av):
+        yield from objects_in(part)
+
+
+def has_argument(av: AV) -> bool:
+    """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
+    home = home_of(av)
+    return home is not None and home.place is not None or any(map(has_argument, parts_of(av)))
+
+
+def lists_in(av: AV) -> Iterator[ListV]:
+    if isinstance(av, ListV) and not av.is_tuple:
+        yield av
+    for part in parts_of(av):
+        yield from lists_in(part)
+
+
+def _symbol(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda"))

@@ -1,0 +1,403 @@
+"""Statements. Control flow that is decided at compile time is followed; all other stays in the IR."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import replace
+
+from scriptc.frontend.environment.state import delete_attribute, is_plain_attribute
+from scriptc.frontend.operations.formatting import joined, raise_with
+from scriptc.frontend.operations.materialize import any_length, apply_op, materialize, new_list
+from scriptc.frontend.operations.runtime_dicts import refuse_item_sets
+from scriptc.frontend.operations.sizes import size_of
+from scriptc.frontend.reader.constant_demand import make_known
+from scriptc.frontend.reader.dispatch import STATEMENTS, runs
+from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, Terminated, UserError
+from scriptc.frontend.reader.iterables import is_run_time, item_at, spend
+from scriptc.frontend.reader.jumps import leave_with
+from scriptc.frontend.reader.names import load
+from scriptc.frontend.reader.paths import Env, changed, fill_exits, note_change, plan_joins, rebind, splice_block
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
+from scriptc.frontend.source.scope import assigned, declared, shared_names
+from scriptc.frontend.source.stack_room import require_room
+from scriptc.frontend.values.abstract import (
+    AV,
+    Closure,
+    DictV,
+    Dyn,
+    GeneratorV,
+    Ident,
+    IteratorV,
+    Known,
+    ListV,
+    OneOf,
+    Poison,
+    Tup,
+    Unbound,
+    is_plain_tuple,
+    is_tensor,
+)
+from scriptc.frontend.values.alternatives import present, split
+from scriptc.frontend.values.frame import Frame
+from scriptc.ir.analysis import is_fresh, shares_memory
+from scriptc.ir.core import Block
+
+
+def run(reader: Reader, stmts: Sequence[ast.stmt]) -> bool:
+    return all(run_statement(reader, s) for s in stmts)
+
+
+def run_statement(reader: Reader, stmt: ast.stmt) -> bool:
+    saved, reader.position.node = reader.position.node, stmt
+    try:
+        handler = STATEMENTS.get(type(stmt))
+        if handler is None:
+            reader.reject(STATEMENTS_AND_EXPRESSIONS[type(stmt)])
+        return handler(reader, stmt)
+    except Terminated:
+        return False
+    except Poisoned:
+        return poison(reader, stmt)
+    except NeedsKnown as e:
+        if make_known(reader, e.value, e.error.message):
+            reader.speculation.read_again(e.error.message)
+        reader.diagnostics.report(e.error)
+        return poison(reader, stmt)
+    except UserError as e:
+        reader.diagnostics.report(e)
+        return poison(reader, stmt)
+    finally:
+        reader.position.node = saved
+
+
+def poison(reader: Reader, stmt: ast.stmt) -> bool:
+    """What a statement in error would have bound or returned is not reported again."""
+    reader.diagnostics.poisoned = True
+    for name in assigned([stmt]):
+        reader.position.frame.locals[name] = Poison()
+    if isinstance(stmt, ast.Return):
+        leave_with(reader, Poison())
+        return False
+    return True
+
+
+# ---- simple statements ----
+
+
+@runs(ast.Pass)
+def run_pass(reader: Reader, node: ast.Pass) -> bool:
+    return True
+
+
+@runs(ast.Expr)
+def run_expr(reader: Reader, node: ast.Expr) -> bool:
+    if not isinstance(node.value, ast.Constant):
+        reader.evaluate(node.value)
+    return True
+
+
+@runs(ast.Assign)
+def run_assign(reader: Reader, node: ast.Assign) -> bool:
+    value = reader.evaluate(node.value)
+    for target in node.targets:
+        assign(reader, target, value)
+    return True
+
+
+@runs(ast.AnnAssign)
+def run_ann_assign(reader: Reader, node: ast.AnnAssign) -> bool:
+    if node.value is not None:
+        assign(reader, node.target, reader.evaluate(node.value))
+    return True
+
+
+@runs(ast.AugAssign)
+def run_aug_assign(reader: Reader, node: ast.AugAssign) -> bool:
+    op = type(node.op).__name__
+    match node.target:
+        case ast.Name():
+            assign(reader, node.target, reader.inplace(op, reader.evaluate(node.target), reader.evaluate(node.value)))
+        case ast.Subscript():
+            owner, index = reader.evaluate(node.target.value), reader.evaluate(node.target.slice)
+            old = reader.subscript(owner, index)
+            new = reader.inplace(op, old, reader.evaluate(node.value))
+            if new is not old or not isinstance(owner, (Known, DictV, ListV)):  # else it was changed in place
+                reader.store_item(owner, index, new)
+        case _:
+            owner, name = reader.evaluate(node.target.value), node.target.attr
+            old = reader.attribute(owner, name)
+            new = reader.inplace(op, old, reader.evaluate(node.value))
+            as_it_was = new is old and (is_plain_attribute(owner, name) or is_tensor(owner) and name == "data")
+            if not as_it_was:
+                reader.store_attribute(owner, name, new)
+    return True
+
+
+@runs(ast.Delete)
+def run_delete(reader: Reader, node: ast.Delete) -> bool:
+    for target in node.targets:
+        delete(reader, target)
+    return True
+
+
+def delete(reader: Reader, target: ast.expr) -> None:
+    match target:
+        case ast.Name(id=name):
+            load(reader, name)
+            bind_name(reader, name, Unbound())
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            for t in targets:
+                delete(reader, t)
+        case ast.Subscript():
+            reader.delete_item(reader.evaluate(target.value), reader.evaluate(target.slice))
+        case ast.Attribute() if isinstance(owner := reader.evaluate(target.value), Known):
+            delete_attribute(reader, owner.obj, target.attr)
+        case _:
+            reader.reject("attribute_deleted")
+
+
+@runs(ast.Assert)
+def run_assert(reader: Reader, node: ast.Assert) -> bool:
+    if not __debug__:  # `python -O` compiles none
+        return True
+    condition = reader.test(node.test)
+    if isinstance(condition, Known) and condition.obj:
+        return True
+
+    def fails() -> bool:
+        if node.msg is None:
+            reader.emit.raise_error("AssertionError", "")
+        raise_with(reader, "AssertionError", reader.evaluate(node.msg))
+
+    if isinstance(condition, Known):
+        return fails()
+    return reader.branch(condition, lambda: True, fails, frozenset())
+
+
+@runs(ast.Import)
+def run_import(reader: Reader, node: ast.Import) -> bool:
+    import sys
+
+    for alias in node.names:
+        module = sys.modules.get(alias.name)
+        if module is None:
+            reader.reject("import_of_new", name=alias.name)
+        name = alias.asname or alias.name.split(".")[0]
+        reader.position.frame.locals[name] = Known(module if alias.asname else sys.modules[name])
+    return True
+
+
+@runs(ast.ImportFrom)
+def run_import_from(reader: Reader, node: ast.ImportFrom) -> bool:
+    import sys
+
+    module = sys.modules.get(node.module or "")
+    for alias in node.names:
+        if module is None or node.level or not hasattr(module, alias.name):
+            reader.reject("import_unfollowed")
+        reader.position.frame.locals[alias.asname or alias.name] = Known(getattr(module, alias.name))
+    return True
+
+
+@runs(ast.FunctionDef)
+def run_function_def(reader: Reader, node: ast.FunctionDef) -> bool:
+    decorators = [reader.evaluate(d) for d in node.decorator_list]
+    made: AV = closure(reader, node)
+    for decorator in reversed(decorators):
+        if isinstance(decorator, Known) and hasattr(decorator.obj, "__enter__"):
+            reader.reject("decorator_inside")
+        made = reader.call(decorator, [made], {})
+    reader.position.frame.locals[node.name] = made
+    return True
+
+
+def closure(reader: Reader, node: ast.FunctionDef | ast.Lambda) -> Closure:
+    defaults = [reader.evaluate(d) for d in node.args.defaults]
+    kw_defaults = [None if d is None else reader.evaluate(d) for d in node.args.kw_defaults]
+    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    scopes = [scope for scope in reader.position.frame.scopes if not read.isdisjoint(scope)]
+    return Closure(node, reader.position.frame, defaults, kw_defaults, scopes)
+
+
+# ---- branches ----
+
+
+@runs(ast.If)
+def run_if(reader: Reader, node: ast.If) -> bool:
+    condition = reader.test(node.test)
+    if isinstance(condition, Known):
+        return reader.run(node.body if condition.obj else node.orelse)
+    names = assigned([*node.body, *node.orelse]) & reader.position.frame.live.after[node]
+    return reader.branch(condition, lambda: reader.run(node.body), lambda: reader.run(node.orelse), names)
+
+
+# ---- binding ----
+
+
+def assign(reader: Reader, target: ast.expr, value: AV) -> None:
+    match target:
+        case ast.Name(id=name):
+            if isinstance(value, Dyn) and not value.value.name and value.value.op is not None:
+                value.value.name = name
+            if reader.emit.graded is not None and is_tensor(value) and materialize(reader, value) not in reader.emit.graded:
+                made = materialize(reader, value)
+                value = apply_op(reader, "alias", value, hint=name) if is_fresh(made) or shares_memory(made) else value
+            if isinstance(value, ListV) and value.value is not None and not value.value.name:
+                value.value.name = name
+            bind_name(reader, name, value)
+        case ast.Tuple(elts=targets) | ast.List(elts=targets):
+            unpack(reader, targets, value)
+        case ast.Starred(value=inner):
+            assign(reader, inner, value)
+        case ast.Subscript():
+            reader.store_item(reader.evaluate(target.value), reader.evaluate(target.slice), value)
+        case ast.Attribute():
+            reader.store_attribute(reader.evaluate(target.value), target.attr, value)
+        case _:
+            raise AssertionError(target)
+
+
+def bind_name(reader: Reader, name: str, value: AV) -> None:
+    frame = reader.position.frame
+    kind = declared(frame.source.node).get(name)
+    if kind is ast.Global:
+        reader.reject("global_assigned", name=name)
+    if kind is ast.Nonlocal:
+        owner = frame.outer
+        while owner is not None and name not in owner.cells:
+            owner = owner.outer
+        if owner is None:
+            reader.reject("outer_variable_assigned", name=name)
+        reader.heap.contents[owner.cells[name]] = value
+        note_change(reader, owner.cells[name])
+    elif name in frame.cells:
+        reader.heap.contents[frame.cells[name]] = value
+        note_change(reader, frame.cells[name])
+    else:
+        frame.locals[name] = value
+        note_change(reader, name)
+
+
+@runs(ast.Global, ast.Nonlocal)
+def run_global(reader: Reader, node: ast.Global | ast.Nonlocal) -> bool:
+    return True  # see bind_name
+
+
+def unpack(reader: Reader, targets: list[ast.expr], value: AV) -> None:
+    starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
+    if starred and isinstance(value, OneOf) and is_plain_tuple(value):
+        value = ListV(any_length(reader, value))  # of several lengths
+    if starred and isinstance(value, ListV) and is_run_time(reader, value):
+        items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
+    else:
+        items = unpacked(reader, value, None if starred else len(targets))
+        items = with_rest(reader, items, starred[0], len(targets)) if starred else items
+    for t, item in zip(targets, items, strict=True):
+        assign(reader, t, item)
+
+
+def with_rest(reader: Reader, items: list[AV], at: int, count: int) -> list[AV]:
+    """Known items as `count` targets take them, of which the one at a place is starred."""
+    after = count - at - 1
+    if len(items) < count - 1:
+        reader.emit.raise_error(
+            "ValueError", f"not enough values to unpack (expected at least {count - 1}, got {len(items)})"
+        )
+    rest = new_list(reader, items[at : len(items) - after], (reader.position.loc, "star"))
+    return [*items[:at], rest, *items[len(items) - after :]]
+
+
+def unpacked_around(reader: Reader, value: ListV, before: int, after: int) -> list[AV]:
+    """What `*_, rest, *_` takes from a list whose length is known only at run time."""
+    length = reader.call(Known(len), [value], {})
+    enough = reader.compare("GtE", length, Known(before + after))
+    message = [Known(f"not enough values to unpack (expected at least {before + after}, got "), length, Known(")")]
+    reader.branch(enough, lambda: True, lambda: raise_with(reader, "ValueError", joined(reader, message)), frozenset())
+    last = reader.binary("Sub", length, Known(after))
+    rest = reader.call(Known(list), [reader.subscript(value, Tup([Known(before), last, Known(None)], slice))], {})
+    return [
+        *(item_at(reader, value, i) for i in range(before)), rest, *(item_at(reader, value, i - after) for i in range(after))
+    ]  # fmt: skip
+
+
+def unpacked(reader: Reader, value: AV, count: int | None) -> list[AV]:
+    """The items of a value that is unpacked into `count` targets, None where any number will do."""
+    value = present(reader, value, "TypeError", "cannot unpack non-iterable NoneType object")
+    refuse_item_sets(reader, value)
+    if isinstance(value, IteratorV):
+        spend(reader, value)
+        value = value.part
+    if isinstance(value, GeneratorV) and isinstance(value.sequence, IteratorV):  # map(list, zip(*rows))
+        spend(reader, value.sequence)
+        walk = value
+        value = split(reader, value.sequence.part, lambda part: Tup(unpacked(reader, replace(walk, sequence=part), count)))
+    if isinstance(value, OneOf) and count is not None:
+        value = split(reader, value, lambda a: Tup(unpacked(reader, a, count)))
+    match value:
+        case Tup(items=items):
+            found: list[AV] = list(items)
+        case ListV(items=list() as known):
+            reader.speculation.observe(value)
+            found = list(known)
+        case ListV(value=list_value) if list_value is not None and count is not None:
+            reader.emit.effect("check.unpack", [reader.emit.build("list.len", [list_value])], count=count)
+            return [item_at(reader, value, i) for i in range(count)]
+        case Dyn() if is_tensor(value) and count is not None:
+            reader.emit.effect("check.unpack", [size_of(reader, value, 0)], count=count)
+            return [item_at(reader, value, i) for i in range(count)]
+        case _:
+            found = reader.iterate(value)
+    if count is not None and len(found) != count:
+        if len(found) > count:
+            reader.emit.raise_error("ValueError", f"too many values to unpack (expected {count})")
+        reader.emit.raise_error("ValueError", f"not enough values to unpack (expected {count}, got {len(found)})")
+    return found
+
+
+# ---- functions ----
+
+
+def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+    """Runs the body of a called function in place; the value is what it returns."""
+    frame.label = reader.emit.fresh_label()
+    mark, before = Ident().serial, dict(reader.heap.contents)
+    with reader.emit.builder.at(Block()) as block:
+        reader.position.frames.append(frame)
+        saved, reader.position.node = reader.position.node, frame.source.node
+        try:
+            enter(reader, frame)
+            if reader.run(body):
+                leave_with(reader, Known(None))
+        finally:
+            reader.position.node = saved
+            reader.position.frames.pop()
+    sites = frame.returns
+    if not sites:
+        splice_block(reader, block)
+        raise Terminated
+    if len(sites) == 1 and block.ops[-1] is sites[0].op:
+        sites[0].op.erase()
+        splice_block(reader, block)
+        reader.heap.contents = sites[0].heap
+        return sites[0].av
+    result = "·result of " + frame.source.name
+    envs: list[Env] = [{result: s.av, **s.heap} for s in sites]
+    keys = {k for env in envs for k in changed(before, env, mark)}
+    keys |= {*frame.cells.values()} if frame.is_kept else set()
+    reader.heap.contents = before
+    plans = plan_joins(reader, keys, envs, fresh=True, mark=mark)
+    fill_exits(reader, [(s.op, env) for s, env in zip(sites, envs, strict=True)], plans, envs)
+    types = [t for plan in plans.values() for t in plan.types()]
+    op = reader.emit.builder.op("scope", (), reader.position.loc, regions=[block], types=types, label=frame.label)
+    rebind(reader, plans, op.results, envs, mark)
+    return reader.position.frame.locals.pop(result)
+
+
+def enter(reader: Reader, frame: Frame) -> None:
+    """Variables that inner functions assign live in the heap."""
+    require_room(reader.position.stack_left, frame.source.node, frame.source.loc(frame.source.node, frame.inlined_at))
+    for name in shared_names(frame.source.node):
+        cell = frame.cells[name] = Ident(name)
+        reader.heap.contents[cell] = frame.locals.pop(name, Unbound())

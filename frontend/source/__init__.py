@@ -1,0 +1,1 @@
+"""Finding and parsing source: texts, the functions in them, scopes and liveness."""

@@ -1,0 +1,122 @@
+"""Find the AST of a Python function: a text that compiles to its code object, with positions that are absolute in its file."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING
+
+from scriptc.frontend.environment.dependencies import meet
+from scriptc.frontend.source.reshaping import mark
+from scriptc.ir.loc import Loc
+
+if TYPE_CHECKING:
+    from scriptc.frontend.source.texts import Text
+
+FunctionNode = ast.FunctionDef | ast.Lambda
+
+
+class SourceError(Exception):
+    """The source of a function cannot be read; the message says why."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A parsed function: nodes carry absolute lines and columns."""
+
+    node: FunctionNode
+    file: str
+    name: str
+    text: Text | None = None  # that the file holds, where it may be gone from linecache
+
+    def loc(self, node: ast.AST, inlined_at: Loc | None) -> Loc:
+        line = getattr(node, "lineno", self.node.lineno)
+        col = getattr(node, "col_offset", 0)
+        end_line, end_col = getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0
+        return Loc(self.file, line, col, end_line, end_col, self.name, inlined_at)
+
+
+_MOST_SOURCES = 4096
+_sources: dict[tuple[CodeType, str, str], Source] = {}  # code objects of one text are equal wherever they stand
+
+
+def source_of(func: FunctionType) -> Source:
+    """Return the parsed source of a function, read once. Raise SourceError where there is none that compiles to its code."""
+    meet(func)
+    code = _on_disk(func.__code__)
+    key = code, func.__qualname__, code.co_filename
+    found = _sources.get(key)
+    if found is None:
+        if len(_sources) >= _MOST_SOURCES:
+            _sources.pop([*_sources][0], None)
+        found = _sources[key] = _read(code, func)
+    if found.text is not None:
+        found.text.show()
+    return found
+
+
+def _read(code: CodeType, func: FunctionType) -> Source:
+    from scriptc.frontend.source.search import find_function
+    from scriptc.frontend.source.texts import texts_of
+
+    name, file = func.__qualname__, code.co_filename
+    texts = list(texts_of(code, func.__globals__))
+    found = find_function(texts, code, func)
+    if found is not None:
+        node, text = found
+        if isinstance(node, ast.AsyncFunctionDef):
+            raise SourceError(f"{name} is an async function, which is not supported")
+        mark(node)
+        return Source(node, text.file, name, text if text.entry is not None else None)
+    if all(text.is_guess for text in texts):
+        raise SourceError(
+            f"the source of {name} is not available; define it in a file, or pass its text: scriptc.compile(..., source=text)"
+        )
+    raise SourceError(
+        f"{file} does not hold the source of {name}: the file was edited since, or a tool changed the code of {name}; "
+        "import the file again, or pass the text: scriptc.compile(..., source=text)"
+    )
+
+
+def passes_on(func: FunctionType, inner: FunctionType) -> bool:
+    """Return whether a wrapper gives `*args` and `**kwargs`, and what stands before them, to what it wraps.
+
+    Such a wrapper looks at neither itself: then a call is the same whether an argument is given by its name, or not given and
+    has a default.
+    """
+    try:
+        node = source_of(func).node
+    except SourceError:
+        return False
+    if node.args.vararg is None or node.args.kwarg is None or node.args.kwonlyargs or node.args.defaults:
+        return False
+    rest, named = node.args.vararg.arg, node.args.kwarg.arg
+    first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
+    if tuple(first) != inner.__code__.co_varnames[: len(first)]:
+        return False
+    names = {n for n, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True) if _holds(cell, inner)}
+    whole = ", ".join([*first, f"*{rest}", f"**{named}"])
+    calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names]
+    uses = sum(isinstance(n, ast.Name) and n.id in (rest, named) for n in ast.walk(node))
+    return uses == 2 * len(calls) > 0 and all(ast.unparse(c) == f"{ast.unparse(c.func)}({whole})" for c in calls)
+
+
+def _holds(cell: CellType, value: object) -> bool:
+    try:
+        return cell.cell_contents is value
+    except ValueError:  # nothing yet
+        return False
+
+
+def _on_disk(code: CodeType) -> CodeType:
+    """Code of modules that Python has frozen into itself, as collections.abc, stands in a file too."""
+    frozen, _, name = code.co_filename.rstrip(">").partition(" ")
+    file = getattr(sys.modules.get(name), "__file__", None) if frozen == "<frozen" else None
+    return code.replace(co_filename=file) if file else code
+
+
+def statements_of(node: FunctionNode) -> list[ast.stmt]:
+    """The body; that of a lambda returns its value."""
+    return [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body

@@ -1,0 +1,131 @@
+"""Search texts for the function that a code object was made of. Loaded when a source is read first: most starts read none."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FunctionType
+
+from scriptc.frontend.source.code_comparison import (
+    classes_around,
+    compiled,
+    equal_code,
+    first_line,
+    is_rewritten,
+    make_private,
+)
+from scriptc.frontend.source.texts import Text
+
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Match = tuple[AnyFunction, str | None]
+
+
+def find_function(texts: list[Text], code: CodeType, func: FunctionType) -> tuple[AnyFunction, Text] | None:
+    """Return the node of a function and the text that it stands in; None where no text compiles to the function's code.
+
+    Names that are private to a class have the form in the node that they have in the code.
+    """
+    for search in _in_place, _anywhere, _loaded, _rewritten:
+        for text in texts:
+            node, owner = search(text, code, func) or (None, None)
+            if node is not None:
+                if not isinstance(node, ast.AsyncFunctionDef):
+                    make_private(node, owner)
+                return node, text
+    return None
+
+
+# ---- the searches: each returns the function that a code object was made of, with the class around it ----
+
+
+def _in_place(text: Text, code: CodeType, func: FunctionType) -> Match | None:
+    """Search where the code says that its text begins."""
+    return _compiling_to(code, _block(text, code))
+
+
+def _anywhere(text: Text, code: CodeType, func: FunctionType) -> Match | None:
+    """Search all of a text: lines may have moved, and an expression may begin above a lambda."""
+    return _compiling_to(code, _named_alike(_parsed(text.lines, 1), code))
+
+
+def _loaded(text: Text, code: CodeType, func: FunctionType) -> Match | None:
+    """Search for the code in what the loader of a module makes of its text, if it compiles in its own way."""
+    loader = getattr(func.__globals__.get("__spec__"), "loader", None) or func.__globals__.get("__loader__")
+    own = getattr(type(loader), "source_to_code", None)
+    if own is None or own is SourceFileLoader.source_to_code:
+        return None
+    try:
+        module = loader.source_to_code("".join(text.lines).encode(), text.file)  # type: ignore[union-attr]
+    except Exception:  # whatever a loader of somebody else raises
+        return None
+    lines = {c.co_firstlineno for c in _nested(module) if c.co_name == code.co_name and equal_code(c, code)}
+    found = _named_alike(_parsed(text.lines, 1), code)
+    return next(((n, next(classes_around(n, code))) for n in found if first_line(n) in lines), None)
+
+
+def _rewritten(text: Text, code: CodeType, func: FunctionType) -> Match | None:
+    """Search for a function of which the code may be a rewritten form."""
+    for nodes in _block(text, code), _named_alike(_parsed(text.lines, 1), code):
+        found = [(n, owner) for n in nodes for made, owner in _compiled(n, code) if is_rewritten(made, code, n)]
+        if len({ast.dump(n) for n, _ in found}) == 1:
+            return found[0]
+    return None
+
+
+def _compiling_to(code: CodeType, nodes: Iterable[AnyFunction]) -> Match | None:
+    found = [(n, made, owner) for n in nodes for made, owner in _compiled(n, code) if equal_code(made, code)]
+    if len(found) > 1 and sys.version_info >= (3, 11):  # lambdas that do the same
+        found = [f for f in found if [*f[1].co_positions()] == [*code.co_positions()]] or found
+    return (found[0][0], found[0][2]) if found else None
+
+
+def _compiled(node: AnyFunction, code: CodeType) -> list[tuple[CodeType, str | None]]:
+    try:
+        return list(compiled(node, code))
+    except (SyntaxError, ValueError):  # in these surroundings
+        return []
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield const
+            yield from _nested(const)
+
+
+# ---- the nodes of a text ----
+
+
+def _block(text: Text, code: CodeType) -> list[AnyFunction]:
+    """Return functions of the name of a code object that begin at its first line."""
+    first = code.co_firstlineno
+    try:
+        lines = inspect.getblock(text.lines[first - 1 :])
+    except (tokenize.TokenError, SyntaxError, IndexError):  # not the first line of anything
+        return []
+    found = _named_alike(_parsed(lines, first), code)
+    return [n for n in found if first_line(n) == first]
+
+
+def _named_alike(tree: ast.Module, code: CodeType) -> list[AnyFunction]:
+    """Return the functions of a tree that have the name of a code object, those near its first line first."""
+    own = code.co_name.rpartition(".")[2]  # copies of code may be called by their class too
+    nodes = [n for n in ast.walk(tree) if isinstance(n, AnyFunction) and getattr(n, "name", "<lambda>") == own]
+    return sorted(nodes, key=lambda n: abs(first_line(n) - code.co_firstlineno))
+
+
+def _parsed(lines: list[str], first: int) -> ast.Module:
+    """Return the tree of lines of which the first has the number `first`, an empty one where they are no whole statements."""
+    begin = next((line for line in lines if line.strip()), "")
+    if begin[:1].isspace():  # dedenting would change strings
+        lines, first = ["if 1:\n", *lines], first - 1
+    try:
+        tree = ast.parse("".join(lines))
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
+    ast.increment_lineno(tree, first - 1)
+    return tree

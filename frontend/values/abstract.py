@@ -1,0 +1,530 @@
+"""Abstract values: what the front end knows of a Python value while it reads a function.
+
+A value is *known* (a Python object at compile time) or *dynamic* (an SSA value with a type), or a container whose
+structure is known and whose items are either.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from scriptc.frontend.environment.dependencies import meet
+from scriptc.frontend.environment.specs import PlaceSpec
+from scriptc.frontend.values.element_types import spelt
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    BOOL,
+    EXC,
+    STR,
+    DictType,
+    ListType,
+    NeverType,
+    ObjectType,
+    Record,
+    SetType,
+    TensorType,
+    Type,
+    is_tuple,
+)
+
+if TYPE_CHECKING:
+    from scriptc.frontend.reader.protocol import Frame, Reader
+
+
+class AV:
+    """Base of abstract values."""
+
+    __slots__ = ()
+
+
+@dataclass(eq=False, slots=True)
+class Known(AV):
+    """A Python object known at compile time."""
+
+    obj: Any
+
+    def __post_init__(self) -> None:
+        meet(self.obj)
+
+
+@dataclass(eq=False, slots=True)
+class KnownSet(Known):
+    """A set of known items made in compiled code, as long as it does not change."""
+
+    sites: tuple[Any, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Dyn(AV):
+    """A value that the compiled code computes: a tensor, a number, or a dict or set with run-time keys."""
+
+    value: Value
+
+    @property
+    def type(self) -> Type:
+        return self.value.type
+
+
+@dataclass(eq=False, slots=True)
+class Tup(AV):
+    """A tuple of known length; `cls` is its class (tuple, torch.Size, a NamedTuple)."""
+
+    items: Sequence[AV]
+    cls: type = tuple
+
+
+@dataclass(eq=False, slots=True)
+class ListV(AV):
+    """A list, or a tuple whose length is known only at run time. `value` is what it is at run time (None for a list whose
+    items have no common type); `items` the content of a list while that is known: nobody has changed it since the display
+    that made it."""
+
+    value: Value | None
+    items: list[AV] | None = None
+    site: Any = None
+    observed: bool = False  # something was decided by `items`
+
+    @property
+    def is_tuple(self) -> bool:
+        return self.value is not None and is_tuple(self.value.type)
+
+
+@dataclass(eq=False, slots=True)
+class ComplexV(AV):
+    """A Python complex number that the program computes: its parts are floats."""
+
+    real: AV
+    imag: AV
+
+
+_serials = itertools.count()
+
+
+@dataclass(eq=False, slots=True)
+class Ident:
+    """The identity of something that changes while the program runs: an object, a dict, or a variable that an inner
+    function assigns. What it holds now stands in the reader's heap. Serials grow in the order of making."""
+
+    name: str = ""
+    serial: int = field(default_factory=lambda: next(_serials))
+
+
+@dataclass(eq=False, slots=True)
+class Content(AV):
+    """What an object or dict holds after a change; `first` is what it held when it was made. cls: of an object."""
+
+    items: dict[Any, AV]
+    first: dict[Any, AV]
+    cls: type | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Moved(AV):
+    """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What class of dict or set something is. `factory` makes the items that a defaultdict lacks: Known or Closure."""
+
+    cls: type
+    factory: AV | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Made) and (self.cls, self._maker()) == (other.cls, other._maker())
+
+    def __hash__(self) -> int:
+        return hash(self.cls)
+
+    def _maker(self) -> Any:
+        """What is one object for factories that are the same."""
+        return getattr(self.factory, "obj", getattr(self.factory, "node", self.factory))
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
+    itself, of which `owner` is the place. Nothing changes what has no owner."""
+
+    owner: Any
+    path: tuple[Any, ...] = ()
+
+    @property
+    def place(self) -> PlaceSpec | None:
+        return self.owner if isinstance(self.owner, PlaceSpec) else None
+
+
+@dataclass(eq=False, slots=True)
+class DictV(AV):
+    """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
+
+    items: dict[Any, AV] = field(default_factory=dict)
+    ident: Ident = field(default_factory=Ident)
+    home: Home | None = None  # of the caller: changes are written back to it
+    sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
+    made: Made = Made(dict)
+
+
+@dataclass(eq=False, slots=True)
+class ViewV(AV):
+    """d.keys(), d.values() or d.items() of a dict with run-time keys."""
+
+    table: AV
+    part: str
+
+
+@dataclass(eq=False, slots=True)
+class ObjectV(AV):
+    """An instance of a user's class, made in compiled code or an argument. `items` are the attributes it began with."""
+
+    cls: type
+    items: dict[str, AV] = field(default_factory=dict)
+    ident: Ident = field(default_factory=Ident)
+    home: Home | None = None  # of the caller: changes are written back to it
+
+
+class RecordV(ObjectV):
+    """An instance of a user's class that exists at run time, so that nobody needs to know which one it is."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, cls: type, value: Value):
+        ObjectV.__init__(self, cls)
+        self.value = value
+
+    @property
+    def record(self) -> Record:
+        assert isinstance(self.value.type, ObjectType)
+        return self.value.type.record
+
+
+class RecordDictV(DictV):
+    """A dict with known keys that exists at run time."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value):
+        DictV.__init__(self)
+        self.value = value
+
+    @property
+    def record(self) -> Record:
+        assert isinstance(self.value.type, ObjectType)
+        return self.value.type.record
+
+
+RECORDS = (RecordV, RecordDictV)
+
+
+@dataclass(eq=False, slots=True)
+class SuperV(AV):
+    """super() in a method of an object made in compiled code."""
+
+    after: type
+    obj: AV
+
+
+class KnownLengthListV(ListV):
+    """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
+    like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
+    (`reader` is None for one that will not change any more)."""
+
+    __slots__ = ("first", "home", "ident", "reader")
+
+    def __init__(
+        self, first: dict[int, AV], reader: Reader | None, ident: Ident | None = None, home: Home | None = None,
+        site: Any = None,
+    ):  # fmt: skip
+        self.value, self.site, self.observed = None, site, False
+        self.first, self.reader, self.ident, self.home = first, reader, ident or Ident(), home
+
+    @property
+    def items(self) -> list[AV]:  # type: ignore[override]
+        held = self.first if self.reader is None else self.reader.items_of(self)
+        return list(held.values())
+
+
+@dataclass(eq=False, slots=True)
+class ClassOf(AV):
+    """The class of an exception that was caught."""
+
+    exception: AV
+
+
+@dataclass(eq=False, slots=True)
+class OneOf(AV):
+    """A value of one of several kinds: `tag` says which at run time."""
+
+    tag: Value
+    alternatives: dict[int, AV]
+
+
+class Kinds:
+    """Numbers the kinds of values that `OneOf` tells apart. `in_containers`: containers may hold values of several kinds."""
+
+    NONE = 0
+
+    def __init__(self, in_containers: bool = False) -> None:
+        self.in_containers = in_containers
+        self.beside_tables: list[DictV] = []  # dicts with known keys that meet some with run-time keys
+        self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
+
+    def tag(self, kind: Hashable) -> int:
+        return self.tags.setdefault(kind, len(self.tags))
+
+
+@dataclass(eq=False, slots=True)
+class RangeV(AV):
+    start: AV
+    stop: AV
+    step: AV
+
+
+@dataclass(eq=False, slots=True)
+class ZipV(AV):
+    """zip(...) or enumerate(...): several sequences walked in step. `offset` numbers the items of the first for enumerate."""
+
+    parts: Sequence[AV]
+    offset: AV | None = None
+    strict: bool = False  # ValueError where one is shorter than another
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class ReversedV(AV):
+    part: AV
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class IteratorV(AV):
+    """An iterator over what has been worked out: of itertools."""
+
+    part: AV
+    ident: Ident = field(default_factory=Ident)
+
+
+Scope = dict[str, AV]  # the variables of a comprehension, as they are now
+
+
+@dataclass(eq=False, slots=True)
+class Closure(AV):
+    """A `def` or `lambda` inside compiled code. `scopes`: variables of the comprehensions that it was made in; functions made
+    by one comprehension share them, and see what it has bound last."""
+
+    node: ast.FunctionDef | ast.Lambda
+    frame: Frame
+    defaults: Sequence[AV]
+    kw_defaults: Sequence[AV | None]
+    scopes: Sequence[Scope] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Bound(AV):
+    """`self.name` where it is callable: a method of a dynamic value, or of a known object whose class defines it."""
+
+    owner: AV
+    name: str
+    func: Any = None  # the function behind a method of a known object
+
+
+@dataclass(eq=False, slots=True)
+class Native(AV):
+    """A method that the front end itself answers."""
+
+    run: Callable[..., AV]
+
+
+@dataclass(eq=False, slots=True)
+class GeneratorV(AV):
+    """A generator expression whose first sequence is evaluated."""
+
+    node: ast.GeneratorExp
+    frame: Frame
+    sequence: AV
+    scopes: Sequence[Scope] = ()  # of the comprehensions that it was made in
+    scope: Scope = field(default_factory=dict)  # its own
+    ident: Ident = field(default_factory=Ident)
+
+
+@dataclass(eq=False, slots=True)
+class PartialV(AV):
+    """functools.partial(...) made in compiled code."""
+
+    func: AV
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
+
+
+@dataclass(eq=False, slots=True)
+class ManagerV(AV):
+    """What a generator decorated with contextlib.contextmanager gives when it is called."""
+
+    func: FunctionType
+    args: Sequence[AV]
+    kwargs: dict[str, AV]
+
+
+@dataclass(eq=False, slots=True)
+class Maybe(AV):
+    """A name that some path leaves unbound; `flag` says whether it is bound."""
+
+    flag: AV
+    av: AV
+
+
+@dataclass(eq=False, slots=True)
+class Unbound(AV):
+    """A name that no path so far has bound."""
+
+
+@dataclass(eq=False, slots=True)
+class Poison(AV):
+    """The value of an expression in error: never reported again."""
+
+
+def is_tensor(av: AV) -> bool:
+    return isinstance(av, Dyn) and isinstance(av.type, TensorType)
+
+
+class NoTensor(Exception):
+    """Something else stands where a function takes a tensor."""
+
+    def __init__(self, av: AV):
+        super().__init__(describe(av))
+        self.av = av
+
+
+def tensor_type(av: AV) -> TensorType:
+    if not (isinstance(av, Dyn) and isinstance(av.type, TensorType)):
+        raise NoTensor(av)
+    return av.type
+
+
+def of_value(value: Value) -> AV:
+    """What an SSA value is for the front end."""
+    if isinstance(value.type, ListType):
+        return ListV(value)
+    if isinstance(value.type, ObjectType):
+        cls = value.type.record.cls
+        return RecordDictV(value) if cls is dict else RecordV(cls, value)
+    return Dyn(value)
+
+
+def home_of(av: AV) -> Home | None:
+    return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+
+
+def is_plain_tuple(av: AV) -> bool:
+    """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
+    match av:
+        case OneOf():
+            return all(map(is_plain_tuple, av.alternatives.values()))
+        case Tup():
+            return av.cls is tuple
+        case ListV():
+            return av.is_tuple
+    return isinstance(av, Known) and type(av.obj) is tuple
+
+
+def is_dict(av: AV) -> bool:
+    """Whether it is a dict with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, DictType)
+
+
+def is_set(av: AV) -> bool:
+    """Whether it is a set with run-time keys."""
+    return isinstance(av, Dyn) and isinstance(av.type, SetType)
+
+
+def made_of(t: Type) -> Made:
+    """The class of a run-time dict or set, and its factory."""
+    assert isinstance(t, (DictType, SetType))
+    found: Made | None = t.key_cell.find().python
+    return found or Made(dict if isinstance(t, DictType) else set)
+
+
+def python_of(t: Type) -> type:
+    return made_of(t).cls
+
+
+def has_kinds(av: AV) -> bool:
+    """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
+    return isinstance(av, OneOf) or isinstance(av, Tup) and any(map(has_kinds, av.items))
+
+
+def is_text(av: AV) -> bool:
+    """Whether a value is a string: a known one, one made at run time, or one of several."""
+    if isinstance(av, OneOf):
+        return all(map(is_text, av.alternatives.values()))
+    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, Dyn) and av.type == STR
+
+
+def is_run_time_text(av: AV) -> bool:
+    return isinstance(av, Dyn) and av.type == STR
+
+
+def is_empty_list(av: AV) -> bool:
+    """A list of which the signature says that it is empty."""
+    return isinstance(av, ListV) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
+        av.value.type.elem, NeverType
+    ) and av.value.type.cell.find().fixed  # fmt: skip
+
+
+def is_function(av: AV) -> bool:
+    """Whether a value is a function, a method or a module."""
+    if isinstance(av, Known):
+        return callable(av.obj) and not isinstance(av.obj, type)
+    return isinstance(av, (Closure, Bound, PartialV, Native))
+
+
+def is_bool(av: AV) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, Dyn) and av.type == BOOL
+
+
+def is_complex_number(av: AV) -> bool:
+    return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
+
+
+def has_one_class(av: AV) -> bool:
+    """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
+    if isinstance(av, Dyn):
+        return av.type != EXC
+    return isinstance(av, (Known, Tup, ListV, DictV, ObjectV, RangeV, ComplexV))
+
+
+def has_method(cls: type, name: str) -> bool:
+    """Whether instances of a class have a method; hasattr would find those of its metaclass as well."""
+    return any(name in vars(base) for base in cls.__mro__)
+
+
+def describe(av: AV) -> str:
+    """The value in words, for messages."""
+    match av:
+        case Known(obj):
+            return f"{obj!r}" if isinstance(obj, (int, float, str, type(None))) else f"{type(obj).__name__}"
+        case Dyn() if av.type == EXC:
+            return "an exception"
+        case Dyn():
+            return "a tensor" if isinstance(av.type, TensorType) else spelt(av.type)
+        case Tup():
+            return f"a {av.cls.__name__} of {len(av.items)}"
+        case ListV():
+            return "a tuple" if av.is_tuple else "a list"
+        case DictV():
+            return f"a {av.made.cls.__name__}"
+        case ObjectV():
+            return f"a {av.cls.__name__}"
+        case ComplexV():
+            return "a complex number"
+        case OneOf():
+            return " or ".join(describe(a) for a in av.alternatives.values())
+        case Closure() | Bound():
+            return "a function"
+        case _:
+            return f"a {type(av).__name__.removesuffix('V').lower()}"

@@ -1,0 +1,73 @@
+"""Values of one of several kinds: what is done to one is done to each alternative, on a path of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import AV, Dyn, Kinds, OneOf, Tup, has_kinds, is_tensor
+
+
+def has_alternatives(av: AV) -> bool:
+    return isinstance(av, OneOf)
+
+
+def is_of_ranks(av: AV) -> bool:
+    """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
+    return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
+
+
+def is_kind(reader: Reader, av: OneOf, number: int) -> AV:
+    return Dyn(reader.emit.build("int.eq", [av.tag, reader.emit.const(number)]))
+
+
+def split(reader: Reader, av: AV, run: Callable[[AV], AV]) -> AV:
+    """run(av), each alternative for itself."""
+    if not isinstance(av, OneOf):
+        return run(av)
+    number, first = next(iter(av.alternatives.items()))
+    if len(av.alternatives) == 1:
+        return run(first)
+    rest = without(av, number)
+    return reader.choose(is_kind(reader, av, number), lambda: run(first), lambda: split(reader, rest, run))
+
+
+def split_all(
+    reader: Reader, avs: Sequence[AV], run: Callable[[list[AV]], AV], *, splits: Callable[[AV], bool] = has_alternatives
+) -> AV:
+    """run(avs), for each alternative of those that `splits` names."""
+    at = next((i for i, av in enumerate(avs) if splits(av)), None)
+    if at is None:
+        return run(list(avs))
+    return split(reader, avs[at], lambda av: split_all(reader, [*avs[:at], av, *avs[at + 1 :]], run, splits=splits))
+
+
+def split_index(reader: Reader, index: AV, run: Callable[[AV], AV]) -> AV:
+    """run(index), for each alternative of the index, or of a part of it."""
+    if isinstance(index, OneOf):
+        return split(reader, index, lambda i: split_index(reader, i, run))
+    if not has_kinds(index):
+        return run(index)
+    assert isinstance(index, Tup)
+    at = next(i for i, part in enumerate(index.items) if has_kinds(part))
+    before, behind = index.items[:at], index.items[at + 1 :]
+    made = lambda part: Tup([*before, part, *behind], index.cls)  # noqa: E731
+    return split_index(reader, index.items[at], lambda part: split_index(reader, made(part), run))
+
+
+def present(reader: Reader, av: AV, type: str, message: str) -> AV:
+    """The value where it is not None; where it is, Python raises."""
+    if not isinstance(av, OneOf) or Kinds.NONE not in av.alternatives:
+        return av
+
+    def fails() -> bool:
+        reader.emit.raise_error(type, message)
+
+    reader.branch(is_kind(reader, av, Kinds.NONE), fails, lambda: True, frozenset())
+    return without(av, Kinds.NONE)
+
+
+def without(av: OneOf, number: int) -> AV:
+    """The value where it is known not to be of one kind."""
+    rest = {t: a for t, a in av.alternatives.items() if t != number}
+    return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)

@@ -1,0 +1,156 @@
+"""A function being read: its source, names and place in the chain of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any
+
+from scriptc.frontend.source.functions import Source
+from scriptc.frontend.source.scope import Liveness, liveness, read_inside
+from scriptc.frontend.values.abstract import AV, Ident, Scope
+from scriptc.ir.core import Op, Value
+from scriptc.ir.lazy import cached_property
+from scriptc.ir.loc import Loc
+
+
+@dataclass(eq=False)
+class ReturnSite:
+    """A `return`: the op that leaves (its operands are filled in when all returns are known), what it returns, and the
+    heap at that point."""
+
+    op: Op
+    av: AV
+    heap: dict[Ident, AV]
+
+
+@dataclass(eq=False)
+class LoopTarget:
+    """A loop around the statements being read: where `break` and `continue` go, and who left with which names."""
+
+    break_label: str
+    continue_label: str
+    continue_op: str = "continue"  # "break" where an iteration is a scope of its own
+    breaks: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
+    continues: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
+    counter: Value | None = None
+
+
+@dataclass(eq=False)
+class Final:
+    """A `finally` around the statements being read, inside `loops` loops. `ways`: for each way to leave it, the label of
+    the scope behind which that goes on, and who left so with which names."""
+
+    loops: int
+    ways: dict[str, tuple[str, list[tuple[Op, dict[Hashable, AV]]]]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Leaving:
+    """How statements were left that something else runs behind. In the heap: `way`, by return (1), break (2), continue (3) or
+    at the end (0), and what is `returned`. `found`: the ways that there are."""
+
+    way: Ident = field(default_factory=Ident)
+    returned: Ident = field(default_factory=Ident)
+    found: set[str] = field(default_factory=set)
+
+
+@dataclass(eq=False)
+class Site:
+    """A change of a name or an object: the op in whose place cells are written, and the state behind the change."""
+
+    op: Op
+    key: str | Ident
+    env: dict[Any, AV]
+
+
+@dataclass(eq=False)
+class Watch:
+    """The body of a `try` while it is read: the changes in it that an exception may leave behind. Variables of the frame
+    with serials above `mark` live in the heap within a `with` in the body alone."""
+
+    frame: Frame
+    names: frozenset[str]
+    mark: int
+    sites: list[Site] = field(default_factory=list)
+
+
+@dataclass(eq=False, repr=False)  # what it holds is not written out: functions made in it have it in their keys
+class Frame:
+    """`outer` is the frame of the function in which a nested `def` or `lambda` stands."""
+
+    source: Source
+    func: FunctionType | None
+    inlined_at: Loc | None
+    label: str = ""  # of the scope that a return leaves; "" where it leaves the function
+    outer: Frame | None = None
+    locals: dict[str, AV] = field(default_factory=dict)
+    cells: dict[str, Ident] = field(default_factory=dict)  # variables that inner functions assign, in the heap
+    returns: list[ReturnSite] = field(default_factory=list)
+    loops: list[LoopTarget] = field(default_factory=list)
+    finals: list[Final] = field(default_factory=list)
+    signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
+    codes: frozenset[Any] = frozenset()  # nodes of the functions and generators among them
+    on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
+    first_arg: AV | None = None  # what zero-argument super() is bound to
+    comprehensions: int = 0  # around what is being read
+    scopes: list[Scope] = field(default_factory=list)  # their variables, where what is made in them may outlive these
+    generators: int = 0  # likewise generator expressions
+    is_kept: bool = False  # by a function made in it, which is returned
+    is_left: bool = False  # what a function that has returned leaves to the functions made in it
+
+    def chain(self) -> Iterator[Frame]:
+        """This frame, and those of the functions in which its function stands."""
+        frame: Frame | None = self
+        while frame is not None:
+            yield frame
+            frame = frame.outer
+
+    @contextmanager
+    def among(self, scopes: Sequence[Scope]) -> Iterator[None]:
+        """In it, variables of comprehensions are named as where these stand."""
+        before = dict(self.locals)
+        names = frozenset().union(*scopes)
+        for scope in scopes:
+            self.locals |= scope
+        try:
+            yield
+        finally:
+            self.rename(names, before)
+
+    def rename(self, names: Iterable[str], before: dict[str, AV]) -> None:
+        """Gives names what they had when the variables were those."""
+        for name in names:
+            self.locals.pop(name, None)
+            if name in before:
+                self.locals[name] = before[name]
+
+    @cached_property
+    def qualified_name(self) -> str:
+        """What Python calls the function."""
+        if self.func is not None or self.outer is None:
+            return self.func.__qualname__ if self.func is not None else self.source.name
+        return f"{self.outer.qualified_name}.<locals>.{getattr(self.source.node, 'name', '<lambda>')}"
+
+    def left(self) -> Frame:
+        """What the functions made in it find of a function that returns now: its variables as they are, which no later
+        statement changes but theirs."""
+        found = replace(self, is_left=True)
+        found.locals = {k: v for k, v in self.locals.items() if k in read_inside(self.source.node)}
+        return found
+
+    @property
+    def live(self) -> Liveness:
+        return liveness(self.source.node)
+
+    @property
+    def globals(self) -> Mapping[str, Any]:
+        frame: Frame | None = self
+        while frame is not None and frame.func is None:
+            frame = frame.outer
+        return frame.func.__globals__ if frame is not None and frame.func is not None else {}
+
+    def depth(self) -> int:
+        return 1 + sum(1 for _ in self.inlined_at.chain()) if self.inlined_at else 1

@@ -1,0 +1,432 @@
+"""Where paths meet: one abstract value that stands for several, and the SSA values each path hands over for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from scriptc.frontend.environment.specs import same_known
+from scriptc.frontend.operations.materialize import any_length, materialize
+from scriptc.frontend.reader.errors import Conflict, ItemConflict
+from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.values.abstract import (
+    AV,
+    RECORDS,
+    DictV,
+    Dyn,
+    Kinds,
+    Known,
+    ListV,
+    Maybe,
+    Moved,
+    OneOf,
+    Poison,
+    RecordDictV,
+    RecordV,
+    Tup,
+    Unbound,
+    describe,
+    home_of,
+    is_plain_tuple,
+    is_run_time_text,
+    is_text,
+    made_of,
+    of_value,
+)
+from scriptc.frontend.values.alternatives import split
+from scriptc.frontend.values.element_types import unite
+from scriptc.frontend.values.kinds import NUMBERS, TEXT_KIND, TUPLE_KIND, is_run_time_value, kind_of, kind_of_tuples
+from scriptc.frontend.values.structure import Shape, attributes_of, identity_of, shape_of, with_attributes
+from scriptc.ir.core import Value
+from scriptc.ir.types import (
+    BOOL,
+    INT,
+    NEVER,
+    NONE,
+    STR,
+    Container,
+    DictType,
+    JoinError,
+    ListType,
+    ScalarType,
+    TupleType,
+    Type,
+    tuple_of,
+)
+
+_MOST = 8  # alternatives of one value
+
+
+
+
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one abstract value is put together from values that paths hand over."""
+
+    def key(self) -> str:
+        """Equal for plans that hand over the same values; decides that a loop header has converged."""
+        raise NotImplementedError
+
+    def types(self) -> Iterator[Type]:
+        """Types of the values handed over."""
+        return iter(())
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        """The values that a path with `av` hands over, built where ctx builds."""
+        return iter(())
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Same(Plan):
+    """All paths have this very value."""
+
+    av: AV
+
+    def key(self) -> str:
+        if isinstance(self.av, (Unbound, Poison, Moved)):  # made anew wherever a name is looked up
+            return type(self.av).__name__
+        ident = identity_of(self.av)
+        if ident is not None:
+            return f"same object {ident.serial}"
+        return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        return self.av
+
+
+@dataclass(frozen=True)
+class Leaf(Plan):
+    type: Type
+
+    def key(self) -> str:
+        return str(self.type)
+
+    def types(self) -> Iterator[Type]:
+        yield self.type
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        if isinstance(av, (Unbound, Poison)):
+            yield reader.emit.builder.op("undef", (), reader.position.loc, types=[self.type]).result
+        elif isinstance(self.type, ListType) and self.type.is_tuple:
+            yield any_length(reader, av, self.type.elem)
+        else:
+            yield materialize(reader, av)
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        value = next(values)
+        value.name = value.name or name
+        return of_value(value)
+
+
+@dataclass(frozen=True)
+class Structure(Plan):
+    """Values of one form: a tuple, an object, a method of something; each part is joined by itself."""
+
+    shape: Shape
+    parts: tuple[Plan, ...]
+
+    def key(self) -> str:
+        return f"{self.shape.key}({', '.join(p.key() for p in self.parts)})"
+
+    def types(self) -> Iterator[Type]:
+        for part in self.parts:
+            yield from part.types()
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        shape = shape_of(av)
+        for i, part in enumerate(self.parts):
+            yield from part.flatten(reader, av if shape is None else shape.parts[i])
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        return self.shape.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
+
+
+@dataclass(frozen=True)
+class Attributes(Plan):
+    """Objects of a class, or what they hold, of which some lack attributes that others have."""
+
+    like: AV
+    parts: tuple[tuple[str, Plan], ...]
+
+    def key(self) -> str:
+        return f"attributes({', '.join(f'{name}: {p.key()}' for name, p in self.parts)})"
+
+    def types(self) -> Iterator[Type]:
+        for _, part in self.parts:
+            yield from part.types()
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        found = attributes_of(av)
+        for name, part in self.parts:
+            yield from part.flatten(reader, av if found is None else found[1].get(name, Unbound()))
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        held = {n: p.rebuild(values, f"{name}_{n}" if name else n) for n, p in self.parts}
+        return with_attributes(self.like, held)
+
+
+@dataclass(frozen=True)
+class MaybePlan(Plan):
+    item: Plan
+
+    def key(self) -> str:
+        return f"maybe {self.item.key()}"
+
+    def types(self) -> Iterator[Type]:
+        yield BOOL
+        yield from self.item.types()
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        match av:
+            case Maybe(flag, inner):
+                yield materialize(reader, flag)
+                yield from self.item.flatten(reader, inner)
+            case _:
+                yield reader.emit.const(not isinstance(av, Unbound))
+                yield from self.item.flatten(reader, av)
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        flag = next(values)
+        flag.name = f"{name}_bound"
+        return Maybe(Dyn(flag), self.item.rebuild(values, name))
+
+
+@dataclass(frozen=True)
+class OneOfPlan(Plan):
+    """Values of several kinds: a tag and, of each kind, what a value of that kind hands over."""
+
+    kinds: Kinds
+    alternatives: tuple[tuple[int, Plan], ...]
+
+    def key(self) -> str:
+        return "one of " + " or ".join(f"{tag}: {p.key()}" for tag, p in self.alternatives)
+
+    def types(self) -> Iterator[Type]:
+        yield INT
+        for _, plan in self.alternatives:
+            yield from plan.types()
+
+    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+        absent = Unbound()
+        av = self.gathered(reader, av, TEXT_KIND, is_text, lambda a, plan: Dyn(materialize(reader, a)))
+        for kind in self.tuple_kinds():
+            belongs = partial(self.is_tuple_of, kind)
+            av = self.gathered(reader, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(reader, a)]), ""))
+        if isinstance(av, OneOf):
+            yield av.tag
+            held = av.alternatives
+        elif isinstance(av, (Unbound, Poison)):
+            yield reader.emit.const(0)
+            held = {}
+        else:
+            tag = self.kinds.tag(kind_of(av))
+            yield reader.emit.const(tag)
+            held = {tag: av}
+        for tag, plan in self.alternatives:
+            yield from plan.flatten(reader, held.get(tag, absent))
+
+    def tuple_kinds(self) -> list[Hashable]:
+        """The kinds of tuples of any length among the alternatives."""
+        types = [plan.type for _, plan in self.alternatives if isinstance(plan, Leaf)]
+        return [kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
+
+    def is_tuple_of(self, kind: Hashable, av: AV) -> bool:
+        """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
+        if isinstance(av, OneOf):
+            return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
+        if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
+            return isinstance(av, ListV) and av.is_tuple and kind_of(av) == kind
+        own, known = kind_of_tuples(_any_length([av])), self.tuple_kinds()
+        return kind == (own if own in known else known[0])
+
+    def gathered(
+        self, reader: Reader, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
+    ) -> AV:  # fmt: skip
+        """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
+        number = self.kinds.tag(kind)
+        plan = dict(self.alternatives).get(number)
+        if plan is None:
+            return av
+        if belongs(av):
+            return make(av, plan)
+        if not isinstance(av, OneOf):
+            return av
+        held = {tag: a for tag, a in av.alternatives.items() if belongs(a)}
+        if not held or list(held) == [number]:
+            return av
+        one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
+        tag = materialize(reader, split(reader, av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
+        return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in held}, number: one})
+
+    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+        tag = next(values)
+        tag.name = f"{name}_kind"
+        return OneOf(tag, {t: p.rebuild(values, name) for t, p in self.alternatives})
+
+
+def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf) -> Plan:
+    """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
+    `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
+    with smaller serials were there before the paths parted."""
+    sound = [a for a in avs if not isinstance(a, Poison)]  # a path in error says nothing about the others
+    moved = next((a for a in sound if isinstance(a, Moved)), None)
+    if moved is not None:
+        return Same(moved)
+    if all(isinstance(a, Unbound) for a in sound):
+        return Same(Unbound() if len(sound) == len(avs) else Poison())
+    avs, first = sound, sound[0]
+    if any(isinstance(a, (Unbound, Maybe)) for a in avs):
+        inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
+        return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
+    if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
+        force and is_number(first)
+    ):
+        return Same(first)
+    ident = identity_of(first)
+    home = home_of(first)
+    before = home is not None and home.place is not None or ident is not None and ident.serial < mark
+    if before and all(identity_of(a) is ident for a in avs):
+        return Same(first)  # one object that was there before; its content is joined by itself
+    if (held := _attributes_by_name(avs)) is not None:
+        return Attributes(
+            first, tuple((n, unify(r, kinds, force=force, fresh=fresh, mark=mark)) for n, r in held.items())
+        )
+    shapes = [shape_of(a) for a in avs]
+    if shapes[0] is not None and all(s is not None and s.key == shapes[0].key for s in shapes):
+        rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
+        return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
+    if not (force and is_number(first)):
+        is_run_time = isinstance(first, (Dyn, OneOf, *RECORDS)) or (isinstance(first, ListV) and first.value is not None)
+        if all(a is first for a in avs) and not (fresh and is_run_time):
+            return Same(first)
+        if all(is_run_time_value(a) and is_run_time_value(first) and a.value is first.value for a in avs) and not (
+            force or fresh
+        ):
+            return Same(first)
+    if all(map(is_text, avs)) and (any(map(is_run_time_text, avs)) or len(_kinds(avs, kinds)) > _MOST):
+        return Leaf(STR)
+    if not any(isinstance(a, OneOf) for a in avs) and len({kind_of(a) for a in avs}) == 1:
+        return Leaf(_join_types(avs, kinds))
+    return _alternatives(avs, kinds, force=force, mark=mark)
+
+
+def _attributes_by_name(avs: Sequence[AV]) -> dict[str, list[AV]] | None:
+    """What each of some objects of one class has as each attribute; None where all have the same."""
+    found = [attributes_of(a) for a in avs]
+    held = [f[1] for f in found if f is not None]
+    if len(held) < len(avs) or len({f[0] for f in found if f is not None}) > 1 or len({frozenset(h) for h in held}) == 1:
+        return None
+    return {name: [h.get(name, Unbound()) for h in held] for h in held for name in h}
+
+
+def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) -> Plan:
+    groups: dict[int, list[AV]] = {}
+    for av in avs:
+        held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
+        for tag, alternative in held:
+            groups.setdefault(tag, []).append(alternative)
+    kinds.beside_tables += _beside_tables([a for group in groups.values() for a in group])
+    tuples = _tuples_gathered(groups, kinds, force)
+    if len(tuples) == 1 and not groups:
+        return tuples[0][1]
+    texts = [tag for tag, group in groups.items() if all(map(is_text, group))]
+    if len(groups) > _MOST or any(is_run_time_text(a) for tag in texts for a in groups[tag]):
+        groups[kinds.tag(TEXT_KIND)] = [a for tag in texts for a in groups.pop(tag)]
+    if len(groups) > _MOST:
+        raise Conflict(f"of more than {_MOST} kinds")
+    plans = [(tag, unify(groups[tag], kinds, force=force, fresh=True, mark=mark)) for tag in sorted(groups)]
+    return OneOfPlan(kinds, (*plans, *tuples))
+
+
+def _beside_tables(avs: Sequence[AV]) -> list[DictV]:
+    """The dicts with known keys among some values, where there is one of their class with run-time keys."""
+    tables = {made_of(a.type) for a in avs if isinstance(a, Dyn) and isinstance(a.type, DictType)}
+    return [a for a in avs if isinstance(a, DictV) and not isinstance(a, RECORDS) and a.made in tables]
+
+
+def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
+    """The plans for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
+    makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
+    tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
+    found = any(isinstance(av, ListV) for tag in tags for av in groups[tag])
+    if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
+        return []
+    joined: dict[Hashable, Type] = {}
+    try:
+        for t in (_any_length(groups[tag]) for tag in tags):
+            kind = kind_of_tuples(t)
+            joined[kind] = unite(joined.get(kind, tuple_of(NEVER)), t)
+    except (Conflict, JoinError) as e:
+        if found:
+            raise Conflict("a tuple of one type of items, of any length, and another") from e
+        return []
+    if len(joined) > 1 and joined.get(TUPLE_KIND) == tuple_of(NEVER):
+        del joined[TUPLE_KIND]
+    for tag in tags:
+        del groups[tag]
+    return sorted((kinds.tag(kind), Leaf(t)) for kind, t in joined.items())
+
+
+def _any_length(avs: Sequence[AV]) -> Type:
+    """The type of tuples of any length that holds all of some tuples."""
+    joined: Type = tuple_of(NEVER)
+    for av in avs:
+        joined = unite(joined, _type_of(av))
+    return joined
+
+
+
+
+def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
+    return {t for a in avs for t in (a.alternatives if isinstance(a, OneOf) else [kinds.tag(kind_of(a))])}
+
+
+
+
+
+
+def is_number(av: AV) -> bool:
+    return type(av.obj) in NUMBERS if isinstance(av, Known) else isinstance(av, Dyn) and isinstance(av.type, ScalarType)
+
+
+def _type_of(av: AV) -> Type:
+    match av:
+        case Dyn():
+            return av.type
+        case Known(obj) if type(obj) in NUMBERS:
+            return NUMBERS[type(obj)]
+        case RecordV() | RecordDictV():
+            return av.value.type
+        case ListV(value) if value is not None:
+            return value.type
+        case Known(str()):
+            return STR
+        case Known(None):
+            return NONE
+        case Tup(items, cls) if cls is tuple:
+            return TupleType(tuple(map(_type_of, items))) if items else tuple_of(NEVER)
+        case Known(tuple() as held) if type(held) is tuple:
+            return _type_of(Tup([Known(x) for x in held]))
+    raise Conflict(describe(av))
+
+
+def _join_types(avs: Sequence[AV], kinds: Kinds) -> Type:
+    try:
+        result = _type_of(avs[0])
+        for av in avs[1:]:
+            t = _type_of(av)
+            result = unite(result, t, unions=kinds.in_containers)
+    except (Conflict, JoinError) as e:
+        error = ItemConflict if isinstance(e, JoinError) and isinstance(result, Container) else Conflict
+        words = dict.fromkeys(map(describe, avs))
+        if len(words) == 1 and isinstance(e, JoinError):
+            words = dict.fromkeys(str(_type_of(av)) for av in avs)
+        raise error(" and ".join(words)) from e
+    return result

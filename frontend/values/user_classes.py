@@ -1,0 +1,70 @@
+"""Classes of the user's: what their instances define, and which of them compiled code can make."""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import sys
+from types import FunctionType
+
+import torch
+
+from scriptc.frontend.decompositions.futures import Future
+from scriptc.frontend.environment.host_objects import is_library
+from scriptc.frontend.values.abstract import AV, Known, ObjectV, Tup
+
+
+def class_of(av: AV) -> type | None:
+    """The class of an object that is made here, or known, or of a named tuple."""
+    if isinstance(av, ObjectV) or isinstance(av, Tup) and hasattr(av.cls, "_fields"):
+        return av.cls
+    return type(av.obj) if isinstance(av, Known) else None
+
+
+def defines(av: AV, name: str) -> bool:
+    """Whether an object is of a user's class that defines a method: then what it does may change from call to call."""
+    method = getattr(class_of(av), name, None)
+    if not isinstance(method, FunctionType) or isinstance(av, ObjectV):
+        return isinstance(method, FunctionType)
+    root = method.__module__.partition(".")[0]
+    if isinstance(av, Tup):  # what `namedtuple` writes is of the module collections
+        return not is_library(root)
+    return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
+
+
+def defines_outside(av: AV, name: str) -> bool:
+    """Return whether an object that lives outside, or a named tuple, is of a user's class that defines a method."""
+    return isinstance(av, (Known, Tup)) and defines(av, name)
+
+
+def is_generated(av: AV, name: str) -> bool:
+    """Whether a method is one that `dataclass` wrote, of which there is no source."""
+    return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
+
+
+def is_plain_module(cls: type) -> bool:
+    """Whether a class adds nothing to nn.Module but attributes and Python methods, an `__init__` among them."""
+    own = cls.__mro__[: cls.__mro__.index(torch.nn.Module)] if issubclass(cls, torch.nn.Module) else ()
+    special = ("__new__", "__call__", "__getattr__", "__getattribute__", "__setattr__", "__delattr__")
+    return any("__init__" in c.__dict__ for c in own) and not any(
+        is_library(c.__module__) or any(name in c.__dict__ for name in special) for c in own
+    )
+
+
+def _is_set_plainly(cls: type) -> bool:
+    """Return whether no code of the user's runs where an attribute is assigned to or deleted."""
+    own = [m for m in (cls.__setattr__, cls.__delattr__) if m not in (object.__setattr__, object.__delattr__)]
+    codes = [getattr(m, "__code__", None) for m in own]
+    return all(code is not None and code.co_filename == "<string>" for code in codes)  # of a frozen dataclass
+
+
+def is_plain(cls: type) -> bool:
+    """Whether instances of a class have nothing but attributes and Python methods."""
+    if issubclass(cls, (BaseException, enum.Enum)) or cls.__new__ is not object.__new__:
+        return False
+    if any(b.__module__ == "builtins" and b is not object for b in cls.__mro__):
+        return False
+    own = not is_library(cls.__module__) or cls.__module__.startswith("torch.distributions.") or cls is Future
+    if not own or type(cls).__call__ is not type.__call__ or not _is_set_plainly(cls):
+        return False
+    return cls.__getattribute__ is object.__getattribute__ and not hasattr(cls, "__getattr__")
