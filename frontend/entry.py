@@ -22,9 +22,9 @@ from scriptc.frontend.environment.results import result_of
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
     ArgSpec,
+    ConstantSpec,
     Contract,
     Kept,
-    KnownSpec,
     Spec,
 )
 from scriptc.frontend.environment.state import check_returned
@@ -46,7 +46,7 @@ from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.caller_signature import signature_of, signed_function
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
-from scriptc.frontend.values.abstract import AV, DictV, Known, describe
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, describe
 from scriptc.frontend.values.frame import Frame, ReturnSite
 from scriptc.frontend.values.joins import unify
 from scriptc.ir.builder import Builder
@@ -146,7 +146,9 @@ def _unsettled(func: FunctionType, assume: Assumptions, count: int) -> CompileEr
     last = list(dict.fromkeys(reversed(assume.reasons)))[:3]
     loc = _outside_of_library(last[0].loc or Loc(func.__code__.co_filename, func.__code__.co_firstlineno))
     why = "; ".join(f"{text} (line {_outside_of_library(at).line})" if at else text for text, at in last)
-    return CompileError(Diagnostic(loc, *rejection("reading_does_not_end", name=func.__qualname__, count=count, why=why)))
+    return CompileError(
+        Diagnostic(loc, *rejection("reading_does_not_end", name=func.__qualname__, count=count, why=why))
+    )
 
 
 def _outside_of_library(loc: Loc) -> Loc:
@@ -163,9 +165,7 @@ def _symbol(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]", "_", name)
 
 
-def _read_once(
-    reader: Reader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature
-) -> Entry:
+def _read_once(reader: Reader, func: FunctionType, receiver: Any, specs: list[ArgSpec], signature: Signature) -> Entry:
     try:
         source = source_of(func)
     except SourceError as e:
@@ -230,18 +230,18 @@ def _read_once(
 
 
 def _as_given(
-    reader: Reader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AV]
-) -> tuple[list[AV], dict[str, AV]]:
+    reader: Reader, signature: inspect.Signature, receiver: Any, arguments: Mapping[str, AbstractValue]
+) -> tuple[list[AbstractValue], dict[str, AbstractValue]]:
     """Arguments by the names that callers know, as a decorator's function gets them: by position, and by name."""
     kinds = inspect.Parameter
-    positional: list[AV] = [] if receiver is None else [Known(receiver)]
-    named: dict[str, AV] = {}
+    positional: list[AbstractValue] = [] if receiver is None else [Known(receiver)]
+    named: dict[str, AbstractValue] = {}
     for name, av in arguments.items():
         match signature.parameters[name].kind:
             case kinds.VAR_POSITIONAL:
                 positional += reader.iterate(av)
             case kinds.VAR_KEYWORD:
-                named |= reader.items_of(av) if isinstance(av, DictV) else {}
+                named |= reader.items_of(av) if isinstance(av, DictValue) else {}
             case kinds.KEYWORD_ONLY:
                 named[name] = av
             case _:
@@ -257,7 +257,7 @@ def _run(reader: Reader, frame: Frame) -> None:
 def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
     """Fills the returns in; the tree of the result and the types of its leaves."""
     if not sites:
-        return KnownSpec(None), []
+        return ConstantSpec(None), []
     try:
         for site in sites:
             check_returned(reader, site.av, site.heap)
@@ -290,5 +290,5 @@ def _finish(reader: Reader, sites: list[ReturnSite]) -> tuple[Spec, list[Type]]:
     return found, types
 
 
-def _flattened(reader: Reader, plan: Any, av: AV) -> Iterator[Value]:
+def _flattened(reader: Reader, plan: Any, av: AbstractValue) -> Iterator[Value]:
     return iter(list(plan.flatten(reader, av)))

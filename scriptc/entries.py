@@ -80,7 +80,7 @@ class _Describer:
 
     def leaves(self, spec: front.Spec, name: str, *, argument: bool) -> list[Leaf]:
         match spec:
-            case front.KnownSpec(obj):
+            case front.ConstantSpec(obj):
                 if argument:
                     self.baked.append(f"{name} = {_short(obj)}")
                 return []
@@ -120,9 +120,9 @@ class _Describer:
 
     def tree(self, spec: front.Spec, *, argument: bool = False) -> dict[str, Any]:
         match spec:
-            case front.KnownSpec(obj) if isinstance(obj, _CONSTANTS):
+            case front.ConstantSpec(obj) if isinstance(obj, _CONSTANTS):
                 return {"is": "known", "value": obj}
-            case front.KnownSpec(obj):
+            case front.ConstantSpec(obj):
                 if not argument:
                     what = f"the result holds {_short(obj)}, which exists in Python alone"
                     raise self.refusal(what, "return tensors and numbers")

@@ -11,11 +11,11 @@ import torch
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import (
     ArgSpec,
+    ConstantSpec,
     Contract,
     DictSpec,
     Guard,
     ItemsSpec,
-    KnownSpec,
     ListSpec,
     MapSpec,
     ObjectSpec,
@@ -82,7 +82,7 @@ def _differences(places: _Places, contract: Contract, arguments: dict[str, Any])
 def _argument(arg: ArgSpec, value: Any) -> Iterator[Reason]:
     if not _fits(arg.spec, value):
         place = f"argument '{arg.name}'"
-        advice = _VALUE if isinstance(arg.spec, KnownSpec) else _ARGUMENT
+        advice = _VALUE if isinstance(arg.spec, ConstantSpec) else _ARGUMENT
         if isinstance(arg.spec, TensorSpec) and isinstance(value, torch.Tensor):
             ranks = TensorSpec(arg.spec.dtype, (None,) * len(arg.spec.sizes))
             advice = _SIZES if _fits(ranks, value) else _ARGUMENT
@@ -98,7 +98,7 @@ def _fits(spec: Spec, value: Any) -> bool:
             return all(n is None or n == size for n, size in zip(sizes, value.shape, strict=True))
         case ScalarSpec(kind):
             return type(value) is _SCALARS[kind]
-        case KnownSpec(obj):
+        case ConstantSpec(obj):
             return same_known(obj, value)
         case ListSpec(elem, cls):
             same = type(value) is cls
@@ -196,7 +196,9 @@ def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
                 return
             name, what = places.of(container), "items" if kind.startswith("LIST") else "keys"
             text = f"{name} has {len(container)} {what}, and had {len(expected)}"
-            yield Reason(name, text if len(container) != len(expected) else f"{name} has other {what} than it had", _KEEP)
+            yield Reason(
+                name, text if len(container) != len(expected) else f"{name} has other {what} than it had", _KEEP
+            )
             return
         case "LIST_LENGTH_IS":
             if len(container) == expected:
@@ -211,7 +213,10 @@ def _guard(places: _Places, guard: Guard) -> Iterator[Reason]:
             if now == expected:
                 return
         case "REQUIRES_GRAD_IS":
-            now, name = getattr(_held(container, key), "requires_grad", None), f"{places.item(container, key)}.requires_grad"
+            now, name = (
+                getattr(_held(container, key), "requires_grad", None),
+                f"{places.item(container, key)}.requires_grad",
+            )
             if now == expected:
                 return
         case _:
@@ -276,5 +281,3 @@ class _Places:
                 case ("base", i):
                     text = f"{text}.__mro__[{i}]"
         return text
-
-

@@ -132,7 +132,7 @@ def _is_name_of_library(value: Any) -> bool:
 _RECORDS: dict[type, tuple[Check, ...]] = {
     specs.TensorSpec: (_name, _each(_or_none(_number), tuple)),
     specs.ScalarSpec: (lambda value: value in ("i64", "f64", "bool", "str"),),
-    specs.KnownSpec: (_anything,),
+    specs.ConstantSpec: (_anything,),
     specs.ListSpec: (_or_none(_is_spec), _subclass(list, tuple)),
     specs.MapSpec: (_or_none(_is_spec), _or_none(_is_spec), _or_none(_is_dict_maker)),
     specs.SetSpec: (_or_none(_is_spec), _subclass(set, frozenset)),
@@ -162,7 +162,8 @@ _RECORDS: dict[type, tuple[Check, ...]] = {
     ),
 }  # fmt: skip
 _BY_NAME = {cls.__name__: cls for cls in _RECORDS}
-# Makers of results (`scriptc.frontend.environment.results`), which is loaded where one occurs: the names of their fields, and checks.
+# Makers of results: the names of their fields, and checks. Their module, `frontend.environment.results`, is loaded where one
+# occurs.
 _MAKERS: dict[str, tuple[tuple[str, ...], tuple[Check, ...]]] = {
     "Maker": (("cls", "names"), (_is(type), _names)),
     "DictMaker": (("cls", "factory", "keys"), (_subclass(dict), _or_none(_is(*_CODE)), _or_none(_is(tuple)))),

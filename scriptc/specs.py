@@ -21,7 +21,7 @@ def to_bridge(spec: front.Spec) -> bridge.Spec:
             return bridge.Tensor(dtype, len(sizes), sizes)
         case front.ScalarSpec(kind):
             return _SCALARS[kind]()
-        case front.KnownSpec(obj):
+        case front.ConstantSpec(obj):
             return bridge.Known(obj)
         case front.ListSpec(elem, cls):
             return bridge.List(_or_nothing(elem), cls)

@@ -136,3 +136,57 @@ def test_no_pass_invents_a_location() -> None:
         if re.search(r"\bLoc\.unknown\b|\bUNKNOWN_LOC\b", line)
     ]
     assert not invented, ", ".join(invented)
+
+
+FRONT_END = "scriptc.frontend"
+PROTOCOL = "scriptc.frontend.reader.protocol"  # the forward declarations of the front end: it imports types alone
+
+
+def front_end_imports() -> dict[str, set[str]]:
+    """Return the modules of the front end that each of them imports, for types and inside functions too."""
+    names = {module_of(path).removesuffix(".__init__"): path for path in python_files("frontend")}
+
+    def module_behind(imported: str) -> str | None:
+        return next((name for name in (imported, imported.rpartition(".")[0]) if name in names), None)
+
+    found = {name: {module_behind(imported) for imported, _ in imports(path)} for name, path in names.items()}
+    return {name: {other for other in others if other and other not in (name, PROTOCOL)} for name, others in found.items()}
+
+
+def test_the_front_end_has_no_import_cycle() -> None:
+    left = front_end_imports()
+    left.pop(PROTOCOL)
+    while done := {name for name, others in left.items() if not others & left.keys()}:
+        left = {name: others for name, others in left.items() if name not in done}
+    assert not left, f"these import one another: {sorted(left)}"
+
+
+def front_end_classes() -> dict[str, ast.ClassDef]:
+    trees = [ast.parse(path.read_text()) for path in python_files("frontend")]
+    return {node.name: node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+
+
+def test_classes_of_the_front_end_have_few_methods() -> None:
+    classes = front_end_classes()
+
+    def methods(name: str) -> set[str]:
+        if name not in classes:
+            return set()
+        own = {item.name for item in classes[name].body if isinstance(item, ast.FunctionDef)}
+        return own.union(*(methods(ast.unparse(base)) for base in classes[name].bases))
+
+    assert not [name for name in classes if len(methods(name)) > 40]
+
+
+def test_classes_of_the_front_end_inherit_from_what_they_are() -> None:
+    """A class has at most one base of ours, which leads to the root of a family of data: no class collects code of others."""
+    classes = front_end_classes()
+    families = {"AbstractValue", "Plan", "Spec", "Contract", "Conflict"}
+
+    def root(name: str) -> str:
+        bases = [ast.unparse(base) for base in classes[name].bases if ast.unparse(base) in classes]
+        assert len(bases) <= 1, name
+        return root(bases[0]) if bases else name
+
+    strangers = {name: root(name) for name in classes if root(name) not in families | {name}}
+    assert not strangers

@@ -125,7 +125,7 @@ def net_result(net: Net) -> Any:
 def test_a_record_says_what_it_was_written_of(net: Net) -> None:
     constants = (1.5, -0.0, float("inf"), 2**70, True, 1, "\ud800é", b"\0\xff", 1 - 2j, torch.float16, torch.Size([2, 3]))
     contract = specs.Contract(
-        [specs.ArgSpec("x", specs.TupleSpec(tuple(map(specs.KnownSpec, constants))))], specs.ListSpec(None), [], [], [],
+        [specs.ArgSpec("x", specs.TupleSpec(tuple(map(specs.ConstantSpec, constants))))], specs.ListSpec(None), [], [], [],
         {0: "text"}, [], {"Own": KeyError},
     )  # fmt: skip
     record = record_format.Record(

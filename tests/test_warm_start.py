@@ -48,9 +48,9 @@ compiled = scriptc.compile(model)
 }
 # Each takes milliseconds to import, and only reading source, running passes or emitting C needs it.
 COMPILER = {
-    "scriptc.pipeline", "scriptc.reasons", "scriptc.stages", "scriptc.tracebacks", "scriptc.frontend.values.element_types",
-    "scriptc.frontend.entry", "scriptc.frontend.source.functions", "scriptc.frontend.values.abstract", "scriptc.ir.core", "scriptc.ir.opdef",
-    "scriptc.ir.types", "scriptc.backend_c.build", "scriptc.backend_c.emit",
+    "scriptc.pipeline", "scriptc.reasons", "scriptc.stages", "scriptc.tracebacks", "scriptc.frontend.entry",
+    "scriptc.frontend.source.functions", "scriptc.frontend.values.abstract", "scriptc.frontend.values.element_types",
+    "scriptc.ir.core", "scriptc.ir.opdef", "scriptc.ir.types", "scriptc.backend_c.build", "scriptc.backend_c.emit",
 }  # fmt: skip
 
 

@@ -21,9 +21,9 @@ import scriptc
 from scriptc.frontend.entry import read
 from scriptc.frontend.environment import specs
 from scriptc.frontend.environment.specs import (
+    ConstantSpec,
     DictSpec,
     InstanceSpec,
-    KnownSpec,
     ListSpec,
     MapSpec,
     OptionalSpec,
@@ -172,7 +172,7 @@ def _apply(stores: list[Store], state: list[tuple[int, int, list[Any]]], places:
 
 def _rebuilt(spec: Spec, leaves: Iterator[Any], places: list[Any]) -> Any:
     match spec:
-        case KnownSpec(obj):
+        case ConstantSpec(obj):
             return obj
         case PlaceSpec(number):
             return places[number]

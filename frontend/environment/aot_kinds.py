@@ -9,8 +9,8 @@ from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.results import result_of
 from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, frozen
 from scriptc.frontend.environment.specs import (
+    ConstantSpec,
     DictSpec,
-    KnownSpec,
     ListSpec,
     QueueSpec,
     ScalarSpec,
@@ -24,14 +24,14 @@ from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
+    AbstractValue,
+    DictValue,
     Known,
-    KnownLengthListV,
-    Maybe,
-    ObjectV,
+    KnownLengthListValue,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
-    Tup,
+    TupleValue,
     Unbound,
     describe,
 )
@@ -42,7 +42,7 @@ _SCALARS = {bool: "bool", int: "i64", float: "f64"}
 def generalized(spec: Spec) -> Spec:
     """A spec in which numbers are not part of the signature."""
     match spec:
-        case KnownSpec(bool() | int() | float() as number) if type(number) in _SCALARS:
+        case ConstantSpec(bool() | int() | float() as number) if type(number) in _SCALARS:
             return ScalarSpec(_SCALARS[type(number)])
         case TupleSpec(items, cls):
             return TupleSpec(tuple(map(generalized, items)), cls)
@@ -53,25 +53,25 @@ def generalized(spec: Spec) -> Spec:
     return spec
 
 
-def _kinds_of(av: AV) -> list[Any]:
+def _kinds_of(av: AbstractValue) -> list[Any]:
     """The specs of all kinds that a value may have; Conflict where one cannot be kept."""
     match av:
         case Unbound():
             return [ABSENT]
-        case Maybe(_, inner):
+        case MaybeUnbound(_, inner):
             return [ABSENT, *_kinds_of(inner)]
         case OneOf(alternatives=alternatives):
             return [k for a in alternatives.values() for k in _kinds_of(a)]
-        case Tup(items, cls):
+        case TupleValue(items, cls):
             return [TupleSpec(tuple(parts), cls) for parts in itertools.product(*map(_kinds_of, items))]
-        case DictV(items):
+        case DictValue(items):
             rows = itertools.product(*map(_kinds_of, items.values()))
             return [DictSpec(tuple(items), tuple(parts)) for parts in rows]
-        case ObjectV(cls, items) if cls is Deque:
+        case ObjectValue(cls, items) if cls is Deque:
             if not isinstance(items["maxlen"], Known):
                 raise Conflict("a deque whose maxlen is known only at run time")
             return [QueueSpec(content, items["maxlen"].obj) for content in _kinds_of(items["_items"])]
-        case ObjectV() | KnownLengthListV():
+        case ObjectValue() | KnownLengthListValue():
             raise Conflict(describe(av))
         case Known(obj) if not isinstance(obj, (bool, int, float, str, type(None), tuple)):
             raise Conflict(describe(av))
@@ -95,14 +95,14 @@ def is_kept(spec: Spec) -> bool:
             return all(map(is_kept, items))
         case QueueSpec(content):
             return is_kept(content)
-    return isinstance(spec, (TensorSpec, ScalarSpec, KnownSpec))
+    return isinstance(spec, (TensorSpec, ScalarSpec, ConstantSpec))
 
 
 def refuse_kept(slot: Slot, key: str, **details: object) -> NoReturn:
     raise UserError(slot.place.loc, *rejection(key, name=slot.name, **details))
 
 
-def keep_value(reader: Reader, at: Any, slot: Slot, value: AV) -> None:
+def keep_value(reader: Reader, at: Any, slot: Slot, value: AbstractValue) -> None:
     """Sets a slot that a build keeps: its leaves, whatever kind the value has."""
     assert slot.plan is not None
     held = frozen(settle(reader, value, reader.heap.contents))

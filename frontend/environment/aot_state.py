@@ -24,7 +24,7 @@ from scriptc.frontend.environment.state import open_items, plain_slot_spec
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, Unbound
 from scriptc.frontend.values.joins import Plan, unify
 from scriptc.ir.analysis import writes_to
 from scriptc.ir.core import Block
@@ -32,7 +32,7 @@ from scriptc.ir.core import Block
 _MOST_KINDS = 8
 
 
-def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AV:
+def kept_value(reader: Reader, at: Any, slot: Slot, signature: Signature) -> AbstractValue:
     """What a slot holds at entry where one specialisation serves all kinds of values that it may have."""
     name, key = f"state.{slot.name}", slot.place.key
     obj = ABSENT if slot.container is None else slot.container[key]
@@ -72,7 +72,7 @@ def other_place(reader: Reader, obj: Any) -> str:
     return next((s.name for s in slots if s.container[s.place.key] is obj), "an argument")
 
 
-def scratch(reader: Reader, spec: Any, name: str) -> tuple[AV, Block]:
+def scratch(reader: Reader, spec: Any, name: str) -> tuple[AbstractValue, Block]:
     """A value of a kind, as if it were an argument of a block of its own."""
     saved, reader.emit.body = reader.emit.body, Block()
     try:
@@ -108,15 +108,13 @@ def find_written(reader: Reader) -> bool:
 def kept_places(reader: Reader) -> list[Kept]:
     return [
         Kept(
-            slot.name, slot.container if slot.container is not None else vars(slot.place.owner), slot.place.key,
-            tuple(slot.plan.types()), slot.initial, slot.target,
+            slot.name,
+            slot.container if slot.container is not None else vars(slot.place.owner),
+            slot.place.key,
+            tuple(slot.plan.types()),
+            slot.initial,
+            slot.target,
         )  # fmt: skip
         for slot in reader.state.slots.values()
         if slot.plan is not None
     ]
-
-
-
-
-
-

@@ -15,9 +15,9 @@ from scriptc.frontend.environment.results import spec_of_type
 from scriptc.frontend.environment.signature import has_place
 from scriptc.frontend.environment.specs import (
     ArgSpec,
+    ConstantSpec,
     DictSpec,
     ItemsSpec,
-    KnownSpec,
     ListSpec,
     MapSpec,
     ObjectSpec,
@@ -34,17 +34,17 @@ from scriptc.frontend.environment.specs import (
 from scriptc.frontend.reader.assumptions import TableSite
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    ComplexV,
-    DictV,
-    Dyn,
-    Home,
+    AbstractValue,
+    CallerLocation,
+    ComplexValue,
+    DictValue,
     Known,
-    KnownLengthListV,
-    ListV,
+    KnownLengthListValue,
+    ListValue,
     Made,
-    ObjectV,
-    Tup,
+    ObjectValue,
+    RuntimeValue,
+    TupleValue,
 )
 from scriptc.ir.core import Value
 from scriptc.ir.types import (
@@ -74,64 +74,69 @@ def _symbol(name: str) -> str:
     return re.sub(r"\W", "_", name, flags=re.ASCII)
 
 
-def argument(reader: Reader, spec: Spec, name: str, home: Home | None = None, *, kept: bool = False) -> AV:
+def argument(
+    reader: Reader, spec: Spec, name: str, home: CallerLocation | None = None, *, kept: bool = False
+) -> AbstractValue:
     """The abstract value of an argument, of what lives at `home`, or of what a build keeps; dynamic leaves become
     parameters."""
     match spec:
-        case KnownSpec(obj):
+        case ConstantSpec(obj):
             reader.speculation.places += has_place(obj)
             if home is not None and isinstance(obj, (list, dict)):
                 reader.environment.found[id(obj)] = home.owner, home.path[-1]
             return Known(obj)
         case ScalarSpec(kind):
             value = parameter(reader, _SCALARS[kind], name)
-            return Dyn(value if kept or kind == "bool" else numbered(reader, value))
+            return RuntimeValue(value if kept or kind == "bool" else numbered(reader, value))
         case TensorSpec(dtype, sizes):
             dims = tuple(f"{_symbol(name)}_{i}" if n is None else n for i, n in enumerate(sizes))
-            return Dyn(parameter(reader, TensorType(dtype, dims), name))
+            return RuntimeValue(parameter(reader, TensorType(dtype, dims), name))
         case ListSpec() | MapSpec() | SetSpec():
             value = parameter(reader, _type_of(spec), name)
             for part, cell in zip(_PARTS[type(spec)], cells(value.type), strict=True):
                 reader.speculation.cells.append((TableSite(argument_site(reader, name), part), cell))
             if isinstance(value.type, ListType):
-                return ListV(numbered(reader, value) if value.type.elem == STR else value)
-            return Dyn(value)
+                return ListValue(numbered(reader, value) if value.type.elem == STR else value)
+            return RuntimeValue(value)
         case PlaceSpec(number):
             return reader.environment.objects[number]
         case TupleSpec((real, imag), cls) if cls is complex:
-            return ComplexV(
+            return ComplexValue(
                 argument(reader, real, f"{name}_real", kept=True), argument(reader, imag, f"{name}_imag", kept=True)
             )
         case TupleSpec(_, cls):
-            return Tup([argument(reader, *part, kept=kept) for part in _named(spec, name)], cls)
+            return TupleValue([argument(reader, *part, kept=kept) for part in _named(spec, name)], cls)
     return placed_argument(reader, spec, name, home, kept)
 
 
-def placed_argument(reader: Reader, spec: Spec, name: str, home: Home | None, kept: bool) -> AV:
+def placed_argument(reader: Reader, spec: Spec, name: str, home: CallerLocation | None, kept: bool) -> AbstractValue:
     """A value that has a place. It is noted before its parts, which may refer to it."""
     place = PlaceSpec(len(reader.environment.objects))
-    home = home or (None if kept else Home(place))
-    held: dict[Any, AV] = {}
+    home = home or (None if kept else CallerLocation(place))
+    held: dict[Any, AbstractValue] = {}
     match spec:
         case DictSpec(keys):
             site = argument_site(reader, name)
             if kept:
                 reader.assumptions.untabled[site] = "a build ahead of time keeps dicts with known keys alone"
-            made: AV = DictV(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
+            made: AbstractValue = DictValue(held, home=home, sites=(site,) if kept or _is_table(spec) else ())
         case ObjectSpec(cls, keys):
-            made = ObjectV(cls, held, home=home)
+            made = ObjectValue(cls, held, home=home)
         case ItemsSpec(items):
             keys = tuple(range(len(items)))
-            made = KnownLengthListV(held, reader, home=home)
+            made = KnownLengthListValue(held, reader, home=home)
         case QueueSpec(_, maxlen):
             keys = ("_items",)
-            held |= {"maxlen": Known(maxlen), "_changes": Known(0)}  # the attributes are those of the class, in its order
-            made = ObjectV(Deque, held, home=None if kept else Home(place))
+            held |= {
+                "maxlen": Known(maxlen),
+                "_changes": Known(0),
+            }  # the attributes are those of the class, in its order
+            made = ObjectValue(Deque, held, home=None if kept else CallerLocation(place))
         case _:
             raise AssertionError(spec)
     reader.environment.objects.append(made)
     for key, (part, wish) in zip(keys, _named(spec, name), strict=True):
-        inner = None if home is None or home.place is not None else Home(home.owner, (*home.path, key))
+        inner = None if home is None or home.place is not None else CallerLocation(home.owner, (*home.path, key))
         held[key] = argument(reader, part, wish, inner, kept=kept)
     return made
 
@@ -238,6 +243,6 @@ def _type_of(spec: Spec | None) -> Type:
             return TensorType(dtype, (None,) * len(sizes))
         case ScalarSpec(kind):
             return _SCALARS[kind]
-        case KnownSpec(None):
+        case ConstantSpec(None):
             return NONE
     raise AssertionError(spec)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scriptc.frontend.environment.specs import Guard, Live, LiveValue, Raised
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.ir.core import Param
 from scriptc.ir.dtypes import complex_of
 
@@ -21,17 +21,21 @@ class Environment:
     values: list[LiveValue] = field(default_factory=list)
     param_of: dict[int, Param] = field(default_factory=dict)  # by id of the tensor
     names_of_params: dict[str, int] = field(default_factory=dict)  # how many parameters have asked for a name
-    tables: dict[Any, AV] = field(default_factory=dict)  # dicts outside as run-time dicts
-    objects: list[AV] = field(default_factory=list)  # arguments that have a place
+    tables: dict[Any, AbstractValue] = field(default_factory=dict)  # dicts outside as run-time dicts
+    objects: list[AbstractValue] = field(default_factory=list)  # arguments that have a place
     keep: list[Any] = field(default_factory=list)  # objects whose ids are used
     made: set[int] = field(default_factory=set)  # ids of parts of what was made while reading, that nobody else changes
     watched: dict[Any, Any] = field(default_factory=dict)  # objects whose content is guarded, by id and how deep
     raised: dict[type, Raised] = field(default_factory=dict)  # where exceptions of a class leave what they hold
     exceptions: dict[str, type[BaseException]] = field(default_factory=dict)  # classes that are not Python's own
-    found: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # container and key of lists and dicts outside, by id
-    same_as: dict[str, str] = field(default_factory=dict)  # names of a container in the arguments, and the first of them
+    found: dict[int, tuple[Any, Any]] = field(
+        default_factory=dict
+    )  # container and key of lists and dicts outside, by id
+    same_as: dict[str, str] = field(
+        default_factory=dict
+    )  # names of a container in the arguments, and the first of them
     module_paths: dict[int, str] = field(default_factory=dict)  # of the entry's submodules, by id
-    numpy_numbers: dict[int, AV] = field(default_factory=dict)  # what functions of NumPy gave, by id
+    numpy_numbers: dict[int, AbstractValue] = field(default_factory=dict)  # what functions of NumPy gave, by id
 
     def guard(self, kind: str, container: Any, key: Any, expected: Any) -> None:
         """Have a condition checked before each call; what was made while reading needs none."""

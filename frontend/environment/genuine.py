@@ -14,7 +14,10 @@ from typing import Any
 
 import torch
 
-_NAMED = {"torch": torch._C._VariableFunctions, "torch.nn.functional": torch._C._nn}  # where C keeps its functions as well
+_NAMED = {
+    "torch": torch._C._VariableFunctions,
+    "torch.nn.functional": torch._C._nn,
+}  # where C keeps its functions as well
 _SOURCE_OF_CALLS = torch.nn.modules.module.__file__
 
 
@@ -23,9 +26,11 @@ def _folders() -> tuple[str, ...]:
     """Where the code of torch, Python and scriptc lies, that of other packages in the same place apart."""
     import sysconfig  # most starts compile nothing and do not ask
 
-    own = os.path.dirname(__file__)
+    own = os.path.dirname(os.path.dirname(__file__))  # the front end
     paths = sysconfig.get_paths()
-    return tuple(os.path.join(f, "") for f in (os.path.dirname(torch.__file__), paths["stdlib"], paths["platstdlib"], own))
+    return tuple(
+        os.path.join(f, "") for f in (os.path.dirname(torch.__file__), paths["stdlib"], paths["platstdlib"], own)
+    )
 
 
 @functools.lru_cache(maxsize=1 << 12)
@@ -43,7 +48,9 @@ def is_patch(obj: Any) -> bool:
         return is_patch(obj.__func__)
     code = getattr(obj, "__code__", None)
     if isinstance(code, CodeType):
-        return not (_is_installed(code.co_filename) or code.co_filename.startswith("<"))  # what dataclass and others wrote
+        return not (
+            _is_installed(code.co_filename) or code.co_filename.startswith("<")
+        )  # what dataclass and others wrote
     return False
 
 

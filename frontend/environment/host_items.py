@@ -29,7 +29,7 @@ from scriptc.frontend.operations.runtime_dicts import (
 )
 from scriptc.frontend.reader.constant_demand import knowable, require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, describe
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, describe
 from scriptc.frontend.values.kinds import NUMBERS
 from scriptc.frontend.values.user_classes import defines
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type
@@ -45,13 +45,13 @@ def _constant_kind(obj: Any) -> Any:
     return type(obj) if type(obj) in (int, float, bool, str) else None
 
 
-def known_keywords(reader: Reader, named: dict[Any, Any]) -> dict[str, AV]:
+def known_keywords(reader: Reader, named: dict[Any, Any]) -> dict[str, AbstractValue]:
     """The items of a dict outside, as the arguments that `**` makes of them."""
     watch(reader, named, deep=False)
     return {key: known_item(reader, Known(named), key) for key in named}
 
 
-def known_item(reader: Reader, owner: Known, key: Any) -> AV:
+def known_item(reader: Reader, owner: Known, key: Any) -> AbstractValue:
     obj = owner.obj
     if isinstance(obj, torch.nn.Module):
         return submodule_item(reader, owner, key)
@@ -73,7 +73,7 @@ def known_item(reader: Reader, owner: Known, key: Any) -> AV:
     return element(reader, call_in_python(reader, inherited, obj, key))
 
 
-def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AV:
+def missing_item(reader: Reader, obj: dict[Any, Any], key: Any) -> AbstractValue:
     """What a dict outside gives for a key that it does not have."""
     reader.environment.guard("DICT_MISSING", obj, key, None)
     if type(obj) is Counter:
@@ -88,7 +88,7 @@ def note_queues(reader: Reader, obj: list[Any]) -> None:
     reader.environment.found |= {id(o): (obj, i) for i, o in enumerate(obj) if type(o) is deque}
 
 
-def submodule_item(reader: Reader, owner: Known, key: Any) -> AV:
+def submodule_item(reader: Reader, owner: Known, key: Any) -> AbstractValue:
     if (found := special(reader, owner, "__getitem__", [Known(key)])) is not None:
         return found
     module = owner.obj
@@ -114,7 +114,7 @@ def submodule_item(reader: Reader, owner: Known, key: Any) -> AV:
     reader.reject("subscript_of_module", name=type(module).__name__)
 
 
-def known_items(reader: Reader, owner: Known) -> list[AV]:
+def known_items(reader: Reader, owner: Known) -> list[AbstractValue]:
     """The items of a known object that can be iterated."""
     if (walked := special(reader, owner, "__iter__", [])) is not None:
         return reader.iterate(walked)
@@ -147,7 +147,7 @@ def known_items(reader: Reader, owner: Known) -> list[AV]:
     reader.reject("iteration_over_outside", what=describe(owner))
 
 
-def outside_table(reader: Reader, av: Known, key: AV) -> AV:
+def outside_table(reader: Reader, av: Known, key: AbstractValue) -> AbstractValue:
     """A dict of numbers or strings, or of tuples of these, that lives outside as a run-time dict, made once in a call;
     itself where the key is known."""
     is_plain = isinstance(av.obj, dict) and not hasattr(av.obj, "__missing__")
@@ -169,11 +169,11 @@ def outside_table(reader: Reader, av: Known, key: AV) -> AV:
     return made
 
 
-def outside_list(reader: Reader, av: Known, index: AV) -> AV | None:
+def outside_list(reader: Reader, av: Known, index: AbstractValue) -> AbstractValue | None:
     """A list or tuple of numbers or strings, or of tuples of these, that lives outside as one of run time, made once in a
     call; None where the index is known, or can be."""
     obj = av.obj
-    if type(obj) not in (list, tuple) or not isinstance(index, Dyn) or index.type != INT:
+    if type(obj) not in (list, tuple) or not isinstance(index, RuntimeValue) or index.type != INT:
         return None
     kinds = {*map(_constant_kind, obj)}
     if knowable(reader, index.value) is not None or len(kinds) != 1 or None in kinds:
@@ -182,12 +182,16 @@ def outside_list(reader: Reader, av: Known, index: AV) -> AV | None:
         reader.environment.guard("LIST_ITEMS_ARE", obj, None, tuple(obj))
     site, items = ("outside", id(obj)), [Known(o) for o in obj]
     if site not in reader.environment.tables:
-        made = lambda: new_list(reader, items, site) if type(obj) is list else wrap(reader, any_length(reader, Tup(items)))  # noqa: E731
+        made = lambda: (  # noqa: E731
+            new_list(reader, items, site) if type(obj) is list else wrap(reader, any_length(reader, TupleValue(items)))
+        )
         reader.environment.tables[site] = reader.emit.at_entry(made)
     return reader.environment.tables[site]
 
 
-def outside_item(reader: Reader, av: Known, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+def outside_item(
+    reader: Reader, av: Known, index: AbstractValue, absent: Callable[[], AbstractValue] | None = None
+) -> AbstractValue | None:
     """An item of a short list, tuple or dict outside (of functions, modules, members of an enum) at an index of run time;
     None where this cannot be one of its items. `absent`: what stands for one that is not there."""
     obj = av.obj
@@ -202,20 +206,28 @@ def outside_item(reader: Reader, av: Known, index: AV, absent: Callable[[], AV] 
         return None
     count = Known(len(obj))
     back = lambda: reader.binary("Add", index, count)  # noqa: E731
-    return one_of_items(reader, av, reader.choose(reader.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj))
+    return one_of_items(
+        reader, av, reader.choose(reader.compare("Lt", index, Known(0)), back, lambda: index), range(count.obj)
+    )
 
 
-def is_run_time_key(reader: Reader, index: AV, *types: Type) -> bool:
+def is_run_time_key(reader: Reader, index: AbstractValue, *types: Type) -> bool:
     """Whether nothing makes an index known, which is of one of some types. A string that is no argument itself comes from
     a list: not worth a reading for each list."""
-    if not isinstance(index, Dyn) or index.type not in (types or KEY_TYPES):
+    if not isinstance(index, RuntimeValue) or index.type not in (types or KEY_TYPES):
         return False
-    return knowable(reader, index.value) is None or (index.type == STR and index.value not in reader.speculation.arg_places)
+    return knowable(reader, index.value) is None or (
+        index.type == STR and index.value not in reader.speculation.arg_places
+    )
 
 
 def one_of_items(
-    reader: Reader, av: Known, index: AV, keys: Sequence[Any], absent: Callable[[], AV] | None = None
-) -> AV | None:
+    reader: Reader,
+    av: Known,
+    index: AbstractValue,
+    keys: Sequence[Any],
+    absent: Callable[[], AbstractValue] | None = None,
+) -> AbstractValue | None:
     if not 0 < len(keys) <= _FEW:
         return None
     if isinstance(av.obj, dict):
@@ -225,10 +237,10 @@ def one_of_items(
     return choose_by_key(reader, index, keys, lambda key: known_item(reader, av, key), missing)
 
 
-def outside_subscript(reader: Reader, owner: Known, index: AV) -> AV:
+def outside_subscript(reader: Reader, owner: Known, index: AbstractValue) -> AbstractValue:
     """owner[index] as Python's own types do it, which a class of the user's may inherit."""
     table = outside_table(reader, owner, index)
-    if isinstance(table, Dyn):
+    if isinstance(table, RuntimeValue):
         return table_get(reader, table, index)
     if (values := outside_list(reader, owner, index)) is not None:
         return reader.subscript(values, index)

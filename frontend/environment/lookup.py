@@ -27,12 +27,12 @@ from scriptc.frontend.operations.numpy_numbers import as_python
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.functions import Source, SourceError, source_of
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
-    DictV,
-    Dyn,
-    Home,
+    CallerLocation,
+    DictValue,
     Known,
+    RuntimeValue,
 )
 from scriptc.frontend.values.frame import Frame
 from scriptc.ir.core import Param
@@ -50,7 +50,7 @@ def find_source(reader: Reader, func: FunctionType) -> Source:
         reader.reject("source_not_found", module=func.__module__, name=func.__qualname__, why=e)
 
 
-def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AV:
+def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str, *, guarded: bool) -> AbstractValue:
     """A value found in a dict or cell outside: tensors are read at each call, all else is baked in under a guard."""
     if (slot := reader.state.slots.get((id(container), key))) is not None:
         return slot_value(reader, slot)
@@ -65,7 +65,7 @@ def outside_value(reader: Reader, obj: Any, container: Any, key: Any, name: str,
     return as_python(reader, obj)
 
 
-def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> Dyn:
+def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, name: str) -> RuntimeValue:
     if reason := refuse_tensor(tensor):
         reader.reject("tensor_outside", name=name, why=reason)
     if id(tensor) in reader.assumptions.written:
@@ -75,7 +75,9 @@ def live_tensor(reader: Reader, tensor: torch.Tensor, container: Any, key: Any, 
     return parameter_outside(reader, tensor, container, key, name, TensorSpec(dtype, tuple(tensor.shape)))
 
 
-def parameter_outside(reader: Reader, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec) -> Dyn:
+def parameter_outside(
+    reader: Reader, tensor: Any, container: dict[Any, Any], key: Any, name: str, spec: TensorSpec
+) -> RuntimeValue:
     """A tensor that lives outside the call, read at each call."""
     param = reader.environment.param_of.get(id(tensor))
     if param is None:
@@ -92,12 +94,14 @@ def parameter_outside(reader: Reader, tensor: Any, container: dict[Any, Any], ke
         first = next(g for g in reader.environment.live if g.name == param.name)
         reader.environment.guard("DICT_IS", first.container, first.key, tensor)
     hint = param.name.rpartition(".")[2]
-    return Dyn(
-        reader.emit.builder.op("param", (), reader.position.loc, names=[hint], types=[param.type], name=param.name).result
+    return RuntimeValue(
+        reader.emit.builder.op(
+            "param", (), reader.position.loc, names=[hint], types=[param.type], name=param.name
+        ).result
     )
 
 
-def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> AV:
+def free_name(reader: Reader, frame: Frame, func: FunctionType, name: str) -> AbstractValue:
     """A name that the function does not bind: captured, global or builtin."""
     if name in func.__code__.co_freevars:
         cell = (func.__closure__ or ())[func.__code__.co_freevars.index(name)]
@@ -133,16 +137,16 @@ def in_own_code(reader: Reader) -> bool:
     return frame is not None and frame.func is not None and is_own(frame.func.__module__)
 
 
-def live_place(reader: Reader, tensor: AV) -> Live | None:
+def live_place(reader: Reader, tensor: AbstractValue) -> Live | None:
     """Where a tensor that lives outside the call does so; None for others."""
-    op = tensor.value.op if isinstance(tensor, Dyn) else None
+    op = tensor.value.op if isinstance(tensor, RuntimeValue) else None
     name = op.attrs["name"] if op is not None and op.name == "param" else None
     return next((v for v in reader.environment.live if v.name == name), None)
 
 
-def is_from_nothing(tensor: AV) -> bool:
+def is_from_nothing(tensor: AbstractValue) -> bool:
     """Whether neither an argument nor a weight has a part in a tensor."""
-    assert isinstance(tensor, Dyn)
+    assert isinstance(tensor, RuntimeValue)
     todo, seen = [tensor.value], set()
     while todo:
         v = todo.pop()
@@ -155,7 +159,7 @@ def is_from_nothing(tensor: AV) -> bool:
     return True
 
 
-def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AV:
+def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AbstractValue:
     """An attribute of an nn.Module, found where Module.__getattr__ finds it."""
     refuse_torchscript(reader, module)
     own = module.__dict__
@@ -165,7 +169,7 @@ def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AV:
     if name in ("_parameters", "_buffers", "_modules"):
         reader.environment.guard("DICT_IS", own, name, own[name])
         reader.environment.guard("DICT_KEYS_ARE", own[name], None, tuple(own[name]))
-        return DictV({k: module_attribute(reader, module, k) for k in own[name]}, home=Home(None))
+        return DictValue({k: module_attribute(reader, module, k) for k in own[name]}, home=CallerLocation(None))
     found = getattr(type(module), name, ABSENT)
     is_data = hasattr(type(found), "__set__")
     if name in own and not is_data:
@@ -179,7 +183,9 @@ def module_attribute(reader: Reader, module: torch.nn.Module, name: str) -> AV:
     for table in ("_parameters", "_buffers", "_modules"):
         if name in own.get(table, ()):  # which Module.__init__ makes, if it was called
             reader.environment.guard("DICT_IS", own, table, own[table])
-            return outside_value(reader, own[table][name], own[table], name, module_path(reader, module, name), guarded=True)
+            return outside_value(
+                reader, own[table][name], own[table], name, module_path(reader, module, name), guarded=True
+            )
     if is_patch(own_getattr):
         reader.reject("own_getattr", name=name, class_name=type(module).__name__)
     reader.emit.raise_error("AttributeError", f"'{type(module).__name__}' object has no attribute '{name}'")
@@ -204,7 +210,7 @@ def module_path(reader: Reader, module: torch.nn.Module, name: str) -> str:
     return name if not prefix else f"{prefix}.{name}"
 
 
-def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) -> AV:
+def class_attribute(reader: Reader, obj: Any, cls: type, found: Any, name: str) -> AbstractValue:
     """An attribute that a class of the object defines: properties are called, functions bound."""
     owner = next((c for c in cls.__mro__ if name in c.__dict__), cls)
     raw = owner.__dict__.get(name, found)
@@ -247,13 +253,16 @@ def guard_class_attribute(reader: Reader, cls: type, name: str) -> None:
 def made_here(reader: Reader, obj: Any) -> Known:
     """A list or module that was made of another's items: no guard need watch it."""
     reader.environment.keep.append(obj)
-    reader.environment.made |= {id(obj), *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ())}
+    reader.environment.made |= {
+        id(obj),
+        *(map(id, (vars(obj), *vars(obj).values())) if hasattr(obj, "__dict__") else ()),
+    }
     known = Known(obj)
     forget(obj)
     return known
 
 
-def element(reader: Reader, av: AV, name: str = "item") -> AV:
+def element(reader: Reader, av: AbstractValue, name: str = "item") -> AbstractValue:
     """What is found where a guard sees that it is replaced, as in a class; a tensor is read at each call."""
     if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
         return live_tensor(reader, av.obj, {name: av.obj}, name, name)
@@ -268,12 +277,12 @@ def guard_children(reader: Reader, module: torch.nn.Module) -> None:
         reader.environment.guard("DICT_IS", children, name, child)
 
 
-def live_number(reader: Reader, container: Any, key: Any, name: str, spec: ScalarSpec) -> AV:
+def live_number(reader: Reader, container: Any, key: Any, name: str, spec: ScalarSpec) -> AbstractValue:
     at = (id(container), key)
     for value, known in reader.speculation.number_args.items():
         if known == at:
-            return Dyn(value)
+            return RuntimeValue(value)
     value = parameter(reader, {"i64": INT, "f64": FLOAT}[spec.kind], name)
     reader.speculation.number_args[value] = at
     reader.environment.values.append(LiveValue(container, key, spec))
-    return Dyn(value)
+    return RuntimeValue(value)

@@ -12,17 +12,17 @@ from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.watching import watch_object
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     Closure,
-    ComplexV,
-    DictV,
-    Dyn,
+    ComplexValue,
+    DictValue,
     Known,
-    ListV,
-    ObjectV,
-    RangeV,
-    Tup,
+    ListValue,
+    ObjectValue,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
     is_dict,
     is_set,
     is_tensor,
@@ -31,29 +31,29 @@ from scriptc.frontend.values.abstract import (
 from scriptc.ir.types import BOOL, FLOAT, INT, STR
 
 
-def python_class(r: Reader, x: AV) -> type:
+def python_class(r: Reader, x: AbstractValue) -> type:
     """type(x)."""
     match x:
         case Known(obj):
             watch_object(r, obj)
             return type(obj)
-        case Tup():
+        case TupleValue():
             return x.cls
-        case ComplexV():
+        case ComplexValue():
             return complex
-        case ListV():
+        case ListValue():
             return tuple if x.is_tuple else list
-        case DictV():
+        case DictValue():
             return x.made.cls
-        case Dyn() if is_dict(x) or is_set(x):
+        case RuntimeValue() if is_dict(x) or is_set(x):
             return python_of(x.type)
-        case Dyn() if is_tensor(x):
+        case RuntimeValue() if is_tensor(x):
             return torch.Tensor
-        case Dyn() if x.type in (INT, FLOAT, BOOL, STR):
+        case RuntimeValue() if x.type in (INT, FLOAT, BOOL, STR):
             return {"i64": int, "f64": float, "bool": bool, "str": str}[str(x.type)]
-        case ObjectV(cls):
+        case ObjectValue(cls):
             return {Deque: collections.deque, Future: torch._C.Future}.get(cls, cls)
-        case RangeV():
+        case RangeValue():
             return range
         case Closure():
             return FunctionType

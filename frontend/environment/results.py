@@ -12,9 +12,9 @@ from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.specs import (
+    ConstantSpec,
     DictSpec,
     InstanceSpec,
-    KnownSpec,
     ListSpec,
     MapSpec,
     OptionalSpec,
@@ -28,21 +28,21 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.values.abstract import (
-    AV,
-    ComplexV,
-    DictV,
-    Dyn,
-    Home,
+    AbstractValue,
+    CallerLocation,
+    ComplexValue,
+    DictValue,
     Known,
-    KnownLengthListV,
-    ListV,
+    KnownLengthListValue,
+    ListValue,
     Made,
-    Maybe,
-    ObjectV,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
-    RecordDictV,
-    RecordV,
-    Tup,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+    TupleValue,
     describe,
     made_of,
 )
@@ -149,44 +149,49 @@ class Chooser:
         return hash(self.tags)
 
 
-def result_of(av: AV) -> tuple[Spec, list[AV]]:
+def result_of(av: AbstractValue) -> tuple[Spec, list[AbstractValue]]:
     """The tree of a value, and its dynamic leaves in order; Conflict where it cannot leave compiled code."""
     match av:
         case Known(obj):
-            return KnownSpec(obj), []
-        case RecordV() | RecordDictV():
+            return ConstantSpec(obj), []
+        case RecordValue() | RecordDictValue():
             return spec_of_type(av.value.type), [av]
-        case DictV(home=Home(owner=PlaceSpec() as place)) | ObjectV(home=Home(owner=PlaceSpec() as place)):
+        case (
+            DictValue(home=CallerLocation(owner=PlaceSpec() as place))
+            | ObjectValue(home=CallerLocation(owner=PlaceSpec() as place))
+        ):
             return place, []
-        case KnownLengthListV(home=Home(owner=PlaceSpec() as place)):
+        case KnownLengthListValue(home=CallerLocation(owner=PlaceSpec() as place)):
             return place, []
-        case Dyn() if av.type != EXC:
+        case RuntimeValue() if av.type != EXC:
             if isinstance(av.type, TensorType):
                 assert av.type.dims is not None
                 return TensorSpec(av.type.dtype, (None,) * len(av.type.dims)), [av]
             return spec_of_type(av.type), [av]
-        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
+        case ListValue(value=value) if value is not None and isinstance(value.type, ListType):
             return spec_of_type(value.type), [av]
-        case ListV(items=list() as items):
+        case ListValue(items=list() as items):
             return _tree([*items], lambda specs: TupleSpec(specs, list))
-        case ComplexV(real, imag):
+        case ComplexValue(real, imag):
             return _tree([real, imag], lambda specs: TupleSpec(specs, complex))
-        case Tup(items, cls):
+        case TupleValue(items, cls):
             return _tree([*items], lambda specs: TupleSpec(specs, cls))
-        case DictV(items, home=None | Home(owner=None), made=made) if made.cls is dict:
+        case DictValue(items, home=None | CallerLocation(owner=None), made=made) if made.cls is dict:
             return _tree([*items.values()], lambda specs: DictSpec(tuple(items), specs))
-        case DictV(items, home=None | Home(owner=None), made=made):
+        case DictValue(items, home=None | CallerLocation(owner=None), made=made):
             make = DictMaker(made.cls, _factory(made), tuple(items))
             return _tree([*items.values()], lambda specs: TupleSpec(specs, make))
-        case ObjectV(cls, items) if cls is Deque:
+        case ObjectValue(cls, items) if cls is Deque:
             return _tree([items["maxlen"], items["_items"]], lambda specs: TupleSpec(specs, DequeMaker()))
-        case ObjectV(items=items) if (some := next((n for n, i in items.items() if isinstance(i, Maybe)), None)) is not None:
+        case ObjectValue(items=items) if (
+            some := next((n for n, i in items.items() if isinstance(i, MaybeUnbound)), None)
+        ) is not None:
             raise Conflict(f"{describe(av)}, whose attribute '{some}' only some paths set")
-        case ObjectV(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and not _is_stand_in(cls):
+        case ObjectValue(cls, items) if not issubclass(cls, (BaseException, torch.nn.Module)) and not _is_stand_in(cls):
             return _tree([*items.values()], lambda specs: TupleSpec(specs, Maker(cls, tuple(items))))
         case OneOf(tag, alternatives):
             chooser = Chooser(tuple(alternatives))
-            return _tree([Dyn(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
+            return _tree([RuntimeValue(tag), *alternatives.values()], lambda specs: TupleSpec(specs, chooser))
     raise Conflict(f"{describe(av)}, which cannot be returned from compiled code")
 
 
@@ -195,7 +200,7 @@ def _is_stand_in(cls: type) -> bool:
     return cls is Future or cls.__module__.partition(".")[0] == "scriptc"
 
 
-def _tree(items: Sequence[AV], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AV]]:
+def _tree(items: Sequence[AbstractValue], make: Callable[[tuple[Spec, ...]], Spec]) -> tuple[Spec, list[AbstractValue]]:
     parts = [result_of(i) for i in items]
     return make(tuple(p[0] for p in parts)), [leaf for p in parts for leaf in p[1]]
 
@@ -232,7 +237,7 @@ def spec_of_type(t: Type) -> Spec:
             return InstanceSpec(record.cls, record.names, fields)
         case OptionalType(item):
             return OptionalSpec(spec_of_type(item))
-    return KnownSpec(None) if t == NONE else ScalarSpec(str(t))
+    return ConstantSpec(None) if t == NONE else ScalarSpec(str(t))
 
 
 def is_value_of(spec: Spec, value: Any) -> bool:
@@ -242,7 +247,7 @@ def is_value_of(spec: Spec, value: Any) -> bool:
             return isinstance(value, torch.Tensor) and dtype_name(value.dtype) == dtype and value.dim() == len(sizes)
         case ScalarSpec(kind):
             return type(value) is {"i64": int, "f64": float, "bool": bool, "str": str}[kind]
-        case KnownSpec(obj):
+        case ConstantSpec(obj):
             return same_known(obj, value)
         case ListSpec():
             return type(value) is list

@@ -13,9 +13,9 @@ import torch
 from scriptc.frontend.environment.host_objects import dtype_name, refuse_tensor
 from scriptc.frontend.environment.specs import (
     ArgSpec,
+    ConstantSpec,
     DictSpec,
     ItemsSpec,
-    KnownSpec,
     ListSpec,
     MapSpec,
     ObjectSpec,
@@ -74,12 +74,12 @@ class Signature:
         if isinstance(value, torch.Tensor):
             return self.tensor(value, name, dynamic=self.dynamic)
         if type(value) is list and has_place(value) and self.place()[1]:
-            return KnownSpec(value)
+            return ConstantSpec(value)
         if type(value) is not list and has_place(value):
             place, is_known = self.place()
             if is_known and type(value) is str:
                 self.texts[place] = value
-            return KnownSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
+            return ConstantSpec(value) if is_known else ScalarSpec(_SCALARS[type(value)])
         if type(value) is complex:
             return TupleSpec((ScalarSpec("f64"), ScalarSpec("f64")), complex)
         if isinstance(value, tuple) and not isinstance(value, enum.Enum):
@@ -92,7 +92,7 @@ class Signature:
             return self.structure(value, name)
         if is_plain(type(value)) and hasattr(value, "__dict__"):
             return self.structure(value, name)
-        return KnownSpec(value)
+        return ConstantSpec(value)
 
     def place(self) -> tuple[int, bool]:
         """The place of the next value that may have to be known, and whether it does."""
@@ -105,7 +105,7 @@ class Signature:
         if found and id(value) not in self.objects:
             self.objects[id(value)] = len(self.objects)
             return QueueSpec(ListSpec(elem), value.maxlen)
-        return PlaceSpec(self.objects[id(value)]) if found else KnownSpec(value)
+        return PlaceSpec(self.objects[id(value)]) if found else ConstantSpec(value)
 
     def structure(self, value: Any, name: str) -> Spec:
         """A list, dict or object by its parts."""
@@ -169,7 +169,7 @@ class Signature:
             return None
         if isinstance(value, torch.Tensor):
             return self.tensor(value, name, dynamic=True)
-        return KnownSpec(None) if value is None else self.container(value, name)
+        return ConstantSpec(None) if value is None else self.container(value, name)
 
     def tensor(self, value: torch.Tensor, name: str, *, dynamic: bool) -> TensorSpec:
         if reason := refuse_tensor(value):
@@ -197,7 +197,7 @@ def _merged(a: Spec, b: Spec) -> Spec | None:
     if a == b:
         return a
     match a, b:
-        case (KnownSpec(None), other) | (other, KnownSpec(None)):
+        case (ConstantSpec(None), other) | (other, ConstantSpec(None)):
             return other if isinstance(other, OptionalSpec) else OptionalSpec(other)
         case (OptionalSpec(item), other) | (other, OptionalSpec(item)):
             found = _merged(item, other.item if isinstance(other, OptionalSpec) else other)

@@ -18,15 +18,15 @@ from scriptc.frontend.reader.errors import Conflict
 from scriptc.frontend.reader.paths import settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
+    AbstractValue,
+    DictValue,
     Ident,
-    KnownLengthListV,
-    ObjectV,
+    KnownLengthListValue,
+    ObjectValue,
     OneOf,
-    RecordDictV,
-    RecordV,
-    Tup,
+    RecordDictValue,
+    RecordValue,
+    TupleValue,
     Unbound,
     describe,
     home_of,
@@ -72,7 +72,7 @@ class Target:
         None  # None: an attribute of owner; else an item of what the path leads to from owner
     )
     direct: dict[Any, Any] | None = None
-    forms: list[AV] = field(default_factory=list)
+    forms: list[AbstractValue] = field(default_factory=list)
 
     def store(self) -> Store:
         return Store(
@@ -102,31 +102,31 @@ class Slot:
     target: int | None = None
 
 
-def frozen(av: AV) -> AV:
+def frozen(av: AbstractValue) -> AbstractValue:
     """A settled value that stays as it is: lists of known length otherwise ask the reader for what they hold."""
     home = home_of(av)
     if home is not None and home.place is not None:
         return av
     match av:
-        case RecordV() | RecordDictV():
+        case RecordValue() | RecordDictValue():
             return av
-        case KnownLengthListV(first=items):
-            return KnownLengthListV({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
-        case DictV(items):
-            return DictV({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
-        case ObjectV(cls, items):
-            return ObjectV(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
-        case Tup(items, cls):
-            return Tup([frozen(i) for i in items], cls)
+        case KnownLengthListValue(first=items):
+            return KnownLengthListValue({k: frozen(v) for k, v in items.items()}, None, av.ident, av.home)
+        case DictValue(items):
+            return DictValue({k: frozen(v) for k, v in items.items()}, av.ident, av.home, av.sites, av.made)
+        case ObjectValue(cls, items):
+            return ObjectValue(cls, {k: frozen(v) for k, v in items.items()}, av.ident, av.home)
+        case TupleValue(items, cls):
+            return TupleValue([frozen(i) for i in items], cls)
         case OneOf(tag, alternatives):
             return OneOf(tag, {t: frozen(a) for t, a in alternatives.items()})
     return av
 
 
-def _parts(av: AV) -> Iterator[AV]:
+def _parts(av: AbstractValue) -> Iterator[AbstractValue]:
     yield av
     if isinstance(av, OneOf):
-        parts: Iterable[AV] = av.alternatives.values()
+        parts: Iterable[AbstractValue] = av.alternatives.values()
     else:
         shape = shape_of(av)
         parts = shape.parts if shape is not None else ()
@@ -138,17 +138,19 @@ def find_target(reader: Reader, owner: Any, key: Any, path: tuple[Any, ...] | No
     at = (id(owner), path, key)
     if at not in reader.state.targets:
         plain = path is not None or isinstance(owner, PlaceSpec) or own_setter(owner) is None
-        reader.state.targets[at] = Target(len(reader.state.targets), name, owner if plain else PlainlySet(owner), key, path)
+        reader.state.targets[at] = Target(
+            len(reader.state.targets), name, owner if plain else PlainlySet(owner), key, path
+        )
     return reader.state.targets[at]
 
 
-def set_target(reader: Reader, target: Target, value: AV) -> None:
+def set_target(reader: Reader, target: Target, value: AbstractValue) -> None:
     if isinstance(value, Unbound):
         reader.emit.effect("state.set", (), name=target.name, target=target.number, form=-1)
         return
     held = frozen(settle(reader, value, reader.heap.contents))
     if not isinstance(target.owner, PlaceSpec) and any(
-        isinstance(part, ObjectV) and part.cls is not Deque for part in _parts(held)
+        isinstance(part, ObjectValue) and part.cls is not Deque for part in _parts(held)
     ):
         reader.reject("made_is_kept", what=describe(held))
     try:

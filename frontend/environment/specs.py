@@ -57,13 +57,13 @@ class ScalarSpec(Spec):
     kind: str
 
 
-class KnownSpec(Spec):
+class ConstantSpec(Spec):
     """A value that is part of the signature: matched by value if it is a bool, number, string or None, else by identity."""
 
     obj: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, KnownSpec) and same_known(self.obj, other.obj)
+        return isinstance(other, ConstantSpec) and same_known(self.obj, other.obj)
 
     def __hash__(self) -> int:
         return hash(type(self.obj))
@@ -204,7 +204,7 @@ def describe(spec: Spec) -> str:
             return cls.__name__
         case PlaceSpec():
             return "the same object"
-        case KnownSpec(obj):
+        case ConstantSpec(obj):
             return repr(obj) if isinstance(obj, (bool, int, float, complex, str, type(None))) else type(obj).__name__
     raise AssertionError(spec)
 

@@ -23,24 +23,24 @@ from scriptc.frontend.environment.aot_kinds import keep_value
 from scriptc.frontend.environment.host_objects import is_library
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.slots import ABSENT, Slot, find_target, own_setter, set_target
-from scriptc.frontend.environment.specs import KnownSpec, Spec
+from scriptc.frontend.environment.specs import ConstantSpec, Spec
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.paths import identities, note_change, settle
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Content,
-    DictV,
-    Dyn,
+    DictValue,
     Ident,
     Known,
-    KnownLengthListV,
-    Maybe,
-    ObjectV,
+    KnownLengthListValue,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
     Poison,
+    RuntimeValue,
     Unbound,
     describe,
     is_tensor,
@@ -52,17 +52,9 @@ from scriptc.ir.loc import Loc
 MODULE_TABLES = ("_parameters", "_buffers", "_modules")
 
 
-
-
-
-
-
-
-
-
 def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
     """The items of a list of several kinds that is changed are slots too."""
-    if isinstance(obj, list) and isinstance(spec, KnownSpec) and id(obj) in reader.assumptions.changed:
+    if isinstance(obj, list) and isinstance(spec, ConstantSpec) and id(obj) in reader.assumptions.changed:
         reader.environment.guard("LIST_LENGTH_IS", obj, None, len(obj))
         for i in range(len(obj)):
             reader.assumptions.state.setdefault((id(obj), i), Place(obj, i, loc, is_item=True))
@@ -70,19 +62,19 @@ def open_items(reader: Reader, obj: Any, spec: Spec, loc: Loc) -> None:
 
 def plain_slot_spec(obj: Any, name: str, signature: Signature) -> Spec:
     if isinstance(obj, list):  # of different kinds are told apart item by item
-        return signature.container(obj, name) or KnownSpec(obj)
+        return signature.container(obj, name) or ConstantSpec(obj)
     if is_plain(type(obj)) and hasattr(obj, "__dict__"):
-        return KnownSpec(obj)
+        return ConstantSpec(obj)
     return signature.spec(obj, name)
 
 
 # ---- reading ----
 
 
-def slot_value(reader: Reader, slot: Slot) -> AV:
+def slot_value(reader: Reader, slot: Slot) -> AbstractValue:
     """What a slot holds here; AttributeError at run time on paths on which it has been deleted, or never set."""
     match reader.heap.contents[slot.ident]:
-        case Maybe(flag, inner):
+        case MaybeUnbound(flag, inner):
             check_that(reader, flag, "AttributeError", no_attribute(slot))
             reader.heap.contents[slot.ident] = inner
             return inner
@@ -92,7 +84,7 @@ def slot_value(reader: Reader, slot: Slot) -> AV:
             return av
 
 
-def class_value_of(reader: Reader, slot: Slot) -> AV:
+def class_value_of(reader: Reader, slot: Slot) -> AbstractValue:
     """What reading an attribute gives that the object itself no longer has."""
     cls, name = type(slot.place.owner), slot.place.key
     found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), ABSENT)
@@ -113,10 +105,10 @@ def attribute_slot(reader: Reader, obj: Any, name: str) -> Slot | None:
     return reader.state.slots.get((id(own), name)) if isinstance(own, dict) else None
 
 
-def has_slot(reader: Reader, slot: Slot) -> AV:
+def has_slot(reader: Reader, slot: Slot) -> AbstractValue:
     """hasattr() of an attribute that is a slot."""
     match reader.heap.contents[slot.ident]:
-        case Maybe(flag, _):
+        case MaybeUnbound(flag, _):
             return flag
         case Unbound():
             return Known(hasattr(type(slot.place.owner), slot.place.key))
@@ -126,7 +118,7 @@ def has_slot(reader: Reader, slot: Slot) -> AV:
 # ---- attributes ----
 
 
-def store_outside(reader: Reader, obj: Any, name: str, value: AV) -> None:
+def store_outside(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:
     """obj.name = value for an object outside."""
     setter = own_setter(obj)
     if setter is None:
@@ -137,16 +129,14 @@ def store_outside(reader: Reader, obj: Any, name: str, value: AV) -> None:
         reader.call(Known(setter), [Known(obj), Known(name), value], {})
 
 
-def store_plain(reader: Reader, obj: Any, name: str, value: AV) -> None:
+def store_plain(reader: Reader, obj: Any, name: str, value: AbstractValue) -> None:
     """obj.name = value as object and nn.Module do it."""
     raw = next((c.__dict__[name] for c in type(obj).__mro__ if name in c.__dict__), None)
     if isinstance(raw, property) and raw.fset is not None:
         reader.call(Known(raw.fset), [Known(obj), value], {})
         return
     if isinstance(raw, property):
-        reader.emit.raise_error(
-            "AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter"
-        )
+        reader.emit.raise_error("AttributeError", f"property '{name}' of '{type(obj).__name__}' object has no setter")
     if isinstance(obj, torch.nn.Module) and id(obj) in reader.environment.made:  # once, and not in each call
         reader.reject("object_of_other_class", name=type(obj).__name__)
     if isinstance(value, Known) and isinstance(obj, torch.nn.Module) and value.obj is obj._modules.get(name, value):
@@ -166,7 +156,7 @@ def delete_attribute(reader: Reader, obj: Any, name: str) -> None:
     if (slot := own_slot(reader, obj, name, raw)) is None:
         return
     match reader.heap.contents[slot.ident]:
-        case Maybe(flag, _):
+        case MaybeUnbound(flag, _):
             check_that(reader, flag, "AttributeError", no_attribute(slot))
         case Unbound():
             reader.emit.raise_error("AttributeError", no_attribute(slot))
@@ -189,7 +179,7 @@ def own_slot(reader: Reader, obj: Any, name: str, raw: Any) -> Slot | None:
     return slot
 
 
-def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AV) -> None:
+def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: AbstractValue) -> None:
     """What nn.Module asks of values for the names of its parameters, buffers and modules."""
     kinds = list(value.alternatives.values()) if isinstance(value, OneOf) else [value]
     held = {table: name in vars(module)[table] for table in MODULE_TABLES}
@@ -220,9 +210,9 @@ def check_registered(reader: Reader, module: torch.nn.Module, name: str, value: 
         reader.reject("buffer_of_other", name=name, what=describe(value))
 
 
-def is_parameter(reader: Reader, av: AV) -> bool:
+def is_parameter(reader: Reader, av: AbstractValue) -> bool:
     """Whether a value is an nn.Parameter that lives outside."""
-    op = av.value.op if isinstance(av, Dyn) else None
+    op = av.value.op if isinstance(av, RuntimeValue) else None
     if op is None or op.name != "param":
         return False
     live = next(v for v in reader.environment.live if v.name == op.attrs["name"])
@@ -235,7 +225,11 @@ def is_parameter(reader: Reader, av: AV) -> bool:
 def change_outside(reader: Reader, obj: Any) -> None:
     """A list or dict outside is about to change: this reading took it as it was, the next one reads it live."""
     kind = type(obj).__name__
-    if id(obj) not in reader.environment.found or not isinstance(obj, (list, dict)) or id(obj) in reader.assumptions.changed:
+    if (
+        id(obj) not in reader.environment.found
+        or not isinstance(obj, (list, dict))
+        or id(obj) in reader.assumptions.changed
+    ):
         reader.reject("container_outside_changed", kind=kind)
     container, key = reader.environment.found[id(obj)]
     reader.assumptions.changed[id(obj)] = obj
@@ -254,42 +248,49 @@ def open_queue(reader: Reader, obj: deque[Any]) -> None:
     if isinstance(container, list):
         change_outside(reader, container)
     else:
-        reader.assumptions.state.setdefault((id(container), key), Place(container, key, reader.position.loc, is_item=True))
+        reader.assumptions.state.setdefault(
+            (id(container), key), Place(container, key, reader.position.loc, is_item=True)
+        )
         reader.environment.keep.append(container)
         reader.speculation.outdate("a deque outside is read")
     raise Poisoned
 
 
-def items_changed(reader: Reader, av: DictV | ObjectV | KnownLengthListV, old: dict[Any, AV], new: dict[Any, AV]) -> None:
+def items_changed(
+    reader: Reader,
+    av: DictValue | ObjectValue | KnownLengthListValue,
+    old: dict[Any, AbstractValue],
+    new: dict[Any, AbstractValue],
+) -> None:
     """Sets what an object or dict of the caller, or one that a slot was given, holds from here on. The items of a deque
     are a list that is changed in place."""
-    if isinstance(av, ObjectV) and av.cls is Deque:
+    if isinstance(av, ObjectValue) and av.cls is Deque:
         return
     if av.home is not None:
         if av.home.owner is None:
             reader.reject("dict_changed")
-        if isinstance(av, KnownLengthListV) and len(old) != len(new):
+        if isinstance(av, KnownLengthListValue) and len(old) != len(new):
             reader.reject("list_of_kinds_of_caller")
-        path = None if isinstance(av, ObjectV) else av.home.path
+        path = None if isinstance(av, ObjectValue) else av.home.path
         gone = [(key, Unbound()) for key in old if key not in new]
         for key, value in [*gone, *((k, v) for k, v in new.items() if v is not old.get(k))]:
             check_alone(reader, value, owner_name(av, key))
             set_target(reader, find_target(reader, av.home.owner, key, path, str(key)), value)
         return
     for holder in reader.environment.objects:
-        if not isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+        if not isinstance(holder, (DictValue, KnownLengthListValue, ObjectValue)):
             continue
         for key, value in reader.items_of(holder).items():
             if av.ident in identities(settle(reader, value, reader.heap.contents)):
                 assert holder.home is not None
-                path = None if isinstance(holder, ObjectV) else holder.home.path
+                path = None if isinstance(holder, ObjectValue) else holder.home.path
                 set_target(reader, find_target(reader, holder.home.owner, key, path, str(key)), value)
     for slot in reader.state.slots.values():
         if av.ident in identities(settle(reader, reader.heap.contents[slot.ident], reader.heap.contents)):
             set_slot(reader, slot, reader.heap.contents[slot.ident])
 
 
-def item_slot(reader: Reader, obj: Any, index: AV) -> Slot | None:
+def item_slot(reader: Reader, obj: Any, index: AbstractValue) -> Slot | None:
     """The slot of an item of a list outside whose items are of different kinds."""
     if not isinstance(obj, list) or not isinstance(index, Known) or type(index.obj) is not int:
         return None
@@ -300,7 +301,7 @@ def has_item_slots(reader: Reader, obj: list[Any]) -> bool:
     return bool(obj) and (id(obj), 0) in reader.state.slots
 
 
-def is_plain_attribute(owner: AV, name: str) -> bool:
+def is_plain_attribute(owner: AbstractValue, name: str) -> bool:
     """Whether an attribute is just what an object outside holds itself."""
     if not isinstance(owner, Known):
         return False
@@ -311,7 +312,7 @@ def is_plain_attribute(owner: AV, name: str) -> bool:
 # ---- targets ----
 
 
-def set_slot(reader: Reader, slot: Slot, value: AV) -> None:
+def set_slot(reader: Reader, slot: Slot, value: AbstractValue) -> None:
     place = slot.place
     check_alone(reader, value, slot.name)
     if isinstance(value, Poison):
@@ -327,22 +328,22 @@ def set_slot(reader: Reader, slot: Slot, value: AV) -> None:
     note_change(reader, slot.ident)
 
 
-def kept_in(reader: Reader, heap: dict[Ident, AV]) -> Iterator[tuple[str, AV]]:
+def kept_in(reader: Reader, heap: dict[Ident, AbstractValue]) -> Iterator[tuple[str, AbstractValue]]:
     """What lives on after the call: names of places, and what they hold."""
     for slot in reader.state.slots.values():
         yield slot.name, heap[slot.ident]
     for holder in reader.environment.objects:
-        if isinstance(holder, (DictV, KnownLengthListV, ObjectV)):
+        if isinstance(holder, (DictValue, KnownLengthListValue, ObjectValue)):
             content = heap.get(holder.ident)
             items = content.items if isinstance(content, Content) else {}
             yield from ((owner_name(holder, key), value) for key, value in items.items())
 
 
-def owner_name(av: DictV | KnownLengthListV | ObjectV, key: Any) -> str:
-    return f"{describe(av)}.{key}" if isinstance(av, ObjectV) else f"{describe(av)}[{key!r}]"
+def owner_name(av: DictValue | KnownLengthListValue | ObjectValue, key: Any) -> str:
+    return f"{describe(av)}.{key}" if isinstance(av, ObjectValue) else f"{describe(av)}[{key!r}]"
 
 
-def check_alone(reader: Reader, value: AV, name: str) -> None:
+def check_alone(reader: Reader, value: AbstractValue, name: str) -> None:
     """Objects and dicts made here are built anew from what they hold, so they may have one place alone."""
     mine = set(identities(settle(reader, value, reader.heap.contents)))
     for other, held in kept_in(reader, reader.heap.contents) if mine else ():
@@ -350,7 +351,7 @@ def check_alone(reader: Reader, value: AV, name: str) -> None:
             reader.reject("object_kept_twice", other=other, name=name)
 
 
-def check_returned(reader: Reader, value: AV, heap: dict[Ident, AV]) -> None:
+def check_returned(reader: Reader, value: AbstractValue, heap: dict[Ident, AbstractValue]) -> None:
     """The same of what is returned; `heap` is that of the return."""
     mine = set(identities(settle(reader, value, heap)))
     for name, held in kept_in(reader, heap) if mine else ():
@@ -368,14 +369,10 @@ def holder_of(place: Place) -> Any:
     return next((t for t in tables if place.key in t), None)
 
 
-
-
-
-
 _PASS_ON = ("contiguous", "call")  # their results may be objects that existed before
 
 
-def is_new(reader: Reader, av: AV) -> bool:
+def is_new(reader: Reader, av: AbstractValue) -> bool:
     """Whether a tensor is an object that an op of its own has made, so that no other value is that object."""
-    made = av.value.op if isinstance(av, Dyn) and is_tensor(av) else None
+    made = av.value.op if isinstance(av, RuntimeValue) and is_tensor(av) else None
     return made is not None and not made.has("FETCHES") and not made.has("CONTROL") and made.name not in _PASS_ON

@@ -15,7 +15,7 @@ from scriptc.frontend.environment.specs import LiveValue
 from scriptc.frontend.environment.state import MODULE_TABLES, holder_of, open_items
 from scriptc.frontend.reader.assumptions import Place
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Home, Ident, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, CallerLocation, Ident, Unbound
 
 
 def open_slots(reader: Reader, signature: Signature) -> None:
@@ -36,7 +36,9 @@ def open_slot(reader: Reader, at: Any, place: Place, signature: Signature) -> No
     if reader.state.ahead:
         reader.heap.contents[slot.ident] = kept_value(reader, at, slot, signature)
     else:
-        reader.heap.contents[slot.ident] = absent(reader, slot) if container is None else present_value(reader, slot, signature)
+        reader.heap.contents[slot.ident] = (
+            absent(reader, slot) if container is None else present_value(reader, slot, signature)
+        )
 
 
 def place_name(reader: Reader, place: Place) -> str:
@@ -45,7 +47,7 @@ def place_name(reader: Reader, place: Place) -> str:
     return str(place.key)
 
 
-def present_value(reader: Reader, slot: Slot, signature: Signature) -> AV:
+def present_value(reader: Reader, slot: Slot, signature: Signature) -> AbstractValue:
     container, key = slot.container, slot.place.key
     obj = container[key]
     if isinstance(obj, torch.Tensor) and container is getattr(slot.place.owner, "_parameters", None):
@@ -54,10 +56,10 @@ def present_value(reader: Reader, slot: Slot, signature: Signature) -> AV:
     spec = fill_spec(reader, spec, f"state.{slot.name}")
     reader.environment.values.append(LiveValue(container, key, spec))
     open_items(reader, obj, spec, slot.place.loc)
-    return argument(reader, spec, f"state.{slot.name}", Home(container, (key,)))
+    return argument(reader, spec, f"state.{slot.name}", CallerLocation(container, (key,)))
 
 
-def absent(reader: Reader, slot: Slot) -> AV:
+def absent(reader: Reader, slot: Slot) -> AbstractValue:
     """What an attribute is that the object itself does not have: that of its class, or nothing."""
     owner, name = slot.place.owner, slot.place.key
     tables = [vars(owner)]

@@ -29,7 +29,7 @@ import torch
 from scriptc.frontend.environment.dependencies import meet_this_process
 from scriptc.frontend.environment.host_objects import is_instance, is_library, is_own
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known
 
 MOST_BYTES = 4096  # of an array outside that are compared at each call
 
@@ -48,7 +48,9 @@ _WATCHED_OTHERWISE = (  # where something of theirs is read; nothing else looks 
 )  # fmt: skip
 _BUFFERS = (bytearray, array, memoryview)
 _VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()), MappingProxyType)
-_OF_STRUCTURE: frozenset[Any] = frozenset({len, bool, operator.getitem, list.__getitem__, tuple.__getitem__})  # no items
+_OF_STRUCTURE: frozenset[Any] = frozenset(
+    {len, bool, operator.getitem, list.__getitem__, tuple.__getitem__}
+)  # no items
 _BY_KEY = (dict, set, frozenset)
 _BY_VALUE_OF_KEY = (dict, MappingProxyType)
 _TEXTS = frozenset({str, repr, format, ascii})
@@ -259,7 +261,7 @@ def _is_of_python(module_name: str | None) -> bool:
     return (module_name or "").partition(".")[0] in sys.stdlib_module_names
 
 
-def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AV:
+def call_in_python(reader: Reader, function: Callable[..., Any], *args: Any, **kwargs: Any) -> AbstractValue:
     """Python's own result on known values, which are guarded; what Python raises is raised at run time."""
     watch_for(reader, function, (*args, *kwargs.values()))
     try:

@@ -15,14 +15,14 @@ from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, TupleValue, is_tensor, tensor_type
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.dtypes import TORCH_NAMES
 
 _NONE = Known(None)
 
 
-def made(r: Reader, args: tuple[AV, ...], dtype: str, constructor: Callable[..., Any]) -> AV:
+def made(r: Reader, args: tuple[AbstractValue, ...], dtype: str, constructor: Callable[..., Any]) -> AbstractValue:
     """A tensor of the given sizes, whose content may be any, or of the items of one sequence that is no torch.Size; of one
     tensor, another over its memory."""
     if len(args) == 1:
@@ -33,27 +33,35 @@ def made(r: Reader, args: tuple[AV, ...], dtype: str, constructor: Callable[...,
             except TypeError as e:
                 r.emit.raise_error("TypeError", str(e))
             return apply_op(r, "alias", only)
-        is_size = isinstance(only, Tup) and only.cls is torch.Size or isinstance(getattr(only, "obj", None), torch.Size)
-        if not is_size and (isinstance(only, (Tup, ListV)) or isinstance(getattr(only, "obj", None), (list, tuple))):
+        is_size = (
+            isinstance(only, TupleValue)
+            and only.cls is torch.Size
+            or isinstance(getattr(only, "obj", None), torch.Size)
+        )
+        if not is_size and (
+            isinstance(only, (TupleValue, ListValue)) or isinstance(getattr(only, "obj", None), (list, tuple))
+        ):
             return tensor(r, only, Known(getattr(torch, TORCH_NAMES[dtype])))
     return full(r, size_items(r, args) if args else [Known(0)], Known(0), dtype)
 
 
 @serves("Tensor.new")
-def new(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
+def new(r: Reader, self: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     options(r, kwargs)
     dtype = tensor_type(self).dtype
     return made(r, args, dtype, torch.empty(0, dtype=getattr(torch, TORCH_NAMES[dtype])).new)
 
 
 @serves("torch.Tensor")
-def default(r: Reader, *args: AV, **kwargs: AV) -> AV:
+def default(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     options(r, kwargs)
     return made(r, args, r.environment.default_dtype, torch.Tensor)
 
 
 @serves("torch.autograd.Variable")
-def variable(r: Reader, data: AV = _NONE, requires_grad: AV = _NONE, volatile: AV = _NONE) -> AV:
+def variable(
+    r: Reader, data: AbstractValue = _NONE, requires_grad: AbstractValue = _NONE, volatile: AbstractValue = _NONE
+) -> AbstractValue:
     """Another tensor over the same memory, as detach() gives."""
     if not is_tensor(data):
         r.emit.raise_error("TypeError", f"Variable data has to be a tensor, but got {class_name_of(r, data)}")
@@ -61,7 +69,7 @@ def variable(r: Reader, data: AV = _NONE, requires_grad: AV = _NONE, volatile: A
 
 
 def _of(cls: Any, dtype: str) -> Any:
-    def constructor(r: Reader, *args: AV, **kwargs: AV) -> AV:
+    def constructor(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
         options(r, kwargs)
         return made(r, args, dtype, cls)
 
@@ -74,7 +82,9 @@ for cls in filter(None, map(resolve, TYPES)):
 
 
 @serves("Tensor.type")
-def type_(r: Reader, self: AV, dtype: AV = _NONE, non_blocking: AV = _NONE) -> AV:
+def type_(
+    r: Reader, self: AbstractValue, dtype: AbstractValue = _NONE, non_blocking: AbstractValue = _NONE
+) -> AbstractValue:
     """Without a type its name; else the tensor in that type, given as a dtype, a name or a type of old."""
     obj = require_known(r, dtype, "the type")
     if obj is None:

@@ -13,17 +13,17 @@ from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.expressions import splice_list
 from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, KnownLengthListV, ListV
+from scriptc.frontend.values.abstract import AbstractValue, Known, KnownLengthListValue, ListValue
 
 
 @serves("list.append")
-def list_append(r: Reader, target: ListV, item: AV) -> AV:
+def list_append(r: Reader, target: ListValue, item: AbstractValue) -> AbstractValue:
     append_item(r, target, item)
     return Known(None)
 
 
 @serves("list.extend")
-def list_extend(r: Reader, target: ListV, items: AV) -> AV:
+def list_extend(r: Reader, target: ListValue, items: AbstractValue) -> AbstractValue:
     if is_run_time(r, items):
         end = r.emit.const(2**63 - 1)
         splice_list(r, target, end, end, as_list(r, items))
@@ -34,8 +34,8 @@ def list_extend(r: Reader, target: ListV, items: AV) -> AV:
 
 
 @serves("list.insert")
-def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
-    if isinstance(target, KnownLengthListV):
+def list_insert(r: Reader, target: ListValue, index: AbstractValue, item: AbstractValue) -> AbstractValue:
+    if isinstance(target, KnownLengthListValue):
         place = require_known(r, index, "an index into a list of different types")
         edit(r, target, lambda items: items.insert(place, item))
         return Known(None)
@@ -47,9 +47,11 @@ def list_insert(r: Reader, target: ListV, index: AV, item: AV) -> AV:
 
 
 @serves("list.pop")
-def list_pop(r: Reader, target: ListV, index: AV = Known(-1)) -> AV:  # noqa: B008
-    if isinstance(target, KnownLengthListV):
-        found: AV = edit(r, target, lambda items: items.pop(require_known(r, index, "an index into a list of different types")))
+def list_pop(r: Reader, target: ListValue, index: AbstractValue = Known(-1)) -> AbstractValue:
+    if isinstance(target, KnownLengthListValue):
+        found: AbstractValue = edit(
+            r, target, lambda items: items.pop(require_known(r, index, "an index into a list of different types"))
+        )
         return found
     list_value = r.speculation.mutate(target)
     length = r.call(Known(len), [target], {})

@@ -7,11 +7,11 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 
 
 @serves(f"{contractions.__name__}._plan")
-def plan(r: Reader, equation: AV, ranks: AV) -> AV:
+def plan(r: Reader, equation: AbstractValue, ranks: AbstractValue) -> AbstractValue:
     return call_in_python(
         r, contractions.plan_of, require_known(r, equation, "the equation"), require_known(r, ranks, "a number of dims")
     )

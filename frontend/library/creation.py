@@ -18,7 +18,16 @@ from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, ListV, Tup, is_complex_number, is_tensor, is_text, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    ListValue,
+    TupleValue,
+    is_complex_number,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT
 from scriptc.ir.ops.rules import elem_of
 from scriptc.ir.types import FLOAT, INT, NONE, STR, OptionalType
@@ -30,7 +39,7 @@ _OF_CLASSES = {float: "f64", int: "i64", bool: "bool", complex: "c128"}
 _SURELY_HELD = 65504.0  # by all floating dtypes
 
 
-def as_dtype(r: Reader, dtype: AV, default: str) -> str:
+def as_dtype(r: Reader, dtype: AbstractValue, default: str) -> str:
     """The dtype that an argument names."""
     obj = require_known(r, dtype, "a dtype")
     if obj is None:
@@ -41,18 +50,20 @@ def as_dtype(r: Reader, dtype: AV, default: str) -> str:
     return name
 
 
-def size_items(r: Reader, size: tuple[AV, ...]) -> list[AV]:
+def size_items(r: Reader, size: tuple[AbstractValue, ...]) -> list[AbstractValue]:
     """Sizes given one by one or as one sequence."""
     if len(size) == 1 and not _is_number(size[0]):
         return r.iterate(size[0])
     return list(size)
 
 
-def _is_number(av: AV) -> bool:
-    return not isinstance(av, (Tup, ListV)) and not (isinstance(av, Known) and isinstance(av.obj, (tuple, list)))
+def _is_number(av: AbstractValue) -> bool:
+    return not isinstance(av, (TupleValue, ListValue)) and not (
+        isinstance(av, Known) and isinstance(av.obj, (tuple, list))
+    )
 
 
-def full(r: Reader, size: list[AV], value: AV, dtype: str) -> AV:
+def full(r: Reader, size: list[AbstractValue], value: AbstractValue, dtype: str) -> AbstractValue:
     return new_filled(r, size, value, dtype)
 
 
@@ -60,17 +71,34 @@ def _filled(names: tuple[str, ...], value: int) -> None:
     fill = Known(value)
 
     @serves(f"torch.{names[0]}")
-    def plain(r: Reader, *sizes: AV, size: AV | None = None, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def plain(
+        r: Reader,
+        *sizes: AbstractValue,
+        size: AbstractValue | None = None,
+        dtype: AbstractValue = _NONE,
+        **kwargs: AbstractValue,
+    ) -> AbstractValue:
         options(r, kwargs)
-        return full(r, size_items(r, sizes if size is None else (size,)), fill, as_dtype(r, dtype, r.environment.default_dtype))
+        return full(
+            r, size_items(r, sizes if size is None else (size,)), fill, as_dtype(r, dtype, r.environment.default_dtype)
+        )
 
     @serves(f"torch.{names[0]}_like")
-    def like(r: Reader, input: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def like(
+        r: Reader, input: AbstractValue, *, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+    ) -> AbstractValue:
         options(r, kwargs)
         return full_like(r, input, fill, dtype)
 
     @serves(f"Tensor.new_{names[0]}")
-    def new(r: Reader, self: AV, *sizes: AV, size: AV | None = None, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def new(
+        r: Reader,
+        self: AbstractValue,
+        *sizes: AbstractValue,
+        size: AbstractValue | None = None,
+        dtype: AbstractValue = _NONE,
+        **kwargs: AbstractValue,
+    ) -> AbstractValue:
         options(r, kwargs)
         items = size_items(r, sizes if size is None else (size,))
         return full(r, items, fill, as_dtype(r, dtype, tensor_type(self).dtype))
@@ -82,19 +110,21 @@ _filled(("empty",), 0)  # any content will do
 
 
 @serves("torch.full_like")
-def full_like(r: Reader, input: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def full_like(
+    r: Reader, input: AbstractValue, fill_value: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     """Strides are those of the input, as for any pointwise op over it."""
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(input).dtype)
     return apply_op(r, "fill", cast_to(r, input, name), converted(r, _number(r, fill_value), name))
 
 
-def _number(r: Reader, value: AV) -> AV:
+def _number(r: Reader, value: AbstractValue) -> AbstractValue:
     """A number, or the element of a tensor without dims."""
     return r.call(r.attribute(value, "item"), [], {}) if is_tensor(value) else value
 
 
-def _default(r: Reader, numbers: Sequence[AV]) -> str:
+def _default(r: Reader, numbers: Sequence[AbstractValue]) -> str:
     """The dtype of a new tensor of Python numbers."""
     if any(map(is_complex_number, numbers)):
         return r.environment.default_complex
@@ -103,25 +133,39 @@ def _default(r: Reader, numbers: Sequence[AV]) -> str:
 
 
 @serves("torch.full")
-def full_(r: Reader, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def full_(
+    r: Reader, size: AbstractValue, fill_value: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     options(r, kwargs)
     number = _number(r, fill_value)
     return full(r, r.iterate(size), number, as_dtype(r, dtype, _default(r, [number])))
 
 
 @serves("Tensor.new_full")
-def new_full(r: Reader, self: AV, size: AV, fill_value: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def new_full(
+    r: Reader,
+    self: AbstractValue,
+    size: AbstractValue,
+    fill_value: AbstractValue,
+    dtype: AbstractValue = _NONE,
+    **kwargs: AbstractValue,
+) -> AbstractValue:
     options(r, kwargs)
     return full(r, r.iterate(size), _number(r, fill_value), as_dtype(r, dtype, tensor_type(self).dtype))
 
 
 @serves("torch.arange")
 def arange(
-    r: Reader, *bounds: AV, start: AV = Known(0), end: AV | None = None, step: AV = Known(1), dtype: AV = _NONE,  # noqa: B008
-    **kwargs: AV,
-) -> AV:  # fmt: skip
+    r: Reader,
+    *bounds: AbstractValue,
+    start: AbstractValue = Known(0),
+    end: AbstractValue | None = None,
+    step: AbstractValue = Known(1),
+    dtype: AbstractValue = _NONE,
+    **kwargs: AbstractValue,
+) -> AbstractValue:
     options(r, kwargs)
-    given: tuple[AV | None, ...] = (*bounds, *(start, end, step)[len(bounds) :])
+    given: tuple[AbstractValue | None, ...] = (*bounds, *(start, end, step)[len(bounds) :])
     if len(bounds) == 1 and end is None:
         given = (start, bounds[0], step)
     first, last, stride = (_number(r, b) for b in given if b is not None)
@@ -132,7 +176,7 @@ def arange(
 
 
 @serves("torch.tensor")
-def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def tensor(r: Reader, data: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
     """A number, or nested lists of numbers."""
     options(r, kwargs)
     if is_tensor(data):
@@ -141,13 +185,19 @@ def tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
 
 
 @serves("torch.as_tensor")
-def as_tensor(r: Reader, data: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def as_tensor(r: Reader, data: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
     options(r, kwargs)
-    return cast_to(r, data, as_dtype(r, dtype, tensor_type(data).dtype)) if is_tensor(data) else _of_numbers(r, data, dtype)
+    return (
+        cast_to(r, data, as_dtype(r, dtype, tensor_type(data).dtype))
+        if is_tensor(data)
+        else _of_numbers(r, data, dtype)
+    )
 
 
 @serves("torch.asarray")
-def asarray(r: Reader, obj: AV, *, dtype: AV = _NONE, copy: AV = _NONE, **kwargs: AV) -> AV:
+def asarray(
+    r: Reader, obj: AbstractValue, *, dtype: AbstractValue = _NONE, copy: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     made = as_tensor(r, obj, dtype, **kwargs)
     copies = require_known(r, copy, "the argument copy")
     if copies is False:
@@ -156,7 +206,9 @@ def asarray(r: Reader, obj: AV, *, dtype: AV = _NONE, copy: AV = _NONE, **kwargs
 
 
 @serves("Tensor.new_tensor")
-def new_tensor(r: Reader, self: AV, data: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def new_tensor(
+    r: Reader, self: AbstractValue, data: AbstractValue, *, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     options(r, kwargs)
     name = as_dtype(r, dtype, tensor_type(self).dtype)
     if is_tensor(data):
@@ -164,13 +216,13 @@ def new_tensor(r: Reader, self: AV, data: AV, *, dtype: AV = _NONE, **kwargs: AV
     return _of_numbers(r, data, Known(torch_dtype(name)))
 
 
-def _holds_run_time(r: Reader, data: AV) -> bool:
+def _holds_run_time(r: Reader, data: AbstractValue) -> bool:
     """Whether a display holds a list whose length is known only at run time."""
-    items = (data.items if isinstance(data, (ListV, Tup)) else None) or ()
-    return any(isinstance(i, ListV) and is_run_time(r, i) for i in items)
+    items = (data.items if isinstance(data, (ListValue, TupleValue)) else None) or ()
+    return any(isinstance(i, ListValue) and is_run_time(r, i) for i in items)
 
 
-def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
+def _of_numbers(r: Reader, data: AbstractValue, dtype: AbstractValue) -> AbstractValue:
     if is_text(data):
         r.emit.raise_error("TypeError", _OF_TEXT)
     if is_run_time(r, data) or _holds_run_time(r, data):
@@ -191,7 +243,7 @@ def _of_numbers(r: Reader, data: AV, dtype: AV) -> AV:
     return apply_op(r, "view", apply_op(r, "stack", scalars, dim=0), shape_tuple(r, tuple(Known(n) for n in shape)))
 
 
-def _element(r: Reader, number: AV, dtype: str) -> AV:
+def _element(r: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
     """A tensor of a number as torch.tensor makes it: floats that are too large become infinite."""
     exact = type_of(number) != FLOAT or isinstance(number, Known) and abs(number.obj) < _SURELY_HELD
     if dtype not in INEXACT or exact:
@@ -200,7 +252,7 @@ def _element(r: Reader, number: AV, dtype: str) -> AV:
 
 
 @serves("scriptc.frontend.decompositions.lists.numbers_of")
-def numbers_of(r: Reader, xs: AV) -> AV:
+def numbers_of(r: Reader, xs: AbstractValue) -> AbstractValue:
     """A list of numbers as a tensor of int64, float64 or bool."""
     elem = elem_of(materialize(r, xs))
     if elem == NONE:
@@ -212,7 +264,7 @@ def numbers_of(r: Reader, xs: AV) -> AV:
     return apply_op(r, "list.tensor", xs)
 
 
-def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
+def _flatten(r: Reader, data: AbstractValue) -> tuple[list[int], list[AbstractValue]]:
     if is_tensor(data):
         return [], [r.call(r.attribute(data, "item"), [], {})]
     if isinstance(data, Known) and data.obj is None:
@@ -231,6 +283,8 @@ def _flatten(r: Reader, data: AV) -> tuple[list[int], list[AV]]:
 
 
 @serves("torch.scalar_tensor")
-def scalar_tensor(r: Reader, s: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def scalar_tensor(
+    r: Reader, s: AbstractValue, *, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     options(r, kwargs)
     return full(r, [], s, as_dtype(r, dtype, r.environment.default_dtype))

@@ -13,14 +13,22 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple, materi
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ObjectV, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    ObjectValue,
+    RuntimeValue,
+    TupleValue,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.dtypes import INEXACT
 
 
 @serves("torch.autograd.Function.apply.__func__")
-def apply(r: Reader, cls: AV, *args: AV, **kwargs: AV) -> AV:
+def apply(r: Reader, cls: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     function = require_known(r, cls, "an autograd.Function")
-    context = ObjectV(Context)
+    context = ObjectValue(Context)
     r.call(r.attribute(context, "__init__"), [], {})
     with r.emit.leaves_unprotected():
         if function.setup_context is torch.autograd.Function.setup_context:
@@ -30,21 +38,23 @@ def apply(r: Reader, cls: AV, *args: AV, **kwargs: AV) -> AV:
             given = _with_defaults(r, function, args, kwargs)
             result = r.call(Known(function.forward), given, {})
             r.call(Known(function.setup_context), [context, make_tuple(given), result], {})
-    if r.emit.graded is None and isinstance(dirty := r.attribute(context, "dirty"), Tup):
+    if r.emit.graded is None and isinstance(dirty := r.attribute(context, "dirty"), TupleValue):
         for tensor in filter(is_tensor, dirty.items):
             r.emit.check_leaf(materialize(r, tensor))
-    if isinstance(result, Tup) and result.cls is tuple:
+    if isinstance(result, TupleValue) and result.cls is tuple:
         return make_tuple([_output(r, item, given, context) for item in result.items])
     return _output(r, result, given, context)
 
 
-def _with_defaults(r: Reader, function: type[torch.autograd.Function], args: Sequence[AV], kwargs: dict[str, AV]) -> list[AV]:
+def _with_defaults(
+    r: Reader, function: type[torch.autograd.Function], args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> list[AbstractValue]:
     try:
         bound = inspect.signature(function.forward).bind(*args, **kwargs)
     except TypeError as e:
         r.emit.raise_error("TypeError", str(e))
     parameters = inspect.signature(function.forward).parameters
-    given: list[AV] = []
+    given: list[AbstractValue] = []
     for name, parameter in parameters.items():
         if parameter.kind == parameter.VAR_POSITIONAL:
             given += bound.arguments.get(name, ())
@@ -53,7 +63,7 @@ def _with_defaults(r: Reader, function: type[torch.autograd.Function], args: Seq
     return given
 
 
-def _output(r: Reader, output: AV, given: Sequence[AV], context: AV) -> AV:
+def _output(r: Reader, output: AbstractValue, given: Sequence[AbstractValue], context: AbstractValue) -> AbstractValue:
     """A tensor that is given back is another object, unless `forward` says that it wrote to it."""
     if not is_tensor(output):
         return output
@@ -66,13 +76,15 @@ def _output(r: Reader, output: AV, given: Sequence[AV], context: AV) -> AV:
     sources = [materialize(r, a) for a in given if is_tensor(a) and tensor_type(a).dtype in INEXACT]
     if not sources or tensor_type(output).dtype not in INEXACT:
         return output
-    return Dyn(r.emit.build("linked", [materialize(r, output), *sources]))
+    return RuntimeValue(r.emit.build("linked", [materialize(r, output), *sources]))
 
 
-def _is_among(r: Reader, tensor: AV, tensors: AV) -> bool:
-    return isinstance(tensors, Tup) and any(is_tensor(t) and materialize(r, t) is materialize(r, tensor) for t in tensors.items)
+def _is_among(r: Reader, tensor: AbstractValue, tensors: AbstractValue) -> bool:
+    return isinstance(tensors, TupleValue) and any(
+        is_tensor(t) and materialize(r, t) is materialize(r, tensor) for t in tensors.items
+    )
 
 
 @serves("scriptc.frontend.decompositions.custom_functions.asks_for_gradients")
-def asks_for_gradients(r: Reader) -> AV:
+def asks_for_gradients(r: Reader) -> AbstractValue:
     r.reject("attribute_of_autograd", name="needs_input_grad")

@@ -25,36 +25,51 @@ from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import unpacked
-from scriptc.frontend.values.abstract import AV, DictV, Dyn, IteratorV, Known, Made, Tup, ViewV, is_dict, made_of
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    IteratorValue,
+    Known,
+    Made,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
+    is_dict,
+    made_of,
+)
 from scriptc.frontend.values.class_names import class_name_of
 
-_OWN_COPIES = (Counter, OrderedDict, defaultdict)  # their copies are of their class, those of subclasses of dict are dicts
+_OWN_COPIES = (
+    Counter,
+    OrderedDict,
+    defaultdict,
+)  # their copies are of their class, those of subclasses of dict are dicts
 
 
-def _pairs(r: Reader, d: AV) -> list[tuple[Any, AV]]:
+def _pairs(r: Reader, d: AbstractValue) -> list[tuple[Any, AbstractValue]]:
     """Keys and items of a dict whose keys are known."""
-    if isinstance(d, DictV):
+    if isinstance(d, DictValue):
         return list(r.items_of(d).items())
     assert isinstance(d, Known)
     r.environment.guard("DICT_KEYS_ARE", d.obj, None, tuple(d.obj))
     return [(k, known_item(r, d, k)) for k in d.obj]
 
 
-def _own(r: Reader, d: AV) -> DictV:
-    if not isinstance(d, DictV):
+def _own(r: Reader, d: AbstractValue) -> DictValue:
+    if not isinstance(d, DictValue):
         r.reject("container_outside_changed", kind=class_name_of(r, d))
     return d
 
 
-def _key(r: Reader, d: AV, key: AV) -> Any:
-    return key_of(r, d, key) if isinstance(d, DictV) else require_known(r, key, "the key of a dict")
+def _key(r: Reader, d: AbstractValue, key: AbstractValue) -> Any:
+    return key_of(r, d, key) if isinstance(d, DictValue) else require_known(r, key, "the key of a dict")
 
 
 # ---- making ----
 @serves("builtins.dict")
-def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def dict_(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
     site = (r.position.loc, "dict()")
-    if isinstance(source, DictV) and source.made.cls is dict and site not in r.assumptions.tables:
+    if isinstance(source, DictValue) and source.made.cls is dict and site not in r.assumptions.tables:
         held = {**r.items_of(source), **items}
         return new_dict(r, [(Known(k), v) for k, v in held.items()], site)
     made = new_dict(r, [], site)
@@ -63,14 +78,16 @@ def dict_(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
 
 
 @serves("collections.OrderedDict")
-def ordered_dict(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def ordered_dict(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
     made = new_dict(r, [], (r.position.loc, "OrderedDict()"), Made(OrderedDict))
     _update(r, made, source, items)
     return made
 
 
 @serves("collections.defaultdict")
-def defaultdict_(r: Reader, factory: AV = Known(None), source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def defaultdict_(
+    r: Reader, factory: AbstractValue = Known(None), source: AbstractValue = Known(()), **items: AbstractValue
+) -> AbstractValue:
     makes = None if isinstance(factory, Known) and factory.obj is None else factory
     made = new_dict(r, [], (r.position.loc, "defaultdict()"), Made(defaultdict, makes))
     _update(r, made, source, items)
@@ -78,7 +95,7 @@ def defaultdict_(r: Reader, factory: AV = Known(None), source: AV = Known(()), *
 
 
 @serves("collections.Counter")
-def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def counter(r: Reader, source: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
     site = (r.position.loc, "Counter()")
     is_counted = is_run_time(r, source) and not is_dict(source)
     if is_counted:
@@ -92,7 +109,7 @@ def counter(r: Reader, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
 
 
 @serves("builtins.dict.fromkeys")
-def dict_fromkeys(r: Reader, keys: AV, value: AV = Known(None)) -> AV:  # noqa: B008
+def dict_fromkeys(r: Reader, keys: AbstractValue, value: AbstractValue = Known(None)) -> AbstractValue:
     site = (r.position.loc, "fromkeys")
     if is_run_time(r, keys):
         may_table(r, site)
@@ -107,14 +124,14 @@ def zip_with(keys: Any, value: Any) -> Any:
     return [(key, value) for key in keys]
 
 
-def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
+def _update(r: Reader, d: AbstractValue, source: AbstractValue, items: dict[str, AbstractValue]) -> None:
     """d.update(source, **items)"""
     if is_dict(source) or not is_dict_like(source) and is_run_time(r, source):
-        if isinstance(d, DictV):
+        if isinstance(d, DictValue):
             r.speculation.promote(d)
             r.reject("dict_gets_run_time_keys")
         r.call(Known(hashed.store_items if is_dict(source) else hashed.store_all), [d, source], {})
-        pairs: list[tuple[AV, AV]] = []
+        pairs: list[tuple[AbstractValue, AbstractValue]] = []
     elif is_dict_like(source):
         pairs = [(Known(k), v) for k, v in _pairs(r, source)]
     else:
@@ -128,22 +145,22 @@ def _update(r: Reader, d: AV, source: AV, items: dict[str, AV]) -> None:
 
 # ---- asking ----
 @serves("dict.items")
-def dict_items(r: Reader, d: AV) -> AV:
-    return ViewV(d, "items") if is_dict(d) else Tup([Tup([Known(k), v]) for k, v in _pairs(r, d)])
+def dict_items(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "items") if is_dict(d) else TupleValue([TupleValue([Known(k), v]) for k, v in _pairs(r, d)])
 
 
 @serves("dict.values")
-def dict_values(r: Reader, d: AV) -> AV:
-    return ViewV(d, "values") if is_dict(d) else Tup([v for _, v in _pairs(r, d)])
+def dict_values(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "values") if is_dict(d) else TupleValue([v for _, v in _pairs(r, d)])
 
 
 @serves("dict.keys")
-def dict_keys(r: Reader, d: AV) -> AV:
-    return ViewV(d, "keys") if is_dict(d) else Tup([Known(k) for k, _ in _pairs(r, d)])
+def dict_keys(r: Reader, d: AbstractValue) -> AbstractValue:
+    return ViewValue(d, "keys") if is_dict(d) else TupleValue([Known(k) for k, _ in _pairs(r, d)])
 
 
 @serves("dict.get")
-def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
+def dict_get(r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)) -> AbstractValue:
     if isinstance(d, Known):
         d = outside_table(r, d, key)
     if is_dict(d):
@@ -151,17 +168,17 @@ def dict_get(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noq
         return r.choose(r.compare("GtE", place, Known(0)), lambda: item_at_place(r, d, place), lambda: default)
     if isinstance(d, Known) and (item := outside_item(r, d, key, lambda: default)) is not None:
         return item
-    if isinstance(d, DictV) and (item := function_at(r, d, key, lambda: default)) is not None:
+    if isinstance(d, DictValue) and (item := function_at(r, d, key, lambda: default)) is not None:
         return item
     return dict(_pairs(r, d)).get(_key(r, d, key), default)
 
 
 @serves("dict.copy", "dict.__copy__")
-def dict_copy(r: Reader, d: AV) -> AV:
+def dict_copy(r: Reader, d: AbstractValue) -> AbstractValue:
     site = (r.position.loc, "copy")
-    if not isinstance(d, Dyn):
+    if not isinstance(d, RuntimeValue):
         cls = type(d.obj) if isinstance(d, Known) and type(d.obj) in _OWN_COPIES else dict
-        made = d.made if isinstance(d, DictV) else Made(cls)
+        made = d.made if isinstance(d, DictValue) else Made(cls)
         return new_dict(r, [(Known(k), v) for k, v in _pairs(r, d)], site, made)
     may_table(r, site)
     copy = new_dict(r, [], site, made_of(d.type))
@@ -171,13 +188,15 @@ def dict_copy(r: Reader, d: AV) -> AV:
 
 # ---- changing ----
 @serves("dict.update")
-def dict_update(r: Reader, d: AV, other: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def dict_update(r: Reader, d: AbstractValue, other: AbstractValue = Known(()), **items: AbstractValue) -> AbstractValue:
     _update(r, d if is_dict(d) else _own(r, d), other, items)
     return Known(None)
 
 
 @serves("dict.setdefault")
-def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:  # noqa: B008
+def dict_setdefault(
+    r: Reader, d: AbstractValue, key: AbstractValue, default: AbstractValue = Known(None)
+) -> AbstractValue:
     if is_dict(d):
         return r.call(Known(hashed.setdefault), [d, key, default], {})
     name, items = _key(r, _own(r, d), key), r.items_of(_own(r, d))
@@ -188,7 +207,7 @@ def dict_setdefault(r: Reader, d: AV, key: AV, default: AV = Known(None)) -> AV:
 
 
 @serves("dict.pop")
-def dict_pop(r: Reader, d: AV, key: AV, *default: AV) -> AV:
+def dict_pop(r: Reader, d: AbstractValue, key: AbstractValue, *default: AbstractValue) -> AbstractValue:
     if len(default) > 1:
         r.emit.raise_error("TypeError", f"pop expected at most 2 arguments, got {1 + len(default)}")
     if is_dict(d):
@@ -204,7 +223,7 @@ def dict_pop(r: Reader, d: AV, key: AV, *default: AV) -> AV:
 
 
 @serves("dict.popitem")
-def dict_popitem(r: Reader, d: AV, last: AV = Known(True)) -> AV:  # noqa: B008
+def dict_popitem(r: Reader, d: AbstractValue, last: AbstractValue = Known(True)) -> AbstractValue:
     if is_dict(d):
         return _popitem(r, d, last)
     items = dict(r.items_of(_own(r, d)))
@@ -213,21 +232,21 @@ def dict_popitem(r: Reader, d: AV, last: AV = Known(True)) -> AV:  # noqa: B008
     key = list(items)[-1 if require_known(r, last, "whether the last item is taken") else 0]
     value = items.pop(key)
     set_items(r, _own(r, d), items)
-    return Tup([Known(key), value])
+    return TupleValue([Known(key), value])
 
 
-def _popitem(r: Reader, d: AV, last: AV) -> AV:
+def _popitem(r: Reader, d: AbstractValue, last: AbstractValue) -> AbstractValue:
     table, length = materialize(r, d), r.call(Known(len), [d], {})
     check_that(r, r.compare("Gt", length, Known(0)), "KeyError", "'popitem(): dictionary is empty'")
     r.emit.build("dict.walk", [table])
     place = r.choose(r.truth(last), lambda: r.binary("Sub", length, Known(1)), lambda: Known(0))
-    item = Tup([key_at(r, d, place), item_at_place(r, d, place)])
+    item = TupleValue([key_at(r, d, place), item_at_place(r, d, place)])
     r.emit.effect("dict.remove", [table, materialize(r, place)])
     return item
 
 
 @serves("dict.clear")
-def dict_clear(r: Reader, d: AV) -> AV:
+def dict_clear(r: Reader, d: AbstractValue) -> AbstractValue:
     if is_dict(d):
         r.emit.effect("dict.clear", [materialize(r, d)])
     else:
@@ -236,7 +255,9 @@ def dict_clear(r: Reader, d: AV) -> AV:
 
 
 @serves("OrderedDict.move_to_end")
-def dict_move_to_end(r: Reader, d: AV, key: AV, last: AV = Known(True)) -> AV:  # noqa: B008
+def dict_move_to_end(
+    r: Reader, d: AbstractValue, key: AbstractValue, last: AbstractValue = Known(True)
+) -> AbstractValue:
     if is_dict(d):
         return r.call(Known(hashed.move_to_end), [d, key, last], {})
     name, items = _key(r, _own(r, d), key), dict(r.items_of(_own(r, d)))
@@ -250,7 +271,9 @@ def dict_move_to_end(r: Reader, d: AV, key: AV, last: AV = Known(True)) -> AV:  
 
 # ---- counters ----
 @serves("Counter.update")
-def counter_update(r: Reader, d: AV, source: AV = Known(()), **items: AV) -> AV:  # noqa: B008
+def counter_update(
+    r: Reader, d: AbstractValue, source: AbstractValue = Known(()), **items: AbstractValue
+) -> AbstractValue:
     _count(r, d, source, hashed.add_counts, "Add")
     for key, number in items.items():
         r.store_item(d, Known(key), r.binary("Add", r.subscript(d, Known(key)), number))
@@ -258,15 +281,15 @@ def counter_update(r: Reader, d: AV, source: AV = Known(()), **items: AV) -> AV:
 
 
 @serves("Counter.subtract")
-def counter_subtract(r: Reader, d: AV, source: AV) -> AV:
+def counter_subtract(r: Reader, d: AbstractValue, source: AbstractValue) -> AbstractValue:
     _count(r, d, source, hashed.subtract_counts, "Sub")
     return Known(None)
 
 
-def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
+def _count(r: Reader, d: AbstractValue, source: AbstractValue, of_counts: Any, op: str) -> None:
     """Adds or subtracts the numbers of a dict, or one for each item of a sequence."""
     if is_dict(source) or is_run_time(r, source) and not is_dict_like(source):
-        if isinstance(d, DictV):
+        if isinstance(d, DictValue):
             r.speculation.promote(d)
         counts = source if is_dict(source) else counter(r, source)
         r.call(Known(of_counts), [d, counts], {})
@@ -278,19 +301,19 @@ def _count(r: Reader, d: AV, source: AV, of_counts: Any, op: str) -> None:
 
 
 @serves("Counter.most_common")
-def counter_most_common(r: Reader, d: AV, n: AV = Known(None)) -> AV:  # noqa: B008
-    if isinstance(d, DictV):
+def counter_most_common(r: Reader, d: AbstractValue, n: AbstractValue = Known(None)) -> AbstractValue:
+    if isinstance(d, DictValue):
         r.speculation.promote(d)
     return r.call(Known(hashed.most_common), [d, n], {})
 
 
 @serves("Counter.elements")
-def counter_elements(r: Reader, d: AV) -> AV:
-    if isinstance(d, DictV):
+def counter_elements(r: Reader, d: AbstractValue) -> AbstractValue:
+    if isinstance(d, DictValue):
         r.speculation.promote(d)
-    return IteratorV(r.call(Known(hashed.elements), [d], {}))
+    return IteratorValue(r.call(Known(hashed.elements), [d], {}))
 
 
 @serves("Counter.total")
-def counter_total(r: Reader, d: AV) -> AV:
+def counter_total(r: Reader, d: AbstractValue) -> AbstractValue:
     return r.call(Known(sum), [dict_values(r, d)], {})

@@ -21,7 +21,18 @@ from scriptc.frontend.operations.objects import special
 from scriptc.frontend.operations.operator_tables import BINARY, COMPARE
 from scriptc.frontend.operations.runtime_dicts import refuse_unhashable, type_of_key
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Bound, Dyn, Known, Native, ObjectV, PartialV, Tup, describe, is_text
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Bound,
+    Known,
+    Native,
+    ObjectValue,
+    PartialValue,
+    RuntimeValue,
+    TupleValue,
+    describe,
+    is_text,
+)
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_hashable
 from scriptc.frontend.values.kinds import NUMBERS
@@ -34,18 +45,18 @@ _NODES = {"neg": ast.USub(), "pos": ast.UAdd(), "invert": ast.Invert(), "inv": a
 
 
 @serves("functools.partial")
-def partial(r: Reader, func: AV, *args: AV, **kwargs: AV) -> AV:
-    return PartialV(func, args, kwargs)
+def partial(r: Reader, func: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
+    return PartialValue(func, args, kwargs)
 
 
 @serves("functools.wraps")
-def wraps(r: Reader, wrapped: AV, *names: AV, **others: AV) -> AV:
+def wraps(r: Reader, wrapped: AbstractValue, *names: AbstractValue, **others: AbstractValue) -> AbstractValue:
     """The name and the text that it gives to a function are not asked for in compiled code."""
     return Native(lambda function: function)
 
 
 @serves("inspect.signature")
-def signature(r: Reader, callable: AV) -> AV:
+def signature(r: Reader, callable: AbstractValue) -> AbstractValue:
     match callable:
         case Known(obj):
             return call_in_python(r, inspect.signature, obj)
@@ -55,8 +66,14 @@ def signature(r: Reader, callable: AV) -> AV:
 
 
 @serves("builtins.print")
-def print_(r: Reader, *values: AV, sep: AV = Known(" "), end: AV = Known("\n"), flush: AV = Known(False)) -> AV:  # noqa: B008
-    parts: list[AV] = []
+def print_(
+    r: Reader,
+    *values: AbstractValue,
+    sep: AbstractValue = Known(" "),
+    end: AbstractValue = Known("\n"),
+    flush: AbstractValue = Known(False),
+) -> AbstractValue:
+    parts: list[AbstractValue] = []
     for i, value in enumerate(values):
         parts += [sep] if i else []
         parts.append(text_of(r, value))
@@ -65,40 +82,40 @@ def print_(r: Reader, *values: AV, sep: AV = Known(" "), end: AV = Known("\n"), 
 
 
 @serves("builtins.str")
-def str_(r: Reader, value: AV = Known("")) -> AV:  # noqa: B008
+def str_(r: Reader, value: AbstractValue = Known("")) -> AbstractValue:
     return text_of(r, value)
 
 
 @serves("builtins.repr")
-def repr_(r: Reader, value: AV) -> AV:
+def repr_(r: Reader, value: AbstractValue) -> AbstractValue:
     return joined(r, [*text_parts(r, value, quoted=True)])
 
 
 @serves("builtins.ascii")
-def ascii_(r: Reader, value: AV) -> AV:
+def ascii_(r: Reader, value: AbstractValue) -> AbstractValue:
     shown = repr_(r, value)
     return Known(ascii(value.obj)) if isinstance(value, Known) else r.call(Known(strings.escaped), [shown], {})
 
 
 @serves("builtins.format")
-def format_(r: Reader, value: AV, spec: AV = Known("")) -> AV:  # noqa: B008
+def format_(r: Reader, value: AbstractValue, spec: AbstractValue = Known("")) -> AbstractValue:
     return joined(r, [*format_field(r, value, None, spec)])
 
 
 @serves("builtins.hash")
-def hash_(r: Reader, value: AV) -> AV:
-    if isinstance(value, ObjectV) and is_generated(value, "__hash__"):
+def hash_(r: Reader, value: AbstractValue) -> AbstractValue:
+    if isinstance(value, ObjectValue) and is_generated(value, "__hash__"):
         hashed = [f.name for f in dataclasses.fields(value.cls) if (f.compare if f.hash is None else f.hash)]
-        return hash_(r, Tup([r.attribute(value, name) for name in hashed]))
+        return hash_(r, TupleValue([r.attribute(value, name) for name in hashed]))
     if (own := special(r, value, "__hash__", [])) is not None:
         return own
     refuse_unhashable(r, value)
     if not _is_of_numbers(r, value):
         r.reject("hash_of_other", what=describe(value))
-    return Dyn(r.emit.build("hash", [list_item(r, value)]))
+    return RuntimeValue(r.emit.build("hash", [list_item(r, value)]))
 
 
-def _is_of_numbers(r: Reader, value: AV) -> bool:
+def _is_of_numbers(r: Reader, value: AbstractValue) -> bool:
     items = sequence_items(value)
     if items is not None:
         return all(_is_of_numbers(r, item) for item in items)
@@ -109,7 +126,7 @@ def _is_of_numbers(r: Reader, value: AV) -> bool:
 
 
 @serves("builtins.ord")
-def ord_(r: Reader, character: AV) -> AV:
+def ord_(r: Reader, character: AbstractValue) -> AbstractValue:
     if isinstance(character, Known):
         return call_in_python(r, ord, character.obj)
     if not is_text(character):
@@ -118,10 +135,10 @@ def ord_(r: Reader, character: AV) -> AV:
 
 
 @serves("builtins.chr")
-def chr_(r: Reader, code: AV) -> AV:
+def chr_(r: Reader, code: AbstractValue) -> AbstractValue:
     if isinstance(code, Known):
         return call_in_python(r, chr, code.obj)
-    code = Dyn(integer(r, code))
+    code = RuntimeValue(integer(r, code))
     inside = logical_and(r, r.compare("GtE", code, Known(0)), r.compare("Lt", code, Known(0x110000)))
     check_that(r, inside, "ValueError", "chr() arg not in range(0x110000)")
     return apply_op(r, "str.chr", code)
@@ -129,10 +146,10 @@ def chr_(r: Reader, code: AV) -> AV:
 
 def _in_base(name: str, spec: str) -> None:
     @serves(f"builtins.{name}")
-    def handler(r: Reader, number: AV) -> AV:
+    def handler(r: Reader, number: AbstractValue) -> AbstractValue:
         if isinstance(number, Known):
             return call_in_python(r, getattr(builtins, name), number.obj)
-        return Dyn(r.emit.build("format.int", [integer(r, number), r.emit.const(spec)]))
+        return RuntimeValue(r.emit.build("format.int", [integer(r, number), r.emit.const(spec)]))
 
 
 for _name, _spec in (("hex", "#x"), ("oct", "#o"), ("bin", "#b")):
@@ -175,34 +192,36 @@ _register()
 
 
 @serves("operator.setitem")
-def setitem(r: Reader, owner: AV, index: AV, value: AV) -> AV:
+def setitem(r: Reader, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> AbstractValue:
     r.store_item(owner, index, value)
     return Known(None)
 
 
 @serves("operator.delitem")
-def delitem(r: Reader, owner: AV, index: AV) -> AV:
+def delitem(r: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
     r.delete_item(owner, index)
     return Known(None)
 
 
 @serves("operator.concat")
-def concat(r: Reader, a: AV, b: AV) -> AV:
+def concat(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     _check_concatenation(r, a, b)
     return r.binary("Add", a, b)
 
 
 @serves("operator.iconcat")
-def iconcat(r: Reader, a: AV, b: AV) -> AV:
+def iconcat(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     _check_concatenation(r, a, b)
     return r.inplace("Add", a, b)
 
 
-def _check_concatenation(r: Reader, a: AV, b: AV) -> None:
+def _check_concatenation(r: Reader, a: AbstractValue, b: AbstractValue) -> None:
     """As PySequence_Concat does: what is no sequence of Python's own is added where both say that they are sequences."""
     left, right = python_class(r, a), python_class(r, b)
     added = hasattr(left, "__add__") or hasattr(right, "__radd__")
-    if issubclass(left, _JOINED) or (added and _says_that_it_is_a_sequence(left) and _says_that_it_is_a_sequence(right)):
+    if issubclass(left, _JOINED) or (
+        added and _says_that_it_is_a_sequence(left) and _says_that_it_is_a_sequence(right)
+    ):
         return
     r.emit.raise_error("TypeError", f"'{class_name_of(r, a)}' object can't be concatenated")
 
@@ -214,15 +233,15 @@ def _says_that_it_is_a_sequence(cls: type) -> bool:
 
 
 @serves("operator.countOf")
-def count_of(r: Reader, a: AV, b: AV) -> AV:
+def count_of(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return r.call(r.attribute(r.call(Known(list), [a], {}), "count"), [b], {})
 
 
 @serves("operator.indexOf")
-def index_of(r: Reader, a: AV, b: AV) -> AV:
+def index_of(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return r.call(r.attribute(r.call(Known(list), [a], {}), "index"), [b], {})
 
 
 @serves("operator.call")
-def call(r: Reader, function: AV, *args: AV, **kwargs: AV) -> AV:
+def call(r: Reader, function: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return r.call(function, args, kwargs)

@@ -14,19 +14,19 @@ from scriptc.frontend.operations.elementwise import multiply_matrices
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, tensor_type
 
 _NONE, _ONE, _ZERO, _FALSE, _TRUE = Known(None), Known(1), Known(0), Known(False), Known(True)
 
 
-def pair(r: Reader, av: AV, what: str) -> tuple[int, int]:
+def pair(r: Reader, av: AbstractValue, what: str) -> tuple[int, int]:
     obj = require_known(r, av, what)
     if isinstance(obj, (tuple, list)):
         return (obj[0], obj[-1])
     return (obj, obj)
 
 
-def _check_rank(r: Reader, input: AV, what: str) -> None:
+def _check_rank(r: Reader, input: AbstractValue, what: str) -> None:
     rank = tensor_type(input).rank
     if rank not in (3, 4):
         r.emit.raise_error("RuntimeError", f"{what}, but got input of size: {rank} dimensions")
@@ -34,24 +34,37 @@ def _check_rank(r: Reader, input: AV, what: str) -> None:
 
 @serves("torch.conv2d", "torch.nn.functional.conv2d")
 def conv2d(
-    r: Reader, input: AV, weight: AV, bias: AV = _NONE, stride: AV = _ONE, padding: AV = _ZERO, dilation: AV = _ONE,
-    groups: AV = _ONE,
-) -> AV:  # fmt: skip
+    r: Reader,
+    input: AbstractValue,
+    weight: AbstractValue,
+    bias: AbstractValue = _NONE,
+    stride: AbstractValue = _ONE,
+    padding: AbstractValue = _ZERO,
+    dilation: AbstractValue = _ONE,
+    groups: AbstractValue = _ONE,
+) -> AbstractValue:
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv2d")
     steps, spread = pair(r, stride, "the stride"), pair(r, dilation, "the dilation")
     if require_known(r, padding, "padding") in ("same", "valid"):
         input = r.call(Known(same_padding), [input, weight, padding, Known(steps), Known(spread), Known(2)], {})
         padding = _ZERO
-    return apply_op(r,
-        "conv2d", input, weight, bias, groups, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread
+    return apply_op(
+        r, "conv2d", input, weight, bias, groups, stride=steps, padding=pair(r, padding, "the padding"), dilation=spread
     )
 
 
 @serves("torch.conv_transpose2d", "torch.nn.functional.conv_transpose2d")
 def conv_transpose2d(
-    r: Reader, input: AV, weight: AV, bias: AV = _NONE, stride: AV = _ONE, padding: AV = _ZERO, output_padding: AV = _ZERO,
-    groups: AV = _ONE, dilation: AV = _ONE,
-) -> AV:  # fmt: skip
+    r: Reader,
+    input: AbstractValue,
+    weight: AbstractValue,
+    bias: AbstractValue = _NONE,
+    stride: AbstractValue = _ONE,
+    padding: AbstractValue = _ZERO,
+    output_padding: AbstractValue = _ZERO,
+    groups: AbstractValue = _ONE,
+    dilation: AbstractValue = _ONE,
+) -> AbstractValue:
     _check_rank(r, input, "Expected 3D (unbatched) or 4D (batched) input to conv_transpose2d")
     if not isinstance(groups, Known):
         args = [input, weight, bias, stride, padding, output_padding, groups, dilation]
@@ -66,13 +79,13 @@ def conv_transpose2d(
 @serves("torch.max_pool2d")
 def max_pool2d(
     r: Reader,
-    input: AV,
-    kernel_size: AV,
-    stride: AV = _NONE,
-    padding: AV = _ZERO,
-    dilation: AV = _ONE,
-    ceil_mode: AV = _FALSE,
-) -> AV:
+    input: AbstractValue,
+    kernel_size: AbstractValue,
+    stride: AbstractValue = _NONE,
+    padding: AbstractValue = _ZERO,
+    dilation: AbstractValue = _ONE,
+    ceil_mode: AbstractValue = _FALSE,
+) -> AbstractValue:
     _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(r, kernel_size, "the kernel size")
     steps = require_known(r, stride, "the stride")
@@ -85,9 +98,15 @@ def max_pool2d(
 
 @serves("torch.nn.functional.avg_pool2d")
 def avg_pool2d(
-    r: Reader, input: AV, kernel_size: AV, stride: AV = _NONE, padding: AV = _ZERO, ceil_mode: AV = _FALSE,
-    count_include_pad: AV = _TRUE, divisor_override: AV = _NONE,
-) -> AV:  # fmt: skip
+    r: Reader,
+    input: AbstractValue,
+    kernel_size: AbstractValue,
+    stride: AbstractValue = _NONE,
+    padding: AbstractValue = _ZERO,
+    ceil_mode: AbstractValue = _FALSE,
+    count_include_pad: AbstractValue = _TRUE,
+    divisor_override: AbstractValue = _NONE,
+) -> AbstractValue:
     _check_rank(r, input, "non-empty 3D or 4D (batch mode) tensor expected for input")
     kernel = pair(r, kernel_size, "the kernel size")
     steps = require_known(r, stride, "the stride")
@@ -100,7 +119,7 @@ def avg_pool2d(
 
 
 @serves("torch.nn.functional.linear")
-def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
+def linear(r: Reader, input: AbstractValue, weight: AbstractValue, bias: AbstractValue = _NONE) -> AbstractValue:
     if is_complex_tensor(input) and is_complex_tensor(weight):
         return r.call(Known(complexes.linear), [input, weight, bias], {})
     return apply_op(r, "linear", input, weight, bias)
@@ -108,7 +127,7 @@ def linear(r: Reader, input: AV, weight: AV, bias: AV = _NONE) -> AV:
 
 def _product(name: str, ranks: tuple[int, int]) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
-    def handler(r: Reader, input: AV, other: AV) -> AV:
+    def handler(r: Reader, input: AbstractValue, other: AbstractValue) -> AbstractValue:
         if (tensor_type(input).rank, tensor_type(other).rank) != ranks:
             r.emit.raise_error("RuntimeError", f"{name}: tensors of {ranks[0]} and {ranks[1]} dims expected")
         return multiply_matrices(r, input, other)
@@ -119,7 +138,9 @@ for _name, _ranks in (("mm", (2, 2)), ("bmm", (3, 3)), ("mv", (2, 1)), ("dot", (
 
 
 @serves("scriptc.frontend.decompositions.resizing.resample")
-def resample(r: Reader, input: AV, dim: AV, index: AV, weight: AV) -> AV:
+def resample(
+    r: Reader, input: AbstractValue, dim: AbstractValue, index: AbstractValue, weight: AbstractValue
+) -> AbstractValue:
     if tensor_type(input).dtype == "u8":
         r.reject("resized_bytes")
     return apply_op(r, "resample", input, index, weight, dim=axis(r, input, dim))

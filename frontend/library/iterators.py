@@ -14,17 +14,17 @@ from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.iteration import iterated_object
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    GeneratorV,
-    IteratorV,
+    AbstractValue,
+    GeneratorValue,
+    IteratorValue,
     Known,
-    ListV,
+    ListValue,
     Moved,
-    ObjectV,
-    RangeV,
-    ReversedV,
-    Tup,
-    ZipV,
+    ObjectValue,
+    RangeValue,
+    ReversedValue,
+    TupleValue,
+    ZipValue,
     describe,
     is_tensor,
 )
@@ -32,23 +32,23 @@ from scriptc.frontend.values.class_names import class_name_of
 
 
 @serves("builtins.iter")
-def iter_(r: Reader, source: AV) -> AV:
-    if isinstance(source, GeneratorV):
+def iter_(r: Reader, source: AbstractValue) -> AbstractValue:
+    if isinstance(source, GeneratorValue):
         return source
-    if isinstance(source, ObjectV):
+    if isinstance(source, ObjectValue):
         return source if source.cls is iterators.SequenceIterator else iterated_object(r, source)
-    if isinstance(source, (ZipV, ReversedV, IteratorV)) and is_run_time(r, source):
+    if isinstance(source, (ZipValue, ReversedValue, IteratorValue)) and is_run_time(r, source):
         return source
-    if not isinstance(source, (ListV, RangeV, Tup)) and not is_tensor(source):
-        source = Tup(r.iterate(source))
+    if not isinstance(source, (ListValue, RangeValue, TupleValue)) and not is_tensor(source):
+        source = TupleValue(r.iterate(source))
     return over(source)
 
 
 @serves("builtins.next")
-def next_(r: Reader, iterator: AV, *default: AV) -> AV:
-    if isinstance(iterator, (GeneratorV, ZipV, ReversedV, IteratorV)):  # nobody asks it again
+def next_(r: Reader, iterator: AbstractValue, *default: AbstractValue) -> AbstractValue:
+    if isinstance(iterator, (GeneratorValue, ZipValue, ReversedValue, IteratorValue)):  # nobody asks it again
         return r.call(Known(iterators.first_or if default else iterators.first), [iterator, *default], {})
-    if not isinstance(iterator, ObjectV):
+    if not isinstance(iterator, ObjectValue):
         if isinstance(iterator, Known) and isinstance(iterator.obj, Iterator):
             r.reject("iteration_over_outside", what=describe(iterator))
         r.emit.raise_error("TypeError", f"'{class_name_of(r, iterator)}' object is not an iterator")
@@ -62,14 +62,16 @@ def next_(r: Reader, iterator: AV, *default: AV) -> AV:
 
 
 # ---- nn.Module: the tree is known, and guarded ----
-def _modules(r: Reader, root: AV, prefix: str) -> Iterator[tuple[str, torch.nn.Module]]:
+def _modules(r: Reader, root: AbstractValue, prefix: str) -> Iterator[tuple[str, torch.nn.Module]]:
     module = require_known(r, root, "the module")
     for path, found in module.named_modules(prefix=prefix):
         guard_children(r, found)
         yield path, found
 
 
-def _tensors(r: Reader, root: AV, table: str, prefix: str, recurse: AV, once: bool) -> Iterator[tuple[str, AV]]:
+def _tensors(
+    r: Reader, root: AbstractValue, table: str, prefix: str, recurse: AbstractValue, once: bool
+) -> Iterator[tuple[str, AbstractValue]]:
     """The parameters or buffers of a tree by name, each of them once if asked."""
     seen: set[int] = set()
     deep = require_known(r, recurse, "recurse")
@@ -83,19 +85,31 @@ def _tensors(r: Reader, root: AV, table: str, prefix: str, recurse: AV, once: bo
             yield f"{path}.{name}" if path else name, module_attribute(r, module, name)
 
 
-def over(sequence: AV) -> AV:
-    return ObjectV(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
+def over(sequence: AbstractValue) -> AbstractValue:
+    return ObjectValue(iterators.SequenceIterator, {"sequence": sequence, "at": Known(0)})
 
 
-def _iterator(items: list[AV]) -> AV:
-    return over(Tup(items))
+def _iterator(items: list[AbstractValue]) -> AbstractValue:
+    return over(TupleValue(items))
 
 
-def _named(r: Reader, table: str, module: AV, prefix: AV, recurse: AV, remove_duplicate: AV) -> AV:
+def _named(
+    r: Reader,
+    table: str,
+    module: AbstractValue,
+    prefix: AbstractValue,
+    recurse: AbstractValue,
+    remove_duplicate: AbstractValue,
+) -> AbstractValue:
     found = _tensors(
-        r, module, table, require_known(r, prefix, "prefix"), recurse, require_known(r, remove_duplicate, "remove_duplicate")
+        r,
+        module,
+        table,
+        require_known(r, prefix, "prefix"),
+        recurse,
+        require_known(r, remove_duplicate, "remove_duplicate"),
     )
-    return _iterator([Tup([Known(name), tensor]) for name, tensor in found])
+    return _iterator([TupleValue([Known(name), tensor]) for name, tensor in found])
 
 
 _NO_PREFIX, _YES = Known(""), Known(True)
@@ -103,45 +117,59 @@ _NO_PREFIX, _YES = Known(""), Known(True)
 
 @serves("torch.nn.Module.named_parameters")
 def named_parameters(
-    r: Reader, self: AV, prefix: AV = _NO_PREFIX, recurse: AV = _YES, remove_duplicate: AV = _YES
-) -> AV:
+    r: Reader,
+    self: AbstractValue,
+    prefix: AbstractValue = _NO_PREFIX,
+    recurse: AbstractValue = _YES,
+    remove_duplicate: AbstractValue = _YES,
+) -> AbstractValue:
     return _named(r, "_parameters", self, prefix, recurse, remove_duplicate)
 
 
 @serves("torch.nn.Module.named_buffers")
-def named_buffers(r: Reader, self: AV, prefix: AV = _NO_PREFIX, recurse: AV = _YES, remove_duplicate: AV = _YES) -> AV:
+def named_buffers(
+    r: Reader,
+    self: AbstractValue,
+    prefix: AbstractValue = _NO_PREFIX,
+    recurse: AbstractValue = _YES,
+    remove_duplicate: AbstractValue = _YES,
+) -> AbstractValue:
     return _named(r, "_buffers", self, prefix, recurse, remove_duplicate)
 
 
 @serves("torch.nn.Module.parameters")
-def parameters(r: Reader, self: AV, recurse: AV = _YES) -> AV:
+def parameters(r: Reader, self: AbstractValue, recurse: AbstractValue = _YES) -> AbstractValue:
     return _iterator([tensor for _, tensor in _tensors(r, self, "_parameters", "", recurse, True)])
 
 
 @serves("torch.nn.Module.buffers")
-def buffers(r: Reader, self: AV, recurse: AV = _YES) -> AV:
+def buffers(r: Reader, self: AbstractValue, recurse: AbstractValue = _YES) -> AbstractValue:
     return _iterator([tensor for _, tensor in _tensors(r, self, "_buffers", "", recurse, True)])
 
 
 @serves("torch.nn.Module.named_children")
-def named_children(r: Reader, self: AV) -> AV:
+def named_children(r: Reader, self: AbstractValue) -> AbstractValue:
     module = require_known(r, self, "the module")
     guard_children(r, module)
-    return _iterator([Tup([Known(name), Known(child)]) for name, child in module.named_children()])
+    return _iterator([TupleValue([Known(name), Known(child)]) for name, child in module.named_children()])
 
 
 @serves("torch.nn.Module.children")
-def children(r: Reader, self: AV) -> AV:
+def children(r: Reader, self: AbstractValue) -> AbstractValue:
     module = require_known(r, self, "the module")
     guard_children(r, module)
     return _iterator([Known(child) for child in module.children()])
 
 
 @serves("torch.nn.Module.named_modules")
-def named_modules(r: Reader, self: AV, memo: AV = Known(None), prefix: AV = _NO_PREFIX) -> AV:  # noqa: B008
-    return _iterator([Tup([Known(n), Known(m)]) for n, m in _modules(r, self, require_known(r, prefix, "prefix"))])
+def named_modules(
+    r: Reader, self: AbstractValue, memo: AbstractValue = Known(None), prefix: AbstractValue = _NO_PREFIX
+) -> AbstractValue:
+    return _iterator(
+        [TupleValue([Known(n), Known(m)]) for n, m in _modules(r, self, require_known(r, prefix, "prefix"))]
+    )
 
 
 @serves("torch.nn.Module.modules")
-def modules(r: Reader, self: AV) -> AV:
+def modules(r: Reader, self: AbstractValue) -> AbstractValue:
     return _iterator([Known(m) for _, m in _modules(r, self, "")])

@@ -13,7 +13,15 @@ from scriptc.frontend.operations.materialize import apply_op, materialize, new_l
 from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Native, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    ListValue,
+    Native,
+    RuntimeValue,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.alternatives import split, split_all
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_union
@@ -31,36 +39,36 @@ _RANKS = {
 
 
 @serves("torch.cat", "torch.concat", "torch.concatenate")
-def cat(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+def cat(r: Reader, tensors: AbstractValue, dim: AbstractValue = _ZERO) -> AbstractValue:
     return _joined(r, tensors, "cat", dim)
 
 
 @serves("torch.stack")
-def stack(r: Reader, tensors: AV, dim: AV = _ZERO) -> AV:
+def stack(r: Reader, tensors: AbstractValue, dim: AbstractValue = _ZERO) -> AbstractValue:
     return _joined(r, tensors, "stack", dim)
 
 
-def _joined(r: Reader, tensors: AV, name: str, dim: AV) -> AV:
+def _joined(r: Reader, tensors: AbstractValue, name: str, dim: AbstractValue) -> AbstractValue:
     """Of a run-time list or of known items, of which some may be of several kinds."""
 
     at = require_known(r, dim, "dim")
 
-    def build(values: AV) -> AV:
-        return Dyn(r.emit.build(name, [materialize(r, values)], dim=at))
+    def build(values: AbstractValue) -> AbstractValue:
+        return RuntimeValue(r.emit.build(name, [materialize(r, values)], dim=at))
 
-    def join(items: list[AV]) -> AV:
+    def join(items: list[AbstractValue]) -> AbstractValue:
         values = _tensor_list(r, items, name, at)
         if name == "cat" and at not in (-1, 0) and all(tensor_type(i).rank == 1 for i in items):
             return apply_op(r, "clone", cast_to(r, items[0], dtype_of_result(r, *items)))  # all are empty
         return build(values)
 
-    if isinstance(tensors, ListV) and tensors.items is None:
+    if isinstance(tensors, ListValue) and tensors.items is None:
         kinds = _kinds_of_items(tensors)
         return _of_first_rank(r, tensors, name, kinds, build) if kinds else build(tensors)
     return split_all(r, r.iterate(tensors), join)
 
 
-def _tensor_list(r: Reader, items: list[AV], name: str, dim: int) -> AV:
+def _tensor_list(r: Reader, items: list[AbstractValue], name: str, dim: int) -> AbstractValue:
     """The operand of cat and stack; tensors of several dtypes are promoted."""
     if not items:
         r.emit.raise_error(*_EMPTY[name])
@@ -75,7 +83,7 @@ def _tensor_list(r: Reader, items: list[AV], name: str, dim: int) -> AV:
     return new_list(r, [cast_to(r, i, dtype) for i in items], (r.position.loc, name))
 
 
-def _check_tensor(r: Reader, item: AV) -> None:
+def _check_tensor(r: Reader, item: AbstractValue) -> None:
     if not is_tensor(item):
         r.emit.raise_error("TypeError", f"expected Tensor as element of argument 0, but got {class_name_of(r, item)}")
 
@@ -85,7 +93,7 @@ def _check_rank(r: Reader, name: str, first: int, rank: int) -> None:
         r.emit.raise_error("RuntimeError", _RANKS[name].format(first, rank))
 
 
-def _without_legacy(r: Reader, items: list[AV], dim: int) -> list[AV]:
+def _without_legacy(r: Reader, items: list[AbstractValue], dim: int) -> list[AbstractValue]:
     """cat passes over empty 1-D tensors, whatever the rank of the others."""
     ranks = [tensor_type(i).rank for i in items]
     others = [n for n in ranks if n != 1]
@@ -103,7 +111,7 @@ def _without_legacy(r: Reader, items: list[AV], dim: int) -> list[AV]:
     return [i for i in items if tensor_type(i).rank != 1]
 
 
-def _kinds_of_items(tensors: ListV) -> list[Type]:
+def _kinds_of_items(tensors: ListValue) -> list[Type]:
     """The kinds of items of a list that holds tensors of several ranks and one dtype, and perhaps None."""
     elem = tensors.value.type.elem if tensors.value is not None and isinstance(tensors.value.type, ListType) else None
     kinds: list[Type] = list(elem.items[1:]) if elem is not None and is_union(elem) else []
@@ -114,20 +122,22 @@ def _kinds_of_items(tensors: ListV) -> list[Type]:
     return kinds if fits else []
 
 
-def _of_first_rank(r: Reader, tensors: ListV, name: str, kinds: list[Type], build: Callable[[AV], AV]) -> AV:
+def _of_first_rank(
+    r: Reader, tensors: ListValue, name: str, kinds: list[Type], build: Callable[[AbstractValue], AbstractValue]
+) -> AbstractValue:
     """The join for each rank that the first item may have, which all others then must have."""
-    given: AV = tensors
+    given: AbstractValue = tensors
     if name == "cat" and any(isinstance(t, TensorType) and t.rank == 1 for t in kinds):
         given = r.call(Known(joining.without_empty_vectors), [given], {})
     check_that(r, r.compare("Gt", len_(r, given), _ZERO), *_EMPTY[name])
 
-    def of_rank(first: AV) -> AV:
+    def of_rank(first: AbstractValue) -> AbstractValue:
         _check_tensor(r, first)
         rank = tensor_type(first).rank
         items = new_list(r, [], (r.position.loc, name, rank))
         append = r.attribute(items, "append")
 
-        def take(item: AV) -> AV:
+        def take(item: AbstractValue) -> AbstractValue:
             _check_tensor(r, item)
             _check_rank(r, name, rank, tensor_type(item).rank)
             return r.call(append, [item], {})

@@ -9,23 +9,23 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import apply_op, materialize
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Tup
+from scriptc.frontend.values.abstract import AbstractValue, RuntimeValue, TupleValue
 
 _HOME = linalg.__name__
 
 
-def _several(r: Reader, name: str, A: AV, **flags: AV) -> AV:
+def _several(r: Reader, name: str, A: AbstractValue, **flags: AbstractValue) -> AbstractValue:
     known: dict[str, Any] = {flag: bool(require_known(r, av, flag)) for flag, av in flags.items()}
-    return Tup([Dyn(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
+    return TupleValue([RuntimeValue(v) for v in r.emit.build_op(name, [materialize(r, A)], **known).results])
 
 
 @serves(f"{eigen.__name__}._eigh")
-def eigh(r: Reader, A: AV, vectors: AV) -> AV:
+def eigh(r: Reader, A: AbstractValue, vectors: AbstractValue) -> AbstractValue:
     return _several(r, "linalg.eigh", A, vectors=vectors)
 
 
 @serves(f"{eigen.__name__}._svd")
-def svd(r: Reader, A: AV, vectors: AV, full: AV) -> AV:
+def svd(r: Reader, A: AbstractValue, vectors: AbstractValue, full: AbstractValue) -> AbstractValue:
     return _several(r, "linalg.svd", A, vectors=vectors, full=full)
 
 
@@ -38,12 +38,16 @@ for _function, _row in (("_lu", "linalg.lu"), ("_cholesky", "linalg.cholesky"), 
 
 
 @serves(f"{_HOME}._lu_solve")
-def lu_solve(r: Reader, LU: AV, pivots: AV, B: AV, adjoint: AV) -> AV:
+def lu_solve(
+    r: Reader, LU: AbstractValue, pivots: AbstractValue, B: AbstractValue, adjoint: AbstractValue
+) -> AbstractValue:
     return apply_op(r, "linalg.lu_solve", LU, pivots, B, adjoint=bool(require_known(r, adjoint, "adjoint")))
 
 
 @serves(f"{_HOME}._triangle")
-def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
+def triangle(
+    r: Reader, A: AbstractValue, B: AbstractValue, upper: AbstractValue, unitriangular: AbstractValue
+) -> AbstractValue:
     return apply_op(r,
         "linalg.triangle", A, B, upper=bool(require_known(r, upper, "upper")),
         unitriangular=bool(require_known(r, unitriangular, "unitriangular")),
@@ -51,5 +55,5 @@ def triangle(r: Reader, A: AV, B: AV, upper: AV, unitriangular: AV) -> AV:
 
 
 @serves(f"{_HOME}._householder")
-def householder(r: Reader, A: AV, tau: AV) -> AV:
+def householder(r: Reader, A: AbstractValue, tau: AbstractValue) -> AbstractValue:
     return apply_op(r, "linalg.householder", A, tau)

@@ -8,14 +8,14 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.formatting import format_of, text_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, DictV, Known, Tup
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, TupleValue
 
 _LOGGING = logging.Logger._log.__code__.co_filename
 _NONE, _NO, _ONE = Known(None), Known(False), Known(1)
 
 
 @serves("logging.Logger.isEnabledFor")
-def is_enabled_for(r: Reader, self: AV, level: AV) -> AV:
+def is_enabled_for(r: Reader, self: AbstractValue, level: AbstractValue) -> AbstractValue:
     logger: logging.Logger = require_known(r, self, "the logger")
     number = require_known(r, level, "the level of a message")
     r.environment.guard("DICT_EQ", vars(logger), "disabled", logger.disabled)
@@ -32,21 +32,28 @@ def is_enabled_for(r: Reader, self: AV, level: AV) -> AV:
 
 @serves("logging.Logger._log")
 def log(
-    r: Reader, self: AV, level: AV, msg: AV, args: AV, exc_info: AV = _NONE, extra: AV = _NONE, stack_info: AV = _NO,
-    stacklevel: AV = _ONE,
-) -> AV:  # fmt: skip
+    r: Reader,
+    self: AbstractValue,
+    level: AbstractValue,
+    msg: AbstractValue,
+    args: AbstractValue,
+    exc_info: AbstractValue = _NONE,
+    extra: AbstractValue = _NONE,
+    stack_info: AbstractValue = _NO,
+    stacklevel: AbstractValue = _ONE,
+) -> AbstractValue:
     """The record has the text with its arguments filled in, and stands where Python's does, without a function's name."""
     logger: logging.Logger = require_known(r, self, "the logger")
     for name, given in (("exc_info", exc_info), ("extra", extra), ("stack_info", stack_info)):
-        empty = isinstance(given, DictV) and not r.iterate(given)
+        empty = isinstance(given, DictValue) and not r.iterate(given)
         if not empty and require_known(r, given, f"the argument {name}"):
             r.reject("form_of_call", name="logging", why=f"{name} is not supported")
     if logging.getLogger(logger.name) is not logger:
         r.reject("logger_without_name", name=logger.name)
     text, values = text_of(r, msg), r.iterate(args)
     if values:
-        named = len(values) == 1 and isinstance(values[0], DictV)
-        text = r.binary("Mod", text, values[0] if named else Tup(values))
+        named = len(values) == 1 and isinstance(values[0], DictValue)
+        text = r.binary("Mod", text, values[0] if named else TupleValue(values))
     number = require_known(r, level, "the level of a message")
     standard = logging.getLevelName(number)
     called = standard if logging.getLevelName(standard) == number else number
@@ -58,5 +65,5 @@ def log(
 
 
 @serves("logging.basicConfig")
-def basic_config(r: Reader, **kwargs: AV) -> AV:
+def basic_config(r: Reader, **kwargs: AbstractValue) -> AbstractValue:
     r.reject("logging_set_up")

@@ -10,33 +10,33 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import make_tuple
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, ObjectV
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue
 
 
 @serves("contextlib.nullcontext")
-def nullcontext(r: Reader, enter_result: AV = Known(None)) -> AV:  # noqa: B008
-    return ObjectV(contextlib.nullcontext, {"enter_result": enter_result})
+def nullcontext(r: Reader, enter_result: AbstractValue = Known(None)) -> AbstractValue:
+    return ObjectValue(contextlib.nullcontext, {"enter_result": enter_result})
 
 
 @serves("contextlib.suppress")
-def suppress(r: Reader, *exceptions: AV) -> AV:
-    return ObjectV(contextlib.suppress, {"classes": make_tuple(list(exceptions))})
+def suppress(r: Reader, *exceptions: AbstractValue) -> AbstractValue:
+    return ObjectValue(contextlib.suppress, {"classes": make_tuple(list(exceptions))})
 
 
 @serves("torch.profiler.record_function")
-def record_function(r: Reader, name: AV, args: AV = Known(None)) -> AV:  # noqa: B008
+def record_function(r: Reader, name: AbstractValue, args: AbstractValue = Known(None)) -> AbstractValue:
     return nullcontext(r)
 
 
 @serves("torch.set_grad_enabled")
-def set_grad_enabled(r: Reader, mode: AV) -> AV:
+def set_grad_enabled(r: Reader, mode: AbstractValue) -> AbstractValue:
     if require_known(r, mode, "the mode of set_grad_enabled()"):
         r.reject("gradients_on")
     return Known(torch.no_grad())
 
 
 @serves("torch.is_grad_enabled")
-def is_grad_enabled(r: Reader) -> AV:
+def is_grad_enabled(r: Reader) -> AbstractValue:
     if r.emit.graded is not None:
         return Known(False)
     r.environment.guard("GRAD_MODE_IS", None, None, enabled := torch.is_grad_enabled())
@@ -44,8 +44,8 @@ def is_grad_enabled(r: Reader) -> AV:
 
 
 @serves("torch.autocast", "torch.amp.autocast")
-def autocast(r: Reader, device_type: AV, dtype: AV = Known(None), enabled: AV = Known(True),  # noqa: B008
-             cache_enabled: AV = Known(None)) -> AV:  # noqa: B008  # fmt: skip
+def autocast(r: Reader, device_type: AbstractValue, dtype: AbstractValue = Known(None), enabled: AbstractValue = Known(True),
+             cache_enabled: AbstractValue = Known(None)) -> AbstractValue:  # fmt: skip
     casts = (
         require_known(r, enabled, "whether autocast() is enabled")
         and require_known(r, device_type, "the device of autocast()") == "cpu"
@@ -56,10 +56,12 @@ def autocast(r: Reader, device_type: AV, dtype: AV = Known(None), enabled: AV = 
 
 
 @serves("torch.cpu.amp.autocast")
-def cpu_autocast(r: Reader, enabled: AV = Known(True), *args: AV, **kwargs: AV) -> AV:  # noqa: B008
+def cpu_autocast(
+    r: Reader, enabled: AbstractValue = Known(True), *args: AbstractValue, **kwargs: AbstractValue
+) -> AbstractValue:
     return autocast(r, Known("cpu"), enabled=enabled)
 
 
 @serves("torch.cuda.amp.autocast")
-def cuda_autocast(r: Reader, *args: AV, **kwargs: AV) -> AV:
+def cuda_autocast(r: Reader, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return nullcontext(r)

@@ -17,7 +17,7 @@ from scriptc.frontend.operations.sizes import shape_of_tensor, size_av
 from scriptc.frontend.operations.writes import copy_into, spread_into
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
 from scriptc.ir.dtypes import COMPLEX, FLOATING, SIZES, TORCH_NAMES
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import normal_dim, own_dim
@@ -25,7 +25,7 @@ from scriptc.ir.ops.rules import normal_dim, own_dim
 _NONE = Known(None)
 
 
-def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
+def axis(r: Reader, tensor: AbstractValue, dim: AbstractValue, *, extra: int = 0) -> int:
     """A dim argument counted from the front; IndexError at run time where it is out of range."""
     try:
         return normal_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank, extra=extra)
@@ -33,13 +33,13 @@ def axis(r: Reader, tensor: AV, dim: AV, *, extra: int = 0) -> int:
         r.emit.raise_error("IndexError", str(e))
 
 
-def needs_dims(r: Reader, tensor: AV, type: str, message: str) -> None:
+def needs_dims(r: Reader, tensor: AbstractValue, type: str, message: str) -> None:
     """Raises what eager raises for a tensor without dims, where it does not count that as one dim."""
     if tensor_type(tensor).rank == 0:
         r.emit.raise_error(type, message)
 
 
-def own_axis(r: Reader, tensor: AV, dim: AV) -> int:
+def own_axis(r: Reader, tensor: AbstractValue, dim: AbstractValue) -> int:
     """The same of a tensor that must have dims."""
     try:
         return own_dim(require_known(r, dim, "a dim"), tensor_type(tensor).rank)
@@ -48,98 +48,106 @@ def own_axis(r: Reader, tensor: AV, dim: AV) -> int:
 
 
 @serves("Tensor.size")
-def size(r: Reader, self: AV, dim: AV = _NONE) -> AV:
+def size(r: Reader, self: AbstractValue, dim: AbstractValue = _NONE) -> AbstractValue:
     if isinstance(dim, Known) and dim.obj is None:
         return shape_of_tensor(r, self)
     return size_av(r, self, own_axis(r, self, dim))
 
 
 @serves("Tensor.stride")
-def stride(r: Reader, self: AV, dim: AV = _NONE) -> AV:
+def stride(r: Reader, self: AbstractValue, dim: AbstractValue = _NONE) -> AbstractValue:
     if isinstance(dim, Known) and dim.obj is None:
-        return Tup([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
-    return Dyn(r.emit.build("stride", [materialize(r, self), r.emit.const(own_axis(r, self, dim))]))
+        return TupleValue([stride(r, self, Known(d)) for d in range(tensor_type(self).rank)])
+    return RuntimeValue(r.emit.build("stride", [materialize(r, self), r.emit.const(own_axis(r, self, dim))]))
 
 
 @serves("Tensor.storage_offset")
-def storage_offset(r: Reader, self: AV) -> AV:
+def storage_offset(r: Reader, self: AbstractValue) -> AbstractValue:
     if not is_new(r, self):
         r.reject("storage_offset")
     return Known(0)
 
 
 @serves("torch.clone", "Tensor.clone")
-def clone(r: Reader, input: AV, *, memory_format: AV = Known(torch.preserve_format)) -> AV:  # noqa: B008
+def clone(
+    r: Reader, input: AbstractValue, *, memory_format: AbstractValue = Known(torch.preserve_format)
+) -> AbstractValue:
     return in_format(r, apply_op(r, "clone", input), memory_format)
 
 
 @serves("Tensor.is_same_size")
-def is_same_size(r: Reader, self: AV, other: AV) -> AV:
+def is_same_size(r: Reader, self: AbstractValue, other: AbstractValue) -> AbstractValue:
     return r.compare("Eq", shape_of_tensor(r, self), shape_of_tensor(r, other))
 
 
 @serves("torch.is_nonzero", "Tensor.is_nonzero")
-def is_nonzero(r: Reader, input: AV) -> AV:
+def is_nonzero(r: Reader, input: AbstractValue) -> AbstractValue:
     return r.truth(input)
 
 
 @serves("Tensor.is_contiguous")
-def is_contiguous(r: Reader, self: AV, memory_format: AV = Known(torch.contiguous_format)) -> AV:  # noqa: B008
+def is_contiguous(
+    r: Reader, self: AbstractValue, memory_format: AbstractValue = Known(torch.contiguous_format)
+) -> AbstractValue:
     """Of channels_last: whether it is contiguous with the channels behind."""
     wanted, rank = require_known(r, memory_format, "the memory format"), tensor_type(self).rank
     if wanted in (torch.channels_last, torch.channels_last_3d):
         if rank != (4 if wanted == torch.channels_last else 5):
             return Known(False)
         self = apply_op(r, "permute", self, dims=(0, *range(2, rank), 1))
-    return Dyn(r.emit.build("is_contiguous", [materialize(r, self)]))
+    return RuntimeValue(r.emit.build("is_contiguous", [materialize(r, self)]))
 
 
 @serves("Tensor.element_size")
-def element_size(r: Reader, self: AV) -> AV:
+def element_size(r: Reader, self: AbstractValue) -> AbstractValue:
     return Known(SIZES[tensor_type(self).dtype])
 
 
 @serves("Tensor.dim", "Tensor.ndimension")
-def dim(r: Reader, self: AV) -> AV:
+def dim(r: Reader, self: AbstractValue) -> AbstractValue:
     return Known(tensor_type(self).rank)
 
 
 @serves("Tensor.item")
-def item(r: Reader, self: AV) -> AV:
+def item(r: Reader, self: AbstractValue) -> AbstractValue:
     dtype = tensor_type(self).dtype
     if dtype in COMPLEX:
         return complex_item(r, self)
     kind = "float" if dtype in FLOATING else "bool" if dtype == "bool" else "int"
-    return Dyn(r.emit.build(f"item.{kind}", [materialize(r, self)]))
+    return RuntimeValue(r.emit.build(f"item.{kind}", [materialize(r, self)]))
 
 
 @serves("torch.is_signed", "Tensor.is_signed")
-def is_signed(r: Reader, input: AV) -> AV:
+def is_signed(r: Reader, input: AbstractValue) -> AbstractValue:
     return Known(getattr(torch, TORCH_NAMES[tensor_type(input).dtype]).is_signed)
 
 
 @serves("torch.get_device", "Tensor.get_device")
-def get_device(r: Reader, input: AV) -> AV:
+def get_device(r: Reader, input: AbstractValue) -> AbstractValue:
     return Known(-1)  # the CPU
 
 
 @serves("torch.is_floating_point", "Tensor.is_floating_point")
-def is_floating_point(r: Reader, input: AV) -> AV:
+def is_floating_point(r: Reader, input: AbstractValue) -> AbstractValue:
     return Known(tensor_type(input).dtype in FLOATING)
 
 
 @serves("torch.promote_types")
-def promote_types(r: Reader, type1: AV, type2: AV) -> AV:
-    return call_in_python(r, torch.promote_types, require_known(r, type1, "a dtype"), require_known(r, type2, "a dtype"))
+def promote_types(r: Reader, type1: AbstractValue, type2: AbstractValue) -> AbstractValue:
+    return call_in_python(
+        r, torch.promote_types, require_known(r, type1, "a dtype"), require_known(r, type2, "a dtype")
+    )
 
 
 @serves("torch.result_type")
-def result_type(r: Reader, tensor1: AV, tensor2: AV) -> AV:
+def result_type(r: Reader, tensor1: AbstractValue, tensor2: AbstractValue) -> AbstractValue:
     return Known(torch_dtype(dtype_of_result(r, tensor1, tensor2)))
 
 
 @serves("Tensor.to")
-def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def to(
+    r: Reader, self: AbstractValue, *args: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     """Conversions of dtype; devices other than the CPU are refused. A tensor that needs none is returned as it is."""
     copy = kwargs.pop("copy", Known(False))
     memory_format = kwargs.pop("memory_format", _NONE)
@@ -160,7 +168,7 @@ def to(r: Reader, self: AV, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
     return in_format(r, cast_to(r, self, name), memory_format)
 
 
-def in_format(r: Reader, tensor: AV, memory_format: AV) -> AV:
+def in_format(r: Reader, tensor: AbstractValue, memory_format: AbstractValue) -> AbstractValue:
     """The tensor with the strides of a memory format, itself where it has them."""
     wanted = require_known(r, memory_format, "the memory format")
     rank = {torch.channels_last: 4, torch.channels_last_3d: 5}.get(wanted)
@@ -175,14 +183,18 @@ def in_format(r: Reader, tensor: AV, memory_format: AV) -> AV:
 
 
 @serves("Tensor.contiguous")
-def contiguous(r: Reader, self: AV, memory_format: AV = _NONE) -> AV:
+def contiguous(r: Reader, self: AbstractValue, memory_format: AbstractValue = _NONE) -> AbstractValue:
     wanted = require_known(r, memory_format, "the memory format")
-    return apply_op(r, "contiguous", self) if wanted in (None, torch.contiguous_format) else in_format(r, self, memory_format)
+    return (
+        apply_op(r, "contiguous", self)
+        if wanted in (None, torch.contiguous_format)
+        else in_format(r, self, memory_format)
+    )
 
 
 def _conversion(method: str, name: str) -> None:
     @serves(f"Tensor.{method}")
-    def handler(r: Reader, self: AV, memory_format: AV = Known(None)) -> AV:  # noqa: B008
+    def handler(r: Reader, self: AbstractValue, memory_format: AbstractValue = Known(None)) -> AbstractValue:
         return in_format(r, cast_to(r, self, name), memory_format)
 
 
@@ -194,27 +206,29 @@ for _method, _name in (
 
 
 @serves("Tensor.type_as")
-def type_as(r: Reader, self: AV, other: AV) -> AV:
+def type_as(r: Reader, self: AbstractValue, other: AbstractValue) -> AbstractValue:
     return cast_to(r, self, tensor_type(other).dtype)
 
 
 @serves("Tensor.cpu")
-def cpu(r: Reader, self: AV) -> AV:
+def cpu(r: Reader, self: AbstractValue) -> AbstractValue:
     return self
 
 
 @serves("Tensor.detach", "torch.detach")
-def detach(r: Reader, self: AV) -> AV:
+def detach(r: Reader, self: AbstractValue) -> AbstractValue:
     return apply_op(r, "alias", self)
 
 
 @serves("Tensor.requires_grad_")
-def requires_grad_(r: Reader, self: AV, requires_grad: AV = _NONE) -> AV:
+def requires_grad_(r: Reader, self: AbstractValue, requires_grad: AbstractValue = _NONE) -> AbstractValue:
     r.reject("requires_grad_set")
 
 
 @serves("Tensor.copy_")
-def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV:  # noqa: B008
+def copy_(
+    r: Reader, self: AbstractValue, src: AbstractValue, non_blocking: AbstractValue = Known(False)
+) -> AbstractValue:
     if is_tensor(src):
         r.emit.effect("check.store", [materialize(r, self), materialize(r, src)])
     copy_into(r, self, src)
@@ -222,7 +236,7 @@ def copy_(r: Reader, self: AV, src: AV, non_blocking: AV = Known(False)) -> AV: 
 
 
 @serves("Tensor.fill_")
-def fill_(r: Reader, self: AV, value: AV) -> AV:
+def fill_(r: Reader, self: AbstractValue, value: AbstractValue) -> AbstractValue:
     if is_tensor(value) and (rank := tensor_type(value).rank):
         message = f"fill_ only supports 0-dimension value tensor but got tensor with {rank} dimensions."
         r.emit.raise_error("RuntimeError", message)
@@ -231,6 +245,6 @@ def fill_(r: Reader, self: AV, value: AV) -> AV:
 
 
 @serves("Tensor.zero_", "torch.zero_")
-def zero_(r: Reader, self: AV) -> AV:
+def zero_(r: Reader, self: AbstractValue) -> AbstractValue:
     copy_into(r, self, Known(0))
     return self

@@ -8,11 +8,11 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.options import options
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor
 
 
 @serves("torch.nn.Module.to")
-def to(r: Reader, self: AV, *args: AV, **kwargs: AV) -> AV:
+def to(r: Reader, self: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     """The module, whose tensors are on the CPU; one of another dtype would be another module."""
     module: torch.nn.Module = require_known(r, self, "the module")
     for av in (*args, *kwargs.values()):
@@ -32,7 +32,7 @@ def _has_dtype(r: Reader, module: torch.nn.Module, dtype: torch.dtype) -> None:
 
 def _conversion(name: str, dtype: torch.dtype) -> None:
     @serves(f"torch.nn.Module.{name}")
-    def handler(r: Reader, self: AV) -> AV:
+    def handler(r: Reader, self: AbstractValue) -> AbstractValue:
         _has_dtype(r, require_known(r, self, "the module"), dtype)
         return self
 
@@ -44,5 +44,5 @@ _conversion("bfloat16", torch.bfloat16)
 
 
 @serves("torch.nn.Module.cpu")
-def cpu(r: Reader, self: AV) -> AV:
+def cpu(r: Reader, self: AbstractValue) -> AbstractValue:
     return self

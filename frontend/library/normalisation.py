@@ -8,14 +8,14 @@ from scriptc.frontend.library.registry import serves
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, tensor_type
 
 _NONE, _EPS, _TRUE = Known(None), Known(1e-5), Known(True)
 
 
 def _softmax(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}", f"torch.special.{name}")
-    def handler(r: Reader, input: AV, dim: AV, dtype: AV = _NONE) -> AV:
+    def handler(r: Reader, input: AbstractValue, dim: AbstractValue, dtype: AbstractValue = _NONE) -> AbstractValue:
         wanted = as_dtype(r, dtype, tensor_type(input).dtype)
         return apply_op(r, name, input, dim=axis(r, input, dim), dtype=wanted)
 
@@ -26,20 +26,25 @@ for _name in ("softmax", "log_softmax"):
 
 @serves("torch.layer_norm")
 def layer_norm(
-    r: Reader, input: AV, normalized_shape: AV, weight: AV = _NONE, bias: AV = _NONE, eps: AV = _EPS,
-    cudnn_enable: AV = _TRUE,
-) -> AV:  # fmt: skip
+    r: Reader,
+    input: AbstractValue,
+    normalized_shape: AbstractValue,
+    weight: AbstractValue = _NONE,
+    bias: AbstractValue = _NONE,
+    eps: AbstractValue = _EPS,
+    cudnn_enable: AbstractValue = _TRUE,
+) -> AbstractValue:
     return apply_op(r, "layer_norm", input, shape_tuple(r, tuple(r.iterate(normalized_shape))), weight, bias, eps)
 
 
 @serves("torch.group_norm")
 def group_norm(
     r: Reader,
-    input: AV,
-    num_groups: AV,
-    weight: AV = _NONE,
-    bias: AV = _NONE,
-    eps: AV = _EPS,
-    cudnn_enabled: AV = _TRUE,
-) -> AV:
+    input: AbstractValue,
+    num_groups: AbstractValue,
+    weight: AbstractValue = _NONE,
+    bias: AbstractValue = _NONE,
+    eps: AbstractValue = _EPS,
+    cudnn_enabled: AbstractValue = _TRUE,
+) -> AbstractValue:
     return apply_op(r, "group_norm", input, num_groups, weight, bias, eps)

@@ -12,7 +12,7 @@ from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.logic import check_that, to_float
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
@@ -24,7 +24,7 @@ UNARY = (
 _BINARY = "atan2 copysign fmod pow hypot".split()
 
 
-def _float(r: Reader, x: AV) -> Value:
+def _float(r: Reader, x: AbstractValue) -> Value:
     if is_tensor(x):
         return materialize(r, float_(r, x))
     value = materialize(r, x)
@@ -35,17 +35,17 @@ def _float(r: Reader, x: AV) -> Value:
 
 def _math(name: str, arity: int) -> None:
     @serves(f"math.{name}")
-    def handler(r: Reader, *args: AV) -> AV:
+    def handler(r: Reader, *args: AbstractValue) -> AbstractValue:
         if all(isinstance(a, Known) for a in args):
             return call_in_python(r, getattr(math, name), *(a.obj for a in args if isinstance(a, Known)))
         if name in ("floor", "ceil", "trunc") and not is_tensor(args[0]) and materialize(r, args[0]).type != FLOAT:
-            return Dyn(integer(r, args[0]))
+            return RuntimeValue(integer(r, args[0]))
         if name == "log" and len(args) == 2:
-            logs = [Dyn(r.emit.build("math.log", [_float(r, a)])) for a in args]
+            logs = [RuntimeValue(r.emit.build("math.log", [_float(r, a)])) for a in args]
             return r.binary("Div", *logs)
         if len(args) != arity:
             r.emit.raise_error("TypeError", f"math.{name} expected {arity} arguments, got {len(args)}")
-        return Dyn(r.emit.build(f"math.{name}", [_float(r, a) for a in args]))
+        return RuntimeValue(r.emit.build(f"math.{name}", [_float(r, a) for a in args]))
 
 
 for _name in UNARY:
@@ -55,17 +55,21 @@ for _name in _BINARY:
 
 
 @serves("builtins.divmod")
-def divmod_(r: Reader, a: AV, b: AV) -> AV:
+def divmod_(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if is_tensor(a) or is_tensor(b):
         names = " and ".join(f"'{class_name_of(r, av)}'" for av in (a, b))
         r.emit.raise_error("TypeError", f"unsupported operand type(s) for divmod(): {names}")
-    if float in (python_class(r, a), python_class(r, b)) and {python_class(r, a), python_class(r, b)} <= {int, float, bool}:
+    if float in (python_class(r, a), python_class(r, b)) and {python_class(r, a), python_class(r, b)} <= {
+        int,
+        float,
+        bool,
+    }:
         check_that(r, r.compare("NotEq", b, Known(0)), "ZeroDivisionError", "float divmod()")
-    return Tup([r.binary("FloorDiv", a, b), r.binary("Mod", a, b)])
+    return TupleValue([r.binary("FloorDiv", a, b), r.binary("Mod", a, b)])
 
 
 @serves("builtins.pow")
-def pow_(r: Reader, base: AV, exp: AV, mod: AV = Known(None)) -> AV:  # noqa: B008
+def pow_(r: Reader, base: AbstractValue, exp: AbstractValue, mod: AbstractValue = Known(None)) -> AbstractValue:
     if isinstance(mod, Known) and mod.obj is None:
         return r.binary("Pow", base, exp)
     from scriptc.frontend.decompositions import numbers
@@ -80,16 +84,18 @@ def pow_(r: Reader, base: AV, exp: AV, mod: AV = Known(None)) -> AV:  # noqa: B0
 
 
 @serves("builtins.round")
-def round_(r: Reader, x: AV, digits: AV = Known(None)) -> AV:  # noqa: B008
+def round_(r: Reader, x: AbstractValue, digits: AbstractValue = Known(None)) -> AbstractValue:
     if isinstance(x, Known) and isinstance(digits, Known):
         return call_in_python(r, lambda a, b: round(a) if b is None else round(a, b), x.obj, digits.obj)
     if is_tensor(x):
         r.reject("round_of_tensor")
     value = materialize(r, x)
     if isinstance(digits, Known) and digits.obj is None:
-        return Dyn(r.emit.build("float.round", [value])) if value.type == FLOAT else Dyn(integer(r, x))
+        return (
+            RuntimeValue(r.emit.build("float.round", [value])) if value.type == FLOAT else RuntimeValue(integer(r, x))
+        )
     if value.type == FLOAT:
-        return Dyn(r.emit.build("float.round_to", [value, integer(r, digits)]))
+        return RuntimeValue(r.emit.build("float.round_to", [value, integer(r, digits)]))
     from scriptc.frontend.decompositions import numbers
 
     return r.call(Known(numbers.round_int), [x, digits], {})

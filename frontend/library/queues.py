@@ -5,11 +5,11 @@ from __future__ import annotations
 from scriptc.frontend.decompositions.queues import Deque
 from scriptc.frontend.library.registry import serves
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, ObjectV
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue
 
 
 @serves("collections.deque")
-def deque(r: Reader, iterable: AV = Known(()), maxlen: AV = Known(None)) -> AV:  # noqa: B008
-    made = ObjectV(Deque)
+def deque(r: Reader, iterable: AbstractValue = Known(()), maxlen: AbstractValue = Known(None)) -> AbstractValue:
+    made = ObjectValue(Deque)
     r.call(r.attribute(made, "__init__"), [iterable, maxlen], {})
     return made

@@ -14,13 +14,13 @@ from scriptc.frontend.operations.options import options
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.operations.writes import write
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, is_tensor, tensor_type
 from scriptc.ir.dtypes import FLOATING
 
 _NONE, _ZERO, _ONE = Known(None), Known(0), Known(1)
 
 
-def _fill(r: Reader, dst: AV, kind: str, a: AV, b: AV = _ZERO) -> AV:
+def _fill(r: Reader, dst: AbstractValue, kind: str, a: AbstractValue, b: AbstractValue = _ZERO) -> AbstractValue:
     if kind != "bernoulli" and tensor_type(dst).dtype not in FLOATING:
         r.reject("random_of_dtype", dtype=tensor_type(dst).dtype)
     numbers = [to_float(r, materialize(r, x)) for x in (a, b)]
@@ -28,19 +28,21 @@ def _fill(r: Reader, dst: AV, kind: str, a: AV, b: AV = _ZERO) -> AV:
     return dst
 
 
-def _empty(r: Reader, size: list[AV], dtype: str) -> AV:
+def _empty(r: Reader, size: list[AbstractValue], dtype: str) -> AbstractValue:
     return apply_op(r, "empty", shape_tuple(r, tuple(size)), dtype=dtype)
 
 
-def _made(name: str, kind: str, a: AV, b: AV) -> None:
+def _made(name: str, kind: str, a: AbstractValue, b: AbstractValue) -> None:
     @serves(f"torch.{name}")
-    def plain(r: Reader, *size: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def plain(r: Reader, *size: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
         named = (kwargs.pop("size"),) if "size" in kwargs else size
         options(r, kwargs)
         return _fill(r, _empty(r, size_items(r, named), as_dtype(r, dtype, r.environment.default_dtype)), kind, a, b)
 
     @serves(f"torch.{name}_like")
-    def like(r: Reader, input: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+    def like(
+        r: Reader, input: AbstractValue, *, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+    ) -> AbstractValue:
         return _fill(r, full_like(r, input, _ZERO, dtype, **kwargs), kind, a, b)
 
 
@@ -50,29 +52,50 @@ _made("randn", "normal", _ZERO, _ONE)
 
 # ---- in place ----
 @serves("Tensor.uniform_")
-def uniform_(r: Reader, self: AV, low: AV = _ZERO, high: AV = _ONE, *, generator: AV = _NONE, **bounds: AV) -> AV:
+def uniform_(
+    r: Reader,
+    self: AbstractValue,
+    low: AbstractValue = _ZERO,
+    high: AbstractValue = _ONE,
+    *,
+    generator: AbstractValue = _NONE,
+    **bounds: AbstractValue,
+) -> AbstractValue:
     options(r, {"generator": generator})
     low, high = bounds.pop("from", low), bounds.pop("to", high)
-    check_that(r, r.compare("LtE", low, high), "RuntimeError", "uniform_ expects to return a [from, to) range, but from > to")
+    check_that(
+        r, r.compare("LtE", low, high), "RuntimeError", "uniform_ expects to return a [from, to) range, but from > to"
+    )
     return _fill(r, self, "uniform", low, high)
 
 
 @serves("Tensor.normal_")
-def normal_(r: Reader, self: AV, mean: AV = _ZERO, std: AV = _ONE, *, generator: AV = _NONE) -> AV:
+def normal_(
+    r: Reader,
+    self: AbstractValue,
+    mean: AbstractValue = _ZERO,
+    std: AbstractValue = _ONE,
+    *,
+    generator: AbstractValue = _NONE,
+) -> AbstractValue:
     options(r, {"generator": generator})
     check_that(r, r.compare("GtE", std, _ZERO), "RuntimeError", "normal expects std >= 0.0")
     return _fill(r, self, "normal", mean, std)
 
 
 @serves("Tensor.exponential_")
-def exponential_(r: Reader, self: AV, lambd: AV = _ONE, *, generator: AV = _NONE) -> AV:
+def exponential_(
+    r: Reader, self: AbstractValue, lambd: AbstractValue = _ONE, *, generator: AbstractValue = _NONE
+) -> AbstractValue:
     options(r, {"generator": generator})
     check_that(r, r.compare("Gt", lambd, _ZERO), "RuntimeError", "exponential_ expects lambda > 0.0")
     return _fill(r, self, "exponential", lambd)
 
 
 @serves("Tensor.bernoulli_")
-def bernoulli_(r: Reader, self: AV, p: AV = Known(0.5), *, generator: AV = _NONE) -> AV:  # noqa: B008
+def bernoulli_(
+    r: Reader, self: AbstractValue, p: AbstractValue = Known(0.5), *, generator: AbstractValue = _NONE
+) -> AbstractValue:
     options(r, {"generator": generator})
     if is_tensor(p):
         r.emit.effect("random.bernoulli", [materialize(r, self), materialize(r, p)])
@@ -83,7 +106,7 @@ def bernoulli_(r: Reader, self: AV, p: AV = Known(0.5), *, generator: AV = _NONE
 
 
 @serves("Tensor.random_")
-def random_(r: Reader, self: AV, *bounds: AV, generator: AV = _NONE) -> AV:
+def random_(r: Reader, self: AbstractValue, *bounds: AbstractValue, generator: AbstractValue = _NONE) -> AbstractValue:
     options(r, {"generator": generator})
     if not bounds:
         r.reject("random_without_bounds")
@@ -96,7 +119,7 @@ def random_(r: Reader, self: AV, *bounds: AV, generator: AV = _NONE) -> AV:
 
 # ---- new tensors ----
 @serves("torch.randint")
-def randint(r: Reader, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def randint(r: Reader, *args: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
     named = [kwargs.pop(name) for name in ("low", "high", "size") if name in kwargs]
     options(r, kwargs)
     *bounds, size = [*args, *named]
@@ -104,13 +127,15 @@ def randint(r: Reader, *args: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
 
 
 @serves("torch.randint_like")
-def randint_like(r: Reader, input: AV, *bounds: AV, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def randint_like(
+    r: Reader, input: AbstractValue, *bounds: AbstractValue, dtype: AbstractValue = _NONE, **kwargs: AbstractValue
+) -> AbstractValue:
     named = [kwargs.pop(name) for name in ("low", "high") if name in kwargs]
     return random_(r, full_like(r, input, _ZERO, dtype, **kwargs), *bounds, *named)
 
 
 @serves("torch.randperm")
-def randperm(r: Reader, n: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
+def randperm(r: Reader, n: AbstractValue, *, dtype: AbstractValue = _NONE, **kwargs: AbstractValue) -> AbstractValue:
     options(r, kwargs)
     made = _empty(r, [n], "i64")
     r.emit.effect("random.permute", [materialize(r, made)])
@@ -118,19 +143,29 @@ def randperm(r: Reader, n: AV, *, dtype: AV = _NONE, **kwargs: AV) -> AV:
 
 
 @serves("torch.bernoulli", "Tensor.bernoulli")
-def bernoulli(r: Reader, input: AV, p: AV = _NONE, *, generator: AV = _NONE) -> AV:
+def bernoulli(
+    r: Reader, input: AbstractValue, p: AbstractValue = _NONE, *, generator: AbstractValue = _NONE
+) -> AbstractValue:
     drawn = full_like(r, input, _ZERO)
     return bernoulli_(r, drawn, input if isinstance(p, Known) and p.obj is None else p, generator=generator)
 
 
 @serves("torch.normal")
-def normal(r: Reader, mean: AV, std: AV = _ONE, size: AV = _NONE, *, dtype: AV = _NONE, generator: AV = _NONE) -> AV:
+def normal(
+    r: Reader,
+    mean: AbstractValue,
+    std: AbstractValue = _ONE,
+    size: AbstractValue = _NONE,
+    *,
+    dtype: AbstractValue = _NONE,
+    generator: AbstractValue = _NONE,
+) -> AbstractValue:
     """Standard normal numbers, scaled and moved."""
     options(r, {"generator": generator})
     if not is_tensor(mean) and not is_tensor(std):
         return normal_(r, _empty(r, r.iterate(size), as_dtype(r, dtype, r.environment.default_dtype)), mean, std)
     if not is_tensor(mean):
-        shaped: AV = std
+        shaped: AbstractValue = std
     elif not is_tensor(std):
         return write(r, drawn := normal_(r, full_like(r, mean, _ZERO), _ZERO, std), elementwise(r, "add", drawn, mean))
     else:
@@ -140,7 +175,7 @@ def normal(r: Reader, mean: AV, std: AV = _ONE, size: AV = _NONE, *, dtype: AV =
 
 
 @serves(f"{random.__name__}.slopes_of")
-def slopes_of(r: Reader, x: AV, lower: AV, upper: AV) -> AV:
+def slopes_of(r: Reader, x: AbstractValue, lower: AbstractValue, upper: AbstractValue) -> AbstractValue:
     whole = apply_op(r, "contiguous", x)
     made = full_like(r, whole, _ONE)
     bounds = [to_float(r, materialize(r, b)) for b in (lower, upper)]
@@ -149,7 +184,7 @@ def slopes_of(r: Reader, x: AV, lower: AV, upper: AV) -> AV:
 
 
 @serves(f"{random.__name__}.places_in")
-def places_in(r: Reader, sums: AV, rows: AV, count: AV) -> AV:
+def places_in(r: Reader, sums: AbstractValue, rows: AbstractValue, count: AbstractValue) -> AbstractValue:
     size = [count] if tensor_type(sums).rank == 1 else [rows, count]
     made = _empty(r, size, "i64")
     r.emit.effect("random.places", [materialize(r, made), materialize(r, apply_op(r, "contiguous", sums))])
@@ -158,16 +193,23 @@ def places_in(r: Reader, sums: AV, rows: AV, count: AV) -> AV:
 
 # ---- Python's ----
 @serves("random.random")
-def python_random(r: Reader) -> AV:
+def python_random(r: Reader) -> AbstractValue:
     return apply_op(r, "python.random")
 
 
 @serves("random.getrandbits")
-def getrandbits(r: Reader, k: AV) -> AV:
+def getrandbits(r: Reader, k: AbstractValue) -> AbstractValue:
     """What the module's other functions, which are written in Python, are made of."""
     return apply_op(r, "python.bits", k)
 
 
-@serves("torch.manual_seed", "torch.seed", "torch.random.manual_seed", "torch.set_rng_state", "random.seed", "random.setstate")
-def seeds(r: Reader, *args: AV) -> AV:
+@serves(
+    "torch.manual_seed",
+    "torch.seed",
+    "torch.random.manual_seed",
+    "torch.set_rng_state",
+    "random.seed",
+    "random.setstate",
+)
+def seeds(r: Reader, *args: AbstractValue) -> AbstractValue:
     r.reject("generator_seeded")

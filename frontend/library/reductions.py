@@ -17,13 +17,13 @@ from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op, materialize
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, tensor_type
 from scriptc.ir.dtypes import COMPLEX, INEXACT
 
 _NONE, _FALSE = Known(None), Known(False)
 
 
-def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
+def axes(r: Reader, input: AbstractValue, dim: AbstractValue) -> tuple[int, ...]:
     """Reduced dims counted from the front; None and () mean all."""
     rank = tensor_type(input).rank
     obj = require_known(r, dim, "the dims of a reduction")
@@ -37,7 +37,9 @@ def axes(r: Reader, input: AV, dim: AV) -> tuple[int, ...]:
     return (dims if rank else ()) or tuple(range(rank))
 
 
-def _complex(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
+def _complex(
+    r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue, dtype: str
+) -> AbstractValue:
     """Sums and means are those of the parts; products run along one dim after another."""
     dims, keep = axes(r, input, dim), Known(bool(require_known(r, keepdim, "keepdim")))
     x = cast_to(r, input, dtype)
@@ -53,25 +55,43 @@ def _complex(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) 
     return x
 
 
-def reduce(r: Reader, name: str, input: AV, dim: AV, keepdim: AV, dtype: str) -> AV:
+def reduce(
+    r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue, dtype: str
+) -> AbstractValue:
     if dtype in COMPLEX and name in ("sum", "mean", "prod"):
         return _complex(r, name, input, dim, keepdim, dtype)
-    return apply_op(r, name, input, dim=axes(r, input, dim), keepdim=bool(require_known(r, keepdim, "keepdim")), dtype=dtype)
+    return apply_op(
+        r, name, input, dim=axes(r, input, dim), keepdim=bool(require_known(r, keepdim, "keepdim")), dtype=dtype
+    )
 
 
 @serves("torch.sum", "Tensor.sum")
-def sum(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+def sum(
+    r: Reader,
+    input: AbstractValue,
+    dim: AbstractValue = _NONE,
+    keepdim: AbstractValue = _FALSE,
+    *,
+    dtype: AbstractValue = _NONE,
+) -> AbstractValue:
     own = tensor_type(input).dtype
     return reduce(r, "sum", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
 @serves("scriptc.frontend.decompositions.reductions.sum_of_squares")
-def sum_of_squares(r: Reader, input: AV, dim: AV, keepdim: AV) -> AV:
+def sum_of_squares(r: Reader, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue) -> AbstractValue:
     return reduce(r, "sum_squares", input, dim, keepdim, tensor_type(input).dtype)
 
 
 @serves("torch.mean", "Tensor.mean")
-def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+def mean(
+    r: Reader,
+    input: AbstractValue,
+    dim: AbstractValue = _NONE,
+    keepdim: AbstractValue = _FALSE,
+    *,
+    dtype: AbstractValue = _NONE,
+) -> AbstractValue:
     name = as_dtype(r, dtype, tensor_type(input).dtype)
     if name not in INEXACT:
         r.emit.raise_error(
@@ -83,32 +103,39 @@ def mean(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: 
 
 
 @serves("torch.prod", "Tensor.prod")
-def prod(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE, *, dtype: AV = _NONE) -> AV:
+def prod(
+    r: Reader,
+    input: AbstractValue,
+    dim: AbstractValue = _NONE,
+    keepdim: AbstractValue = _FALSE,
+    *,
+    dtype: AbstractValue = _NONE,
+) -> AbstractValue:
     own = tensor_type(input).dtype
     return reduce(r, "prod", input, dim, keepdim, as_dtype(r, dtype, own if own in INEXACT else "i64"))
 
 
 @serves("torch.amax", "Tensor.amax")
-def amax(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+def amax(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
     return reduce(r, "amax", input, dim, keepdim, tensor_type(input).dtype)
 
 
 @serves("torch.amin", "Tensor.amin")
-def amin(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+def amin(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
     return reduce(r, "amin", input, dim, keepdim, tensor_type(input).dtype)
 
 
 @serves("torch.all", "Tensor.all")
-def all(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+def all(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
     return _of_truths(r, "all", input, dim, keepdim)
 
 
 @serves("torch.any", "Tensor.any")
-def any(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+def any(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE) -> AbstractValue:
     return _of_truths(r, "any", input, dim, keepdim)
 
 
-def _of_truths(r: Reader, name: str, input: AV, dim: AV, keepdim: AV) -> AV:
+def _of_truths(r: Reader, name: str, input: AbstractValue, dim: AbstractValue, keepdim: AbstractValue) -> AbstractValue:
     """An empty list of dims means none of them here, and all in other reductions."""
     dtype = "u8" if tensor_type(input).dtype == "u8" else "bool"
     if require_known(r, dim, "the dims of a reduction") in ((), []):
@@ -118,19 +145,29 @@ def _of_truths(r: Reader, name: str, input: AV, dim: AV, keepdim: AV) -> AV:
 
 def _arg(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
-    def handler(r: Reader, input: AV, dim: AV = _NONE, keepdim: AV = _FALSE) -> AV:
+    def handler(
+        r: Reader, input: AbstractValue, dim: AbstractValue = _NONE, keepdim: AbstractValue = _FALSE
+    ) -> AbstractValue:
         along = None if require_known(r, dim, "dim") is None else axis(r, input, dim)
         return apply_op(r, name, input, dim=along, keepdim=bool(require_known(r, keepdim, "keepdim")))
 
 
 def _extreme(name: str) -> None:
     @serves(f"torch.{name}", f"Tensor.{name}")
-    def handler(r: Reader, input: AV, other: AV = _NONE, keepdim: AV = _FALSE, *, dim: AV = _NONE) -> AV:
+    def handler(
+        r: Reader,
+        input: AbstractValue,
+        other: AbstractValue = _NONE,
+        keepdim: AbstractValue = _FALSE,
+        *,
+        dim: AbstractValue = _NONE,
+    ) -> AbstractValue:
         """max(x), max(x, dim) with indices, max(a, b)."""
         along = dim if isinstance(other, Known) and other.obj is None else other
         if isinstance(along, Known) and along.obj is None:
-            check_that(r,
-                r.compare("NotEq", Dyn(r.emit.build("numel", [materialize(r, input)])), Known(0)),
+            check_that(
+                r,
+                r.compare("NotEq", RuntimeValue(r.emit.build("numel", [materialize(r, input)])), Known(0)),
                 "RuntimeError",
                 f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
                 "Specify the reduction dim with the 'dim' argument.",
@@ -142,7 +179,7 @@ def _extreme(name: str) -> None:
         values = reduce(r, f"a{name}", input, along, keepdim, tensor_type(input).dtype)
         numbers = cast_to(r, input, "u8") if tensor_type(input).dtype == "bool" else input
         indices = apply_op(r, f"arg{name}", numbers, dim=axis(r, input, along), keepdim=keep)
-        return Tup([values, indices], getattr(torch.return_types, name))
+        return TupleValue([values, indices], getattr(torch.return_types, name))
 
 
 for _name in ("max", "min"):

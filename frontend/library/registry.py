@@ -41,7 +41,7 @@ def resolve(name: str) -> Any:
 
 
 def serves(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Registers a handler `f(reader, *args, **kwargs) -> AV` under dotted names; "Tensor.x" and "list.x" are methods."""
+    """Register a handler `f(reader, *args, **kwargs)` under dotted names; "Tensor.x" and "list.x" are methods."""
 
     def register(handler: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:

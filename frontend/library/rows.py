@@ -6,7 +6,7 @@ from scriptc.frontend.library.registry import FUNCTIONS, serves
 from scriptc.frontend.operations.elementwise import elementwise
 from scriptc.frontend.operations.materialize import apply_op
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS
 
@@ -14,10 +14,10 @@ from scriptc.ir.ops import OPS
 def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
     count = len(row.operand_args)
 
-    def unary(r: Reader, input: AV) -> AV:
+    def unary(r: Reader, input: AbstractValue) -> AbstractValue:
         return elementwise(r, row.name, input)
 
-    def binary(r: Reader, input: AV, other: AV) -> AV:
+    def binary(r: Reader, input: AbstractValue, other: AbstractValue) -> AbstractValue:
         return elementwise(r, row.name, input, other)
 
     return (unary, binary)[count - 1]
@@ -26,7 +26,7 @@ def _elementwise(row: OpDef):  # type: ignore[no-untyped-def]
 def _direct(row: OpDef):  # type: ignore[no-untyped-def]
     """A row all of whose arguments are operands without defaults."""
 
-    def handler(r: Reader, *operands: AV) -> AV:
+    def handler(r: Reader, *operands: AbstractValue) -> AbstractValue:
         return apply_op(r, row.name, *operands)
 
     return handler

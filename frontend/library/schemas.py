@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from scriptc.frontend.values.abstract import AV, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known
 
 
 def overload_of(packet: Any, count: int, keywords: Collection[str]) -> Any:
@@ -22,7 +22,9 @@ def _takes(schema: Any, count: int, keywords: Collection[str]) -> bool:
     return count <= len(positional) and set(required) <= set(names) <= {a.name for a in schema.arguments}
 
 
-def by_schema(schema: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[list[AV], dict[str, AV]]:
+def by_schema(
+    schema: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[list[AbstractValue], dict[str, AbstractValue]]:
     """Arguments by position as far as the schema has them so: up to the last that was given, defaults in the gaps."""
     positional, rest = list(args), dict(kwargs)
     left = [a for a in schema.arguments if not a.kwarg_only][len(args) :]
@@ -35,8 +37,8 @@ def by_schema(schema: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[l
 
 
 def by_name(
-    function: Any, skipped: int, schema: Any, args: Sequence[AV], kwargs: dict[str, AV]
-) -> tuple[Sequence[AV], dict[str, AV]]:
+    function: Any, skipped: int, schema: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:
     """What the function takes by name alone is given so. skipped: parameters in front that are no arguments."""
     params = list(inspect.signature(function).parameters.values())[skipped:]
     if any(p.kind is p.VAR_POSITIONAL for p in params):

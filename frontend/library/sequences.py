@@ -18,17 +18,17 @@ from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.iterables import checked_iterable, is_run_time
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    Dyn,
-    GeneratorV,
+    AbstractValue,
+    GeneratorValue,
     Known,
-    KnownLengthListV,
-    ListV,
+    KnownLengthListValue,
+    ListValue,
     Native,
-    ReversedV,
-    Tup,
+    ReversedValue,
+    RuntimeValue,
+    TupleValue,
     Unbound,
-    ZipV,
+    ZipValue,
     is_set,
     is_tensor,
 )
@@ -40,21 +40,21 @@ from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR
 _SUM_COMPENSATES = sys.version_info >= (3, 12)
 
 
-def as_list(r: Reader, av: AV) -> AV:
-    return av if isinstance(av, ListV) else list_(r, av)
+def as_list(r: Reader, av: AbstractValue) -> AbstractValue:
+    return av if isinstance(av, ListValue) else list_(r, av)
 
 
 @serves("builtins.reversed")
-def reversed_(r: Reader, sequence: AV) -> AV:
-    if isinstance(sequence, (ReversedV, GeneratorV, ZipV)) or is_set(sequence):
+def reversed_(r: Reader, sequence: AbstractValue) -> AbstractValue:
+    if isinstance(sequence, (ReversedValue, GeneratorValue, ZipValue)) or is_set(sequence):
         r.emit.raise_error("TypeError", f"'{class_name_of(r, sequence)}' object is not reversible")
     if is_tensor(sequence):  # which is flipped, with dims or without
-        return ReversedV(sequence)
-    return ReversedV(checked_iterable(r, sequence, "reversible"))
+        return ReversedValue(sequence)
+    return ReversedValue(checked_iterable(r, sequence, "reversible"))
 
 
 @serves("builtins.list")
-def list_(r: Reader, sequence: AV | None = None) -> AV:
+def list_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     site = (r.position.loc, "list()")
     if sequence is None:
         return new_list(r, [], site)
@@ -64,11 +64,11 @@ def list_(r: Reader, sequence: AV | None = None) -> AV:
 
 
 @serves("builtins.tuple")
-def tuple_(r: Reader, sequence: AV = Known(())) -> AV:  # noqa: B008
+def tuple_(r: Reader, sequence: AbstractValue = Known(())) -> AbstractValue:
     return tuple_of_items(r, sequence) if is_run_time(r, sequence) else make_tuple(r.iterate(sequence))
 
 
-def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV]) -> AV:
+def _extreme(r: Reader, name: str, args: tuple[AbstractValue, ...], options: dict[str, AbstractValue]) -> AbstractValue:
     key, default = options.get("key", Known(None)), options.get("default")
     if odd := [o for o in options if o not in ("key", "default")]:
         r.emit.raise_error("TypeError", f"{name}() got an unexpected keyword argument '{odd[0]}'")
@@ -89,36 +89,38 @@ def _extreme(r: Reader, name: str, args: tuple[AV, ...], options: dict[str, AV])
         other = r.call(key, [item], {}) if has_key else item
         a, b = type_of(least), type_of(other)
         if not has_key and a is not None and a == b and str(a) in ("i64", "f64") and not isinstance(item, Known):
-            best = least = Dyn(
-                r.emit.build(f"{'float' if str(a) == 'f64' else 'int'}.{name}", [materialize(r, best), materialize(r, item)])
+            best = least = RuntimeValue(
+                r.emit.build(
+                    f"{'float' if str(a) == 'f64' else 'int'}.{name}", [materialize(r, best), materialize(r, item)]
+                )
             )
             continue
         better = r.truth(r.compare("Lt" if name == "min" else "Gt", other, least))
-        pair = r.choose(better, lambda i=item, o=other: Tup([i, o]), lambda b=best, x=least: Tup([b, x]))  # type: ignore[misc]
+        pair = r.choose(better, lambda i=item, o=other: TupleValue([i, o]), lambda b=best, x=least: TupleValue([b, x]))  # type: ignore[misc]
         best, least = r.iterate(pair)
     return best
 
 
 @serves("builtins.min")
-def min_(r: Reader, *args: AV, **options: AV) -> AV:
+def min_(r: Reader, *args: AbstractValue, **options: AbstractValue) -> AbstractValue:
     with in_any_order(r) if "key" not in options else nullcontext():
         return _extreme(r, "min", args, options)
 
 
 @serves("builtins.max")
-def max_(r: Reader, *args: AV, **options: AV) -> AV:
+def max_(r: Reader, *args: AbstractValue, **options: AbstractValue) -> AbstractValue:
     with in_any_order(r) if "key" not in options else nullcontext():
         return _extreme(r, "max", args, options)
 
 
 @serves("builtins.sum")
-def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
+def sum_(r: Reader, sequence: AbstractValue, start: AbstractValue = Known(0)) -> AbstractValue:
     if is_run_time(r, sequence):
         of_list = lists.compensated_total if _SUM_COMPENSATES else lists.total
         return r.call(Known(of_list), [as_list(r, sequence), start], {})
     items = r.iterate(sequence)
     if _SUM_COMPENSATES and any(issubclass(python_class(r, item), float) for item in items):
-        return r.call(Known(lists.compensated_total), [Tup(items), start], {})
+        return r.call(Known(lists.compensated_total), [TupleValue(items), start], {})
     total = start
     for item in items:
         total = r.binary("Add", total, item)
@@ -126,19 +128,21 @@ def sum_(r: Reader, sequence: AV, start: AV = Known(0)) -> AV:  # noqa: B008
 
 
 @serves("builtins.all")
-def all_(r: Reader, sequence: AV) -> AV:
+def all_(r: Reader, sequence: AbstractValue) -> AbstractValue:
     with in_any_order(r):
         return r.call(Known(lists.every), [sequence], {})
 
 
 @serves("builtins.any")
-def any_(r: Reader, sequence: AV) -> AV:
+def any_(r: Reader, sequence: AbstractValue) -> AbstractValue:
     with in_any_order(r):
         return r.call(Known(lists.some), [sequence], {})
 
 
 @serves("builtins.sorted")
-def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Known(False)) -> AV:  # noqa: B008
+def sorted_(
+    r: Reader, sequence: AbstractValue, *, key: AbstractValue = Known(None), reverse: AbstractValue = Known(False)
+) -> AbstractValue:
     plain = isinstance(key, Known) and key.obj is None
     with in_any_order(r) if plain else nullcontext():
         items = list_(r, sequence) if is_run_time(r, sequence) else r.iterate(sequence)
@@ -149,7 +153,9 @@ def sorted_(r: Reader, sequence: AV, *, key: AV = Known(None), reverse: AV = Kno
     return r.call(Known(lists.sorted_list), [items], {"key": key, "reverse": reverse})
 
 
-def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> list[AV] | None:
+def _in_known_order(
+    r: Reader, items: list[AbstractValue], key: AbstractValue | None, reverse: AbstractValue
+) -> list[AbstractValue] | None:
     """Items whose keys are all known numbers or strings, sorted; None where the order shows at run time alone."""
     take_back = attempt(r)
     with r.emit.builder.at(Block()) as block:
@@ -169,8 +175,8 @@ def _in_known_order(r: Reader, items: list[AV], key: AV | None, reverse: AV) -> 
 
 
 @serves("scriptc.frontend.decompositions.lists.argsort")
-def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
-    if isinstance(xs, KnownLengthListV):
+def argsort(r: Reader, xs: ListValue, reverse: AbstractValue) -> AbstractValue:
+    if isinstance(xs, KnownLengthListValue):
         xs = new_list(r, r.iterate(xs), (r.position.loc, "argsort"))
     value = materialize(r, xs)
     if elem_of(value) not in (INT, FLOAT, BOOL, STR, NEVER):
@@ -182,12 +188,12 @@ def argsort(r: Reader, xs: ListV, reverse: AV) -> AV:
 
 
 @serves("scriptc.frontend.decompositions.lists.same")
-def same(r: Reader, a: AV, b: AV) -> AV:
+def same(r: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return are_same(r, a, b)
 
 
 @serves("functools.reduce")
-def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
+def reduce_(r: Reader, function: AbstractValue, sequence: AbstractValue, *initial: AbstractValue) -> AbstractValue:
     if is_run_time(r, sequence):
         if not initial:
             return r.call(Known(lists.reduced_alone), [function, as_list(r, sequence)], {})
@@ -202,8 +208,8 @@ def reduce_(r: Reader, function: AV, sequence: AV, *initial: AV) -> AV:
 
 
 @serves("operator.itemgetter")
-def itemgetter(r: Reader, *keys: AV) -> AV:
-    def get(x: AV) -> AV:
+def itemgetter(r: Reader, *keys: AbstractValue) -> AbstractValue:
+    def get(x: AbstractValue) -> AbstractValue:
         found = [r.subscript(x, key) for key in keys]
         return found[0] if len(found) == 1 else make_tuple(found)
 
@@ -211,8 +217,8 @@ def itemgetter(r: Reader, *keys: AV) -> AV:
 
 
 @serves("operator.attrgetter")
-def attrgetter(r: Reader, *names: AV) -> AV:
-    def get(x: AV) -> AV:
+def attrgetter(r: Reader, *names: AbstractValue) -> AbstractValue:
+    def get(x: AbstractValue) -> AbstractValue:
         found = []
         for name in names:
             part = x

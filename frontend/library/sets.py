@@ -22,24 +22,34 @@ from scriptc.frontend.operations.runtime_dicts import (
 )
 from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known, KnownSet, Made, Native, Tup, is_dict, is_set, made_of
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    KnownSet,
+    Made,
+    Native,
+    TupleValue,
+    is_dict,
+    is_set,
+    made_of,
+)
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_laid_out_anew
 
 
 @serves("builtins.set")
-def set_(r: Reader, sequence: AV | None = None) -> AV:
+def set_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     return _made(r, sequence, Made(set), (r.position.loc, "set()"))
 
 
 @serves("builtins.frozenset")
-def frozenset_(r: Reader, sequence: AV | None = None) -> AV:
+def frozenset_(r: Reader, sequence: AbstractValue | None = None) -> AbstractValue:
     if sequence is not None and python_class(r, sequence) is frozenset:
         return sequence
     return _made(r, sequence, Made(frozenset), (r.position.loc, "frozenset()"))
 
 
-def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
+def _made(r: Reader, sequence: AbstractValue | None, made: Made, site: Any) -> AbstractValue:
     if sequence is None:
         return new_set(r, [], site, made)
     if (
@@ -57,11 +67,11 @@ def _made(r: Reader, sequence: AV | None, made: Made, site: Any) -> AV:
     return target
 
 
-def _add(r: Reader, target: AV, items: AV) -> None:
+def _add(r: Reader, target: AbstractValue, items: AbstractValue) -> None:
     """target.update(items) of a run-time set."""
     r.speculation.promote(items)
     if is_set_like(items) and not is_set(items):
-        items = _made_anew(r, Tup(r.iterate(items)))
+        items = _made_anew(r, TupleValue(r.iterate(items)))
     if not (is_set(items) or is_dict(items)) or is_laid_out_anew(key_type(r, items), key_type(r, target)):
         r.call(Known(hashed.add_all), [_adder(r, target), items], {})
         return
@@ -70,23 +80,23 @@ def _add(r: Reader, target: AV, items: AV) -> None:
     r.emit.effect("set.merge", [table, other])
 
 
-def _adder(r: Reader, target: AV) -> AV:
+def _adder(r: Reader, target: AbstractValue) -> AbstractValue:
     """A function that adds to a run-time set, of whatever class."""
 
-    def add_item(item: AV) -> AV:
+    def add_item(item: AbstractValue) -> AbstractValue:
         set_add(r, target, item)
         return Known(None)
 
     return Native(add_item)
 
 
-def _run_time(r: Reader, av: AV) -> AV:
+def _run_time(r: Reader, av: AbstractValue) -> AbstractValue:
     """A set, or the items of any sequence, as a run-time set."""
     r.speculation.promote(av)
     return av if is_set(av) else _made_anew(r, av)
 
 
-def _made_anew(r: Reader, av: AV) -> AV:
+def _made_anew(r: Reader, av: AbstractValue) -> AbstractValue:
     site = (r.position.loc, f"set of {class_name_of(r, av)}")
     may_table(r, site)
     target = new_set(r, [], site)
@@ -94,10 +104,10 @@ def _made_anew(r: Reader, av: AV) -> AV:
     return target
 
 
-def _changed(r: Reader, s: AV) -> AV:
+def _changed(r: Reader, s: AbstractValue) -> AbstractValue:
     """A set that is about to change."""
     r.speculation.promote(s)
-    if isinstance(s, Tup):
+    if isinstance(s, TupleValue):
         r.reject("set_of_items")
     if not is_set(s):
         r.reject("container_outside_changed", kind=class_name_of(r, s))
@@ -106,7 +116,7 @@ def _changed(r: Reader, s: AV) -> AV:
     return s
 
 
-def _aligned(r: Reader, a: AV, b: AV) -> list[Any]:
+def _aligned(r: Reader, a: AbstractValue, b: AbstractValue) -> list[Any]:
     """Two run-time sets with keys of one type."""
     x, y = _run_time(r, a), _run_time(r, b)
     r.speculation.widen(materialize(r, x).type, 0, key_type(r, y))
@@ -116,25 +126,25 @@ def _aligned(r: Reader, a: AV, b: AV) -> list[Any]:
 
 # ---- asking ----
 @serves("set.issubset", "frozenset.issubset")
-def issubset(r: Reader, s: AV, other: AV) -> AV:
+def issubset(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
         return r.call(Known(hashed.less_equal), [s, other if is_set_like(other) else _run_time(r, other)], {})
 
 
 @serves("set.issuperset", "frozenset.issuperset")
-def issuperset(r: Reader, s: AV, other: AV) -> AV:
+def issuperset(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
         return r.call(Known(hashed.within), [other, s], {})
 
 
 @serves("set.isdisjoint", "frozenset.isdisjoint")
-def isdisjoint(r: Reader, s: AV, other: AV) -> AV:
+def isdisjoint(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     with in_any_order(r):
         return r.call(Known(hashed.apart), [s, other], {})
 
 
 # ---- new sets ----
-def _like(r: Reader, s: AV) -> AV:
+def _like(r: Reader, s: AbstractValue) -> AbstractValue:
     """An empty set of the class of another."""
     site = (r.position.loc, "new set")
     may_table(r, site)
@@ -142,12 +152,12 @@ def _like(r: Reader, s: AV) -> AV:
 
 
 @serves("set.copy", "frozenset.copy")
-def copy(r: Reader, s: AV) -> AV:
+def copy(r: Reader, s: AbstractValue) -> AbstractValue:
     return union(r, s)
 
 
 @serves("set.union", "frozenset.union")
-def union(r: Reader, s: AV, *others: AV) -> AV:
+def union(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     target = _like(r, s)
     for items in (_run_time(r, s), *others):
         _add(r, target, items)
@@ -155,7 +165,7 @@ def union(r: Reader, s: AV, *others: AV) -> AV:
 
 
 @serves("set.intersection", "frozenset.intersection")
-def intersection(r: Reader, s: AV, *others: AV) -> AV:
+def intersection(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     if not others:
         return copy(r, s)
     for other in others:
@@ -169,7 +179,7 @@ def intersection(r: Reader, s: AV, *others: AV) -> AV:
 
 
 @serves("set.difference", "frozenset.difference")
-def difference(r: Reader, s: AV, *others: AV) -> AV:
+def difference(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     if not others:
         return copy(r, s)
     for other in others:
@@ -182,27 +192,27 @@ def difference(r: Reader, s: AV, *others: AV) -> AV:
 
 
 @serves("set.symmetric_difference", "frozenset.symmetric_difference")
-def symmetric_difference(r: Reader, s: AV, other: AV) -> AV:
+def symmetric_difference(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     target = _like(r, s)
     _add(r, target, _run_time(r, other))
     r.emit.effect("set.flip", _aligned(r, target, s))
     return target
 
 
-def _result(r: Reader, op: str, a: AV, b: AV) -> AV:
+def _result(r: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     operands = _aligned(r, a, b)
     return table_of(r, r.emit.build(op, operands), (r.position.loc, op), Made(python_class(r, a)))
 
 
 # ---- changing ----
 @serves("set.add")
-def add(r: Reader, s: AV, item: AV) -> AV:
+def add(r: Reader, s: AbstractValue, item: AbstractValue) -> AbstractValue:
     set_add(r, _changed(r, s), item)
     return Known(None)
 
 
 @serves("set.discard")
-def discard(r: Reader, s: AV, item: AV) -> AV:
+def discard(r: Reader, s: AbstractValue, item: AbstractValue) -> AbstractValue:
     return r.call(Known(_discard), [_changed(r, s), item], {})
 
 
@@ -213,26 +223,26 @@ def _discard(s: Any, item: Any) -> None:
 
 
 @serves("set.remove")
-def remove(r: Reader, s: AV, item: AV) -> AV:
+def remove(r: Reader, s: AbstractValue, item: AbstractValue) -> AbstractValue:
     table_delete(r, _changed(r, s), item)
     return Known(None)
 
 
 @serves("set.pop")
-def pop(r: Reader, s: AV) -> AV:
+def pop(r: Reader, s: AbstractValue) -> AbstractValue:
     s = _changed(r, s)
     check_that(r, r.truth(s), "KeyError", "'pop from an empty set'")
     return wrap(r, r.emit.build("set.pop", [materialize(r, s)]))
 
 
 @serves("set.clear")
-def clear(r: Reader, s: AV) -> AV:
+def clear(r: Reader, s: AbstractValue) -> AbstractValue:
     r.emit.effect("dict.clear", [materialize(r, _changed(r, s))])
     return Known(None)
 
 
 @serves("set.update")
-def update(r: Reader, s: AV, *others: AV) -> AV:
+def update(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     for other in others:
         r.speculation.promote(other)
         _add(r, _changed(r, s), other)
@@ -240,7 +250,7 @@ def update(r: Reader, s: AV, *others: AV) -> AV:
 
 
 @serves("set.intersection_update")
-def intersection_update(r: Reader, s: AV, *others: AV) -> AV:
+def intersection_update(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     for other in others:
         kept = other if is_set_like(other) else intersection(r, s, other)
         r.emit.effect("set.keep", _aligned(r, _changed(r, s), kept))
@@ -248,13 +258,13 @@ def intersection_update(r: Reader, s: AV, *others: AV) -> AV:
 
 
 @serves("set.difference_update")
-def difference_update(r: Reader, s: AV, *others: AV) -> AV:
+def difference_update(r: Reader, s: AbstractValue, *others: AbstractValue) -> AbstractValue:
     for other in others:
         r.emit.effect("set.drop", _aligned(r, _changed(r, s), other))
     return Known(None)
 
 
 @serves("set.symmetric_difference_update")
-def symmetric_difference_update(r: Reader, s: AV, other: AV) -> AV:
+def symmetric_difference_update(r: Reader, s: AbstractValue, other: AbstractValue) -> AbstractValue:
     r.emit.effect("set.flip", _aligned(r, _changed(r, s), other))
     return Known(None)

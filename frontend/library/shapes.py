@@ -17,7 +17,7 @@ from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.iterables import is_run_time, is_short
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, tensor_type
 
 _NONE = Known(None)
 _ZERO = Known(0)
@@ -25,11 +25,13 @@ _ZERO = Known(0)
 
 def _sized(name: str, keyword: str) -> None:
     @serves(f"Tensor.{name}", *((f"torch.{name}",) if name == "reshape" else ()))
-    def handler(r: Reader, input: AV, *sizes: AV, **named: AV) -> AV:
+    def handler(r: Reader, input: AbstractValue, *sizes: AbstractValue, **named: AbstractValue) -> AbstractValue:
         return apply_op(r, name, input, shape_tuple(r, tuple(size_items(r, _given(r, name, sizes, named, keyword)))))
 
 
-def _given(r: Reader, name: str, items: tuple[AV, ...], named: dict[str, AV], keyword: str) -> tuple[AV, ...]:
+def _given(
+    r: Reader, name: str, items: tuple[AbstractValue, ...], named: dict[str, AbstractValue], keyword: str
+) -> tuple[AbstractValue, ...]:
     """What is given one by one, as one sequence, or by the name that torch has for it."""
     for other in named.keys() - {keyword}:
         r.reject("form_of_call", name=name, why=f"got an unexpected keyword argument '{other}'")
@@ -37,7 +39,9 @@ def _given(r: Reader, name: str, items: tuple[AV, ...], named: dict[str, AV], ke
 
 
 @serves("Tensor.view")
-def view(r: Reader, input: AV, *sizes: AV, dtype: AV | None = None, **named: AV) -> AV:
+def view(
+    r: Reader, input: AbstractValue, *sizes: AbstractValue, dtype: AbstractValue | None = None, **named: AbstractValue
+) -> AbstractValue:
     """In other sizes, or the same bits as elements of another dtype."""
     asked = dtype or (sizes[0] if len(sizes) == 1 and isinstance(sizes[0], Known) else None)
     if isinstance(asked, Known) and isinstance(asked.obj, torch.dtype):
@@ -45,7 +49,7 @@ def view(r: Reader, input: AV, *sizes: AV, dtype: AV | None = None, **named: AV)
     return apply_op(r, "view", input, shape_tuple(r, tuple(size_items(r, _given(r, "view", sizes, named, "size")))))
 
 
-def _as_elements(r: Reader, input: AV, dtype: str) -> AV:
+def _as_elements(r: Reader, input: AbstractValue, dtype: str) -> AbstractValue:
     own = tensor_type(input).dtype
     if dtype == own:
         return view_of(r, input)
@@ -62,17 +66,19 @@ for _name, _keyword in (("reshape", "shape"), ("expand", "size"), ("repeat", "re
 
 
 @serves("scriptc.frontend.decompositions.shapes.pad_around")
-def pad_around(r: Reader, input: AV, pad: AV, mode: AV) -> AV:
-    return apply_op(r, "pad", input, shape_tuple(r, tuple(r.iterate(pad))), mode=require_known(r, mode, "the padding mode"))
+def pad_around(r: Reader, input: AbstractValue, pad: AbstractValue, mode: AbstractValue) -> AbstractValue:
+    return apply_op(
+        r, "pad", input, shape_tuple(r, tuple(r.iterate(pad))), mode=require_known(r, mode, "the padding mode")
+    )
 
 
 @serves("torch.transpose", "Tensor.transpose", "torch.swapaxes", "Tensor.swapaxes", "torch.swapdims", "Tensor.swapdims")
-def transpose(r: Reader, input: AV, dim0: AV, dim1: AV) -> AV:
+def transpose(r: Reader, input: AbstractValue, dim0: AbstractValue, dim1: AbstractValue) -> AbstractValue:
     return apply_op(r, "transpose", input, dim0=axis(r, input, dim0), dim1=axis(r, input, dim1))
 
 
 @serves("torch.t", "Tensor.t")
-def t(r: Reader, input: AV) -> AV:
+def t(r: Reader, input: AbstractValue) -> AbstractValue:
     rank = tensor_type(input).rank
     if rank > 2:
         r.emit.raise_error("RuntimeError", f"t() expects a tensor with <= 2 dimensions, but self is {rank}D")
@@ -80,7 +86,7 @@ def t(r: Reader, input: AV) -> AV:
 
 
 @serves("torch.permute", "Tensor.permute")
-def permute(r: Reader, input: AV, *dims: AV, **named: AV) -> AV:
+def permute(r: Reader, input: AbstractValue, *dims: AbstractValue, **named: AbstractValue) -> AbstractValue:
     order = tuple(axis(r, input, d) for d in size_items(r, _given(r, "permute", dims, named, "dims")))
     if sorted(order) != list(range(tensor_type(input).rank)):
         r.emit.raise_error(
@@ -92,16 +98,18 @@ def permute(r: Reader, input: AV, *dims: AV, **named: AV) -> AV:
 
 
 @serves("torch.unsqueeze", "Tensor.unsqueeze")
-def unsqueeze(r: Reader, input: AV, dim: AV) -> AV:
+def unsqueeze(r: Reader, input: AbstractValue, dim: AbstractValue) -> AbstractValue:
     return apply_op(r, "unsqueeze", input, dim=axis(r, input, dim, extra=1))
 
 
 @serves("torch.squeeze", "Tensor.squeeze")
-def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
+def squeeze(r: Reader, input: AbstractValue, dim: AbstractValue = _NONE) -> AbstractValue:
     obj = require_known(r, dim, "the dim of squeeze")
     dims = tensor_type(input).dims or ()
     wanted = (
-        range(len(dims)) if obj is None else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
+        range(len(dims))
+        if obj is None
+        else [axis(r, input, Known(d)) for d in (obj if isinstance(obj, tuple) else (obj,))]
     )
     unknown = [d for d in wanted if dims and not isinstance(dims[d], int)]
     if unknown:  # the rank is one of a few, told apart at run time
@@ -118,13 +126,15 @@ def squeeze(r: Reader, input: AV, dim: AV = _NONE) -> AV:
 
 
 @serves("torch.select", "Tensor.select")
-def select(r: Reader, input: AV, dim: AV, index: AV) -> AV:
+def select(r: Reader, input: AbstractValue, dim: AbstractValue, index: AbstractValue) -> AbstractValue:
     needs_dims(r, input, "IndexError", "select() cannot be applied to a 0-dim tensor.")
-    return Dyn(r.emit.build("select", [materialize(r, input), integer(r, index)], dim=axis(r, input, dim)))
+    return RuntimeValue(r.emit.build("select", [materialize(r, input), integer(r, index)], dim=axis(r, input, dim)))
 
 
 @serves("torch.narrow", "Tensor.narrow")
-def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
+def narrow(
+    r: Reader, input: AbstractValue, dim: AbstractValue, start: AbstractValue, length: AbstractValue
+) -> AbstractValue:
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "narrow() cannot be applied to a 0-dim tensor.")
     size = size_av(r, input, d)
@@ -134,14 +144,18 @@ def narrow(r: Reader, input: AV, dim: AV, start: AV, length: AV) -> AV:
     start = r.binary("Add", start, r.binary("Mult", r.compare("Lt", start, _ZERO), size))
     end = r.binary("Add", start, length)
     check_that(r, r.compare("LtE", end, size), "RuntimeError", "start + length exceeds the size of the dimension")
-    return Dyn(r.emit.build("slice", [materialize(r, input), integer(r, start), integer(r, end), r.emit.const(1)], dim=d))
+    return RuntimeValue(
+        r.emit.build("slice", [materialize(r, input), integer(r, start), integer(r, end), r.emit.const(1)], dim=d)
+    )
 
 
 @serves("torch.split")
-def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) -> AV:
+def split(
+    r: Reader, tensor: AbstractValue, split_size_or_sections: AbstractValue, dim: AbstractValue = _ZERO
+) -> AbstractValue:
     d = axis(r, tensor, dim)
     needs_dims(r, tensor, "RuntimeError", "split expects at least a 1-dimensional tensor")
-    if isinstance(split_size_or_sections, ListV) or (
+    if isinstance(split_size_or_sections, ListValue) or (
         isinstance(split_size_or_sections, Known) and isinstance(split_size_or_sections.obj, (tuple, list))
     ):
         if is_run_time(r, split_size_or_sections):
@@ -154,14 +168,16 @@ def split(r: Reader, tensor: AV, split_size_or_sections: AV, dim: AV = _ZERO) ->
     return wrap(r, r.emit.build("split", [materialize(r, tensor), integer(r, split_size_or_sections)], dim=d))
 
 
-def _piece(r: Reader, tensor: AV, dim: int, start: int, end: int) -> AV:
-    return Dyn(
-        r.emit.build("slice", [materialize(r, tensor), r.emit.const(start), r.emit.const(end), r.emit.const(1)], dim=dim)
+def _piece(r: Reader, tensor: AbstractValue, dim: int, start: int, end: int) -> AbstractValue:
+    return RuntimeValue(
+        r.emit.build(
+            "slice", [materialize(r, tensor), r.emit.const(start), r.emit.const(end), r.emit.const(1)], dim=dim
+        )
     )
 
 
-def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
-    total: AV = Known(0)
+def _sections(r: Reader, tensor: AbstractValue, sizes: list[AbstractValue], dim: int) -> AbstractValue:
+    total: AbstractValue = Known(0)
     starts = []
     for n in sizes:
         starts.append(total)
@@ -174,12 +190,14 @@ def _sections(r: Reader, tensor: AV, sizes: list[AV], dim: int) -> AV:
 
 
 @serves("Tensor.split")
-def split_method(r: Reader, self: AV, split_size: AV, dim: AV = _ZERO) -> AV:
+def split_method(
+    r: Reader, self: AbstractValue, split_size: AbstractValue, dim: AbstractValue = _ZERO
+) -> AbstractValue:
     return split(r, self, split_size, dim)
 
 
 @serves("torch.chunk", "Tensor.chunk")
-def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
+def chunk(r: Reader, input: AbstractValue, chunks: AbstractValue, dim: AbstractValue = _ZERO) -> AbstractValue:
     d = axis(r, input, dim)
     needs_dims(r, input, "RuntimeError", "chunk expects at least a 1-dimensional tensor")
     size = size_av(r, input, d)
@@ -192,29 +210,34 @@ def chunk(r: Reader, input: AV, chunks: AV, dim: AV = _ZERO) -> AV:
 
 
 @serves("torch.unbind", "Tensor.unbind")
-def unbind(r: Reader, input: AV, dim: AV = _ZERO) -> AV:
+def unbind(r: Reader, input: AbstractValue, dim: AbstractValue = _ZERO) -> AbstractValue:
     d = axis(r, input, dim)
     needs_dims(r, input, "IndexError", "Dimension specified as 0 but tensor has no dimensions")
     size = size_av(r, input, d)
     if isinstance(size, Known) and is_short(size):
         return make_tuple(
-            [Dyn(r.emit.build("select", [materialize(r, input), r.emit.const(i)], dim=d)) for i in range(size.obj)]
+            [
+                RuntimeValue(r.emit.build("select", [materialize(r, input), r.emit.const(i)], dim=d))
+                for i in range(size.obj)
+            ]
         )
     return wrap(r, r.emit.build("unbind", [materialize(r, input)], dim=d))
 
 
 @serves("Tensor.expand_as")
-def expand_as(r: Reader, self: AV, other: AV) -> AV:
+def expand_as(r: Reader, self: AbstractValue, other: AbstractValue) -> AbstractValue:
     return apply_op(r, "expand", self, shape_tuple(r, tuple(r.iterate(shape_of_tensor(r, other)))))
 
 
 @serves("Tensor.view_as", "Tensor.reshape_as")
-def view_as(r: Reader, self: AV, other: AV) -> AV:
+def view_as(r: Reader, self: AbstractValue, other: AbstractValue) -> AbstractValue:
     return apply_op(r, "view", self, shape_tuple(r, tuple(r.iterate(shape_of_tensor(r, other)))))
 
 
 @serves("torch.flatten", "Tensor.flatten")
-def flatten(r: Reader, input: AV, start_dim: AV = _ZERO, end_dim: AV = Known(-1)) -> AV:  # noqa: B008
+def flatten(
+    r: Reader, input: AbstractValue, start_dim: AbstractValue = _ZERO, end_dim: AbstractValue = Known(-1)
+) -> AbstractValue:
     first, last = axis(r, input, start_dim), axis(r, input, end_dim)
     rank = tensor_type(input).rank
     if rank == 0:
@@ -224,7 +247,7 @@ def flatten(r: Reader, input: AV, start_dim: AV = _ZERO, end_dim: AV = Known(-1)
     if first == last:
         return input
     sizes = [size_av(r, input, i) for i in range(rank)]
-    merged: AV = Known(1)
+    merged: AbstractValue = Known(1)
     for s in sizes[first : last + 1]:
         merged = r.binary("Mult", merged, s)
     return apply_op(r, "reshape", input, shape_tuple(r, (*sizes[:first], merged, *sizes[last + 1 :])))

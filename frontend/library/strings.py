@@ -13,7 +13,7 @@ from scriptc.frontend.operations.strings import character
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.iterables import is_run_time
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Tup, is_text
+from scriptc.frontend.values.abstract import AbstractValue, Known, ListValue, RuntimeValue, TupleValue, is_text
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import is_union
 from scriptc.ir.ops.rules import elem_of
@@ -24,14 +24,14 @@ _TO_END = 2**63 - 1
 
 
 @serves("str.format")
-def format(r: Reader, template: AV, *args: AV, **kwargs: AV) -> AV:
+def format(r: Reader, template: AbstractValue, *args: AbstractValue, **kwargs: AbstractValue) -> AbstractValue:
     return format_text(r, require_known(r, template, "a format"), args, kwargs)
 
 
 @serves("str.join")
-def join(r: Reader, separator: AV, parts: AV) -> AV:
+def join(r: Reader, separator: AbstractValue, parts: AbstractValue) -> AbstractValue:
     if not is_run_time(r, parts):
-        pieces: list[AV] = []
+        pieces: list[AbstractValue] = []
         for i, part in enumerate(r.iterate(parts)):
             if not is_text(part):
                 r.emit.raise_error(
@@ -40,13 +40,13 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
             pieces += [separator, part] if i else [part]
         return joined(r, pieces)
     found = as_list(r, parts)
-    assert isinstance(found, ListV)
+    assert isinstance(found, ListValue)
     if found.is_tuple:
         found = r.call(Known(list), [found], {})
     items = materialize(r, found)
     elem = elem_of(items)
     if elem == STR:
-        return Dyn(r.emit.build("str.join", [materialize(r, separator), items]))
+        return RuntimeValue(r.emit.build("str.join", [materialize(r, separator), items]))
     if is_union(elem):
         r.reject("container_of_several_used", why="join() takes strings")
     if elem != NEVER:
@@ -54,22 +54,30 @@ def join(r: Reader, separator: AV, parts: AV) -> AV:
     return Known("")
 
 
-def _text(r: Reader, av: AV, name: str) -> AV:
+def _text(r: Reader, av: AbstractValue, name: str) -> AbstractValue:
     if not is_text(av):
         r.emit.raise_error("TypeError", f"{name}() argument must be str, not {class_name_of(r, av)}")
     return av
 
 
-def _bound(r: Reader, av: AV, default: int) -> AV:
-    return Known(default) if isinstance(av, Known) and av.obj is None else Dyn(integer(r, av))
+def _bound(r: Reader, av: AbstractValue, default: int) -> AbstractValue:
+    return Known(default) if isinstance(av, Known) and av.obj is None else RuntimeValue(integer(r, av))
 
 
 def _search(name: str) -> None:
     @serves(f"str.{name}")
-    def handler(r: Reader, text: AV, sub: AV, start: AV = Known(None), end: AV = Known(None)) -> AV:  # noqa: B008
-        if isinstance(sub, Tup) or (isinstance(sub, Known) and isinstance(sub.obj, tuple) and name.endswith("swith")):
+    def handler(
+        r: Reader,
+        text: AbstractValue,
+        sub: AbstractValue,
+        start: AbstractValue = Known(None),
+        end: AbstractValue = Known(None),
+    ) -> AbstractValue:
+        if isinstance(sub, TupleValue) or (
+            isinstance(sub, Known) and isinstance(sub.obj, tuple) and name.endswith("swith")
+        ):
             each = [handler(r, text, s, start, end) for s in r.iterate(sub)]
-            return r.call(Known(any), [Tup(each)], {})
+            return r.call(Known(any), [TupleValue(each)], {})
         return apply_op(r, f"str.{name}", text, _text(r, sub, name), _bound(r, start, 0), _bound(r, end, _TO_END))
 
 
@@ -78,13 +86,17 @@ for _name in ("find", "rfind", "count", "startswith", "endswith"):
 
 
 @serves("str.replace")
-def replace(r: Reader, text: AV, old: AV, new: AV, count: AV = Known(-1)) -> AV:  # noqa: B008
-    return apply_op(r, "str.replace", text, _text(r, old, "replace"), _text(r, new, "replace"), Dyn(integer(r, count)))
+def replace(
+    r: Reader, text: AbstractValue, old: AbstractValue, new: AbstractValue, count: AbstractValue = Known(-1)
+) -> AbstractValue:
+    return apply_op(
+        r, "str.replace", text, _text(r, old, "replace"), _text(r, new, "replace"), RuntimeValue(integer(r, count))
+    )
 
 
 def _plain(name: str) -> None:
     @serves(f"str.{name}")
-    def handler(r: Reader, text: AV) -> AV:
+    def handler(r: Reader, text: AbstractValue) -> AbstractValue:
         return apply_op(r, f"str.{name}", text)
 
 
@@ -94,22 +106,21 @@ for _name in (*MAPPINGS, *CLASSES, "islower", "isupper", "istitle", "isidentifie
 
 # ---- what decompositions use ----
 @serves(f"{strings.__name__}.char")
-def char(r: Reader, text: AV, index: AV) -> AV:
+def char(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return character(r, materialize(r, text), materialize(r, index))
 
 
 @serves(f"{strings.__name__}.code")
-def code(r: Reader, text: AV, index: AV) -> AV:
+def code(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return apply_op(r, "str.code_at", text, index)
 
 
 @serves(f"{strings.__name__}.ends_line")
-def ends_line(r: Reader, text: AV, index: AV) -> AV:
+def ends_line(r: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     return apply_op(r, "code.islinebreak", apply_op(r, "str.code_at", text, index))
 
 
 @serves(f"{strings.__name__}.escaped")
-def escaped(r: Reader, text: AV) -> AV:
+def escaped(r: Reader, text: AbstractValue) -> AbstractValue:
     """ascii(x) of repr(x)"""
     return apply_op(r, "str.escaped", text)
-

@@ -21,7 +21,17 @@ from torch.overrides import TorchFunctionMode
 from scriptc.frontend import decompositions
 from scriptc.frontend.environment.host_objects import torch_dtype
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, ComplexV, Dyn, Known, ListV, OneOf, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ComplexValue,
+    Known,
+    ListValue,
+    OneOf,
+    RuntimeValue,
+    TupleValue,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.alternatives import is_kind
 from scriptc.ir.types import BOOL, FLOAT, INT, ListType, ScalarType, TensorType, Type
 
@@ -47,7 +57,9 @@ _NUMBERS: dict[Type, Any] = {INT: _Int(1), FLOAT: 1.0, BOOL: True}
 # What is not called to see which dtypes it takes: views, which depend on sizes, and what leaves the CPU.
 _NOT_CALLED = frozenset(("cuda", "pin_memory", "to", "view", "view_copy"))
 # They take an index of any dtype that has no elements; of others the kernel says so.
-_OF_EMPTY = frozenset(("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_"))
+_OF_EMPTY = frozenset(
+    ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_")
+)
 _MANY = 32  # calls of arguments of several kinds that torch is asked for
 _LARGE = 2**16  # elements that known numbers may ask for
 _SMALL = 64  # where they ask for more, numbers up to this stay
@@ -87,7 +99,9 @@ class _ParseOnly(TorchFunctionMode):
         return None
 
 
-def check_parsed(reader: Reader, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+def check_parsed(
+    reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> None:
     """Raises at run time what eager raises for the kinds of the arguments. Our own decompositions may say what torch
     does not take."""
     if not (_is_parsed(function) or _is_of_torch(function)) or reader.position.frame.source.file.startswith(_OURS):
@@ -97,7 +111,9 @@ def check_parsed(reader: Reader, function: Any, args: Sequence[AV], kwargs: dict
     raise_for_kinds(reader, given, [(kinds, e) for kinds, e in refusals if e is not None])
 
 
-def raise_for_kinds(reader: Reader, given: list[AV], refused: list[tuple[tuple[AV, ...], Exception]]) -> None:
+def raise_for_kinds(
+    reader: Reader, given: list[AbstractValue], refused: list[tuple[tuple[AbstractValue, ...], Exception]]
+) -> None:
     """Raises where each argument is of the kind that it has in one of the calls refused."""
     if not refused:
         return
@@ -109,7 +125,7 @@ def raise_for_kinds(reader: Reader, given: list[AV], refused: list[tuple[tuple[A
     assert isinstance(several, OneOf)
     for number, kind in several.alternatives.items():
 
-        def check(kind: AV = kind) -> AV:
+        def check(kind: AbstractValue = kind) -> AbstractValue:
             raise_for_kinds(reader, [*given[:at], kind, *given[at + 1 :]], [r for r in refused if r[0][at] is kind])
             return Known(None)
 
@@ -117,7 +133,7 @@ def raise_for_kinds(reader: Reader, given: list[AV], refused: list[tuple[tuple[A
             reader.choose(is_kind(reader, several, number), check, lambda: Known(None))
 
 
-def own_names(function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:
+def own_names(function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, AbstractValue]:
     """The keywords of a call, where torch takes other names as well, as a function of the library has them."""
     if _OTHER_NAMES.keys().isdisjoint(kwargs):
         return kwargs
@@ -139,19 +155,19 @@ def _is_of_torch(function: Any) -> bool:
 
 
 # ---- stand-ins ----
-def _stand_in(av: AV) -> Any:
+def _stand_in(av: AbstractValue) -> Any:
     match av:
         case Known(obj):
             return obj
-        case ComplexV():
+        case ComplexValue():
             return 1j
-        case Tup(items, cls) if cls is tuple or issubclass(cls, torch.Size):
+        case TupleValue(items, cls) if cls is tuple or issubclass(cls, torch.Size):
             return tuple(_stand_in(item) for item in items)
-        case ListV(items=list() as items):
+        case ListValue(items=list() as items):
             return [_stand_in(item) for item in items]
-        case ListV(value=value) if value is not None and isinstance(value.type, ListType):
+        case ListValue(value=value) if value is not None and isinstance(value.type, ListType):
             return [_of_type(value.type.elem)]
-        case Dyn(value):
+        case RuntimeValue(value):
             return _of_type(value.type) if not is_tensor(av) else _Tensor(tensor_type(av).dtype, tensor_type(av).rank)
     raise _Unknown
 
@@ -190,14 +206,14 @@ def _key(part: Any) -> Hashable:
     return type(part), tuple(map(_key, part)) if type(part) in (list, tuple) else part
 
 
-def _kinds(given: list[AV]) -> Iterable[tuple[AV, ...]]:
+def _kinds(given: list[AbstractValue]) -> Iterable[tuple[AbstractValue, ...]]:
     """The arguments of a call, each of one kind: all that they may be of, where these are few."""
     each = [[*av.alternatives.values()] if isinstance(av, OneOf) else [av] for av in given]
     return itertools.product(*each) if math.prod(map(len, each)) <= _MANY else ()
 
 
 # ---- asking ----
-def _refusal_of(function: Any, given: tuple[AV, ...], names: Collection[str]) -> Exception | None:
+def _refusal_of(function: Any, given: tuple[AbstractValue, ...], names: Collection[str]) -> Exception | None:
     """names: of the last arguments."""
     try:
         stand_ins = [*map(_stand_in, given)]

@@ -7,7 +7,7 @@ from types import MethodDescriptorType, WrapperDescriptorType
 from typing import Any
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Bound, Known, OneOf
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.class_names import class_name_of
 
@@ -23,7 +23,9 @@ CHANGES = {
 }
 
 
-def call_unbound(reader: Reader, method: Any, owner: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV | None:
+def call_unbound(
+    reader: Reader, method: Any, owner: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
     """What the method gives; None where `method` is none, or one that the owner's class may override."""
     if not isinstance(method, MethodDescriptorType | WrapperDescriptorType) or method.__objclass__ not in _CLASSES:
         return None

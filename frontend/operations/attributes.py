@@ -49,21 +49,21 @@ from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import caught_attribute
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     ClassOf,
     Closure,
-    ComplexV,
-    DictV,
-    Dyn,
+    ComplexValue,
+    DictValue,
     Known,
     KnownSet,
-    ListV,
+    ListValue,
     Native,
-    ObjectV,
+    ObjectValue,
     OneOf,
-    SuperV,
-    Tup,
+    RuntimeValue,
+    SuperValue,
+    TupleValue,
     is_tensor,
     tensor_type,
 )
@@ -83,65 +83,72 @@ _OF_MEMBERS = {"value": "_value_", "name": "_name_"}  # of enums
 
 
 _NEVER = frozenset(  # of a dense tensor on the CPU
-    f"is_{kind}" for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
+    f"is_{kind}"
+    for kind in "cuda ipu maia meta mkldnn mps mtia nested quantized sparse sparse_csr vulkan xla xpu".split()
 )
 
 
-def attribute(reader: Reader, owner: AV, name: str) -> AV:
+def attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue:
     if (found := numpy_attribute(reader, owner, name)) is not None:
         return found
     match owner:
         case Known(torch.nn.Module() as module):
             return module_attribute(reader, module, name)
-        case Dyn() | Tup() | ListV() | DictV() | KnownSet() | ComplexV() if name == "__class__":
+        case RuntimeValue() | TupleValue() | ListValue() | DictValue() | KnownSet() | ComplexValue() if (
+            name == "__class__"
+        ):
             return reader.call(Known(type), [owner], {})
         case KnownSet():
             return Bound(owner, name)
         case Known(type() as cls) if name == "_make" and hasattr(cls, "_fields"):
             return Native(lambda items: named_tuple_of(reader, cls, reader.iterate(items)))
         case Known(obj) if type(obj) is tuple and name in ("index", "count"):
-            return reader.attribute(Tup([Known(o) for o in obj]), name)
+            return reader.attribute(TupleValue([Known(o) for o in obj]), name)
         case Known(obj):
             return known_attribute(reader, obj, name)
-        case Dyn() if is_tensor(owner):
+        case RuntimeValue() if is_tensor(owner):
             replaced = patched_method(reader, owner, name)
             return tensor_attribute(reader, owner, name) if replaced is None else replaced
-        case ComplexV() if (part := complex_attribute(owner, name)) is not None:
+        case ComplexValue() if (part := complex_attribute(owner, name)) is not None:
             return part
-        case ComplexV() if not hasattr(complex, name):
+        case ComplexValue() if not hasattr(complex, name):
             reader.emit.raise_error("AttributeError", f"'complex' object has no attribute '{name}'")
-        case Tup(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
+        case TupleValue(items, cls) if name in getattr(cls, "__match_args__", ()):  # named tuples, torch.return_types
             return items[cls.__match_args__.index(name)]  # type: ignore[attr-defined]
-        case Tup() if owner.cls is not slice and (found := tuple_method(reader, owner, name)) is not None:
+        case TupleValue() if owner.cls is not slice and (found := tuple_method(reader, owner, name)) is not None:
             return found
-        case ListV() if owner.is_tuple:
+        case ListValue() if owner.is_tuple:
             return any_length_method(reader, owner, name)
-        case Tup(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
+        case TupleValue(cls=cls) if cls not in (tuple, slice, set, torch.Size) and not hasattr(tuple, name):
             found = class_value(reader, owner, cls, name)
             if found is None:
                 reader.emit.raise_error("AttributeError", f"'{cls.__name__}' object has no attribute '{name}'")
             return found
-        case Dyn(value) if value.type != EXC and not hasattr(python_class(reader, owner), name):
-            reader.emit.raise_error("AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'")
-        case Tup() | ListV() | DictV() if not hasattr(python_class(reader, owner), name):
-            reader.emit.raise_error("AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'")
+        case RuntimeValue(value) if value.type != EXC and not hasattr(python_class(reader, owner), name):
+            reader.emit.raise_error(
+                "AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'"
+            )
+        case TupleValue() | ListValue() | DictValue() if not hasattr(python_class(reader, owner), name):
+            reader.emit.raise_error(
+                "AttributeError", f"'{class_name_of(reader, owner)}' object has no attribute '{name}'"
+            )
         case OneOf():
             owner = present(reader, owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
             return split(reader, owner, lambda o: reader.attribute(o, name))
-        case ObjectV():
+        case ObjectValue():
             return object_attribute(reader, owner, name)
-        case SuperV():
+        case SuperValue():
             return super_value(reader, owner, name)
         case ClassOf(exception) if name in ("__name__", "__qualname__"):
             return apply_op(reader, "text", exception, format="%n")
-        case Dyn(value) if value.type == EXC:
+        case RuntimeValue(value) if value.type == EXC:
             return caught_attribute(reader, owner, name)
         case Closure() | Bound():
             reader.reject("attribute_of_function", name=name)
     return Bound(owner, name)
 
 
-def patched_method(reader: Reader, tensor: AV, name: str) -> AV | None:
+def patched_method(reader: Reader, tensor: AbstractValue, name: str) -> AbstractValue | None:
     """What somebody put in the place of a method of torch.Tensor, None for torch's own; which it is is guarded."""
     if in_own_code(reader):
         return None
@@ -152,13 +159,13 @@ def patched_method(reader: Reader, tensor: AV, name: str) -> AV | None:
     return None if found is None else bound_to(reader, tensor, torch.Tensor, name, found)
 
 
-def replaced_operator(reader: Reader, name: str, tensor: AV, *args: AV) -> AV | None:
+def replaced_operator(reader: Reader, name: str, tensor: AbstractValue, *args: AbstractValue) -> AbstractValue | None:
     """What an operator gives that somebody put in the place of torch.Tensor's; None for torch's own."""
     replaced = patched_method(reader, tensor, name)
     return None if replaced is None else reader.call(replaced, args, {})
 
 
-def tensor_attribute(reader: Reader, tensor: AV, name: str) -> AV:
+def tensor_attribute(reader: Reader, tensor: AbstractValue, name: str) -> AbstractValue:
     t = tensor_type(tensor)
     match name:
         case "shape":
@@ -210,7 +217,7 @@ def tensor_attribute(reader: Reader, tensor: AV, name: str) -> AV:
     return Bound(tensor, name)
 
 
-def known_attribute(reader: Reader, obj: Any, name: str) -> AV:
+def known_attribute(reader: Reader, obj: Any, name: str) -> AbstractValue:
     if isinstance(obj, ModuleType):
         return python_module_attribute(reader, obj, name)
     if isinstance(obj, super):
@@ -231,7 +238,7 @@ def known_attribute(reader: Reader, obj: Any, name: str) -> AV:
     return attribute_of_object(reader, obj, name)
 
 
-def attribute_of_object(reader: Reader, obj: Any, name: str) -> AV:
+def attribute_of_object(reader: Reader, obj: Any, name: str) -> AbstractValue:
     """An attribute of an object that is neither a class nor a module, found as object.__getattribute__ finds it."""
     own, raw = getattr(obj, "__dict__", None), static_attribute(type(obj), name)
     if isinstance(obj, threading.local):  # each thread has other attributes
@@ -254,7 +261,7 @@ def attribute_of_object(reader: Reader, obj: Any, name: str) -> AV:
     return element(reader, call_in_python(reader, getattr, obj, name))
 
 
-def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> AV:
+def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> AbstractValue:
     if in_own_code(reader) and name in (meant := originals_of(module)):
         return element(reader, as_python(reader, meant[name]), name)
     if name in module.__dict__:
@@ -278,7 +285,7 @@ def python_module_attribute(reader: Reader, module: ModuleType, name: str) -> AV
     return element(reader, Known(found), name)
 
 
-def super_attribute(reader: Reader, proxy: super, name: str) -> AV:
+def super_attribute(reader: Reader, proxy: super, name: str) -> AbstractValue:
     obj, cls = proxy.__self__, proxy.__thisclass__  # type: ignore[attr-defined]
     mro = proxy.__self_class__.__mro__  # type: ignore[attr-defined]
     watch_bases(reader, proxy.__self_class__)  # type: ignore[attr-defined]
@@ -296,7 +303,7 @@ def super_attribute(reader: Reader, proxy: super, name: str) -> AV:
     reader.emit.raise_error("AttributeError", f"'super' object has no attribute '{name}'")
 
 
-def method_of_builtin(reader: Reader, owner: Known, name: str) -> AV:
+def method_of_builtin(reader: Reader, owner: Known, name: str) -> AbstractValue:
     """What a class of the user's inherits from Python's container, and may have another in the place of."""
     if name == "__getitem__":
         return Native(lambda index: outside_subscript(reader, owner, index))
@@ -305,7 +312,12 @@ def method_of_builtin(reader: Reader, owner: Known, name: str) -> AV:
 
 def reads_patched(reader: Reader, func: Any) -> bool:
     """Whether a function of torch's that is known as a whole reads what somebody has replaced; what it reads is guarded."""
-    if not isinstance(func, FunctionType) or not is_library(func.__module__) or is_own(func.__module__) or in_own_code(reader):
+    if (
+        not isinstance(func, FunctionType)
+        or not is_library(func.__module__)
+        or is_own(func.__module__)
+        or in_own_code(reader)
+    ):
         return False
     watch_function(reader, func)
     names, found = func.__code__.co_names, []

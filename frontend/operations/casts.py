@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from scriptc.frontend.operations.materialize import apply_op, type_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, NoTensor, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, NoTensor, is_tensor, tensor_type
 from scriptc.ir.dtypes import result_dtype
 
 
-def dtype_of_result(reader: Reader, *operands: AV) -> str:
+def dtype_of_result(reader: Reader, *operands: AbstractValue) -> str:
     """torch.result_type of tensors and numbers."""
     dimensioned: list[str] = []
     zero_dim: list[str] = []
@@ -27,7 +27,7 @@ def dtype_of_result(reader: Reader, *operands: AV) -> str:
     return common
 
 
-def cast_to(reader: Reader, av: AV, dtype: str) -> AV:
+def cast_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
     """The tensor in a dtype: itself where it has it. Numbers stay what they are."""
     if not is_tensor(av) or tensor_type(av).dtype == dtype:
         return av

@@ -38,18 +38,18 @@ from scriptc.frontend.operations.strings import compare_texts, text_contains
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     ClassOf,
-    DictV,
-    Dyn,
+    DictValue,
     Kinds,
     Known,
-    ListV,
-    ObjectV,
+    ListValue,
+    ObjectValue,
     OneOf,
-    RangeV,
-    Tup,
-    ViewV,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
     is_bool,
     is_complex_number,
     is_dict,
@@ -66,14 +66,14 @@ from scriptc.frontend.values.user_classes import defines, is_generated
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, ListType
 
 
-def is_container(av: AV) -> bool:
+def is_container(av: AbstractValue) -> bool:
     """Whether a value is a list, a tuple, a dict or a set, none of which equals a number or a tensor."""
     if isinstance(av, Known):
         return type(av.obj) in (tuple, list, dict, set, frozenset)
-    return isinstance(av, (Tup, ListV)) or is_dict_like(av) or is_set_like(av)
+    return isinstance(av, (TupleValue, ListValue)) or is_dict_like(av) or is_set_like(av)
 
 
-def compare_objects(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare_objects(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     ways = [(op, a, b), (REFLECTED.get(op, op), b, a)]
     for way, owner, other in reversed(ways) if derives(b, a) else ways:
         if (found := compared_by(reader, way, owner, other)) is not None:
@@ -83,13 +83,13 @@ def compare_objects(reader: Reader, op: str, a: AV, b: AV) -> AV:
     return identity(reader, a, b, negate=op == "NotEq")
 
 
-def compared_by(reader: Reader, op: str, owner: AV, other: AV) -> AV | None:
+def compared_by(reader: Reader, op: str, owner: AbstractValue, other: AbstractValue) -> AbstractValue | None:
     """What the class of one operand says to a comparison; None where it says nothing."""
     method = f"__{METHODS[op]}__"
     if is_generated(owner, method):  # what `dataclass` writes
         if not same_class(owner, other):
             return None
-        return compare_sequences(reader, op, *(Tup(compared_fields(reader, o)) for o in (owner, other)))
+        return compare_sequences(reader, op, *(TupleValue(compared_fields(reader, o)) for o in (owner, other)))
     found = answer(reader, owner, method, other)
     if found is None and op == "NotEq":  # object.__ne__
         equal = compared_by(reader, "Eq", owner, other)
@@ -97,27 +97,27 @@ def compared_by(reader: Reader, op: str, owner: AV, other: AV) -> AV | None:
     return found
 
 
-def compare_tuples(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
+def compare_tuples(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """A comparison in which a tuple of any length takes part; None where none does."""
-    if not any(isinstance(av, ListV) and av.is_tuple for av in (a, b)):
+    if not any(isinstance(av, ListValue) and av.is_tuple for av in (a, b)):
         return None
     if not (is_plain_tuple(a) and is_plain_tuple(b)):
         return Known(op == "NotEq") if op in ("Eq", "NotEq") else bad_operands(reader, op, a, b)
     for one, other in ((a, b), (b, a)):
         if (items := sequence_items(one)) is not None and op in ("Eq", "NotEq"):
-            assert isinstance(other, ListV)
+            assert isinstance(other, ListValue)
             equal = equals_items(reader, other, items)
             return negated(reader, equal) if op == "NotEq" else equal
-    both = [ListV(any_length(reader, av)) for av in (a, b)]
+    both = [ListValue(any_length(reader, av)) for av in (a, b)]
     return reader.call(Known(lists.COMPARISONS[op]), both, {})
 
 
-def equals_items(reader: Reader, av: ListV, items: Sequence[AV]) -> AV:
+def equals_items(reader: Reader, av: ListValue, items: Sequence[AbstractValue]) -> AbstractValue:
     """av == (*items,)"""
     value = materialize(reader, av)
 
-    def same() -> AV:
-        result: AV = Known(True)
+    def same() -> AbstractValue:
+        result: AbstractValue = Known(True)
         for i, item in enumerate(items):
             found = wrap(reader, reader.emit.build("list.at", [value, reader.emit.const(i)]))
             result = reader.choose(result, partial(are_same, reader, found, item), lambda: Known(False))
@@ -126,10 +126,10 @@ def equals_items(reader: Reader, av: ListV, items: Sequence[AV]) -> AV:
     if isinstance(value.type, ListType) and value.type.elem == NEVER:
         return Known(not items)
     length = reader.emit.build("list.len", [value])
-    return reader.choose(reader.compare("Eq", Dyn(length), Known(len(items))), same, lambda: Known(False))
+    return reader.choose(reader.compare("Eq", RuntimeValue(length), Known(len(items))), same, lambda: Known(False))
 
 
-def compare(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if op in COMPARE and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
         return compare_texts(reader, op, a, b)
     if op in ("In", "NotIn"):
@@ -154,8 +154,8 @@ def compare(reader: Reader, op: str, a: AV, b: AV) -> AV:
     if isinstance(a, Known) and isinstance(b, Known):
         return call_in_python(reader, function, a.obj, b.obj)
     asked = (name, MIRRORED.get(name, name))
-    named = any(isinstance(av, Tup) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
-    if named or isinstance(a, ObjectV) or isinstance(b, ObjectV):
+    named = any(isinstance(av, TupleValue) and defines(av, f"__{n}__") for av in (a, b) for n in asked)
+    if named or isinstance(a, ObjectValue) or isinstance(b, ObjectValue):
         return compare_objects(reader, op, a, b)
     if op in ("Eq", "NotEq") and any(is_text(av) or isinstance(av, Known) and av.obj is None for av in (a, b)):
         return Known(op == "NotEq")
@@ -170,21 +170,21 @@ def compare(reader: Reader, op: str, a: AV, b: AV) -> AV:
         return compare_complex(reader, op, a, b)
     if any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
         return compare_tables(reader, op, a, b)
-    if isinstance(a, (Tup, ListV)) or isinstance(b, (Tup, ListV)):
+    if isinstance(a, (TupleValue, ListValue)) or isinstance(b, (TupleValue, ListValue)):
         return compare_sequences(reader, op, a, b)
     if op in ("Eq", "NotEq") and (is_container(a) or is_container(b)):
         return Known(op == "NotEq")
     x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
     if (x.type, y.type) == (INT, FLOAT):
-        return Dyn(reader.emit.build(f"mixed.{name}", [x, y]))
+        return RuntimeValue(reader.emit.build(f"mixed.{name}", [x, y]))
     if (x.type, y.type) == (FLOAT, INT):
-        return Dyn(reader.emit.build(f"mixed.{MIRRORED.get(name, name)}", [y, x]))
+        return RuntimeValue(reader.emit.build(f"mixed.{MIRRORED.get(name, name)}", [y, x]))
     if FLOAT in (x.type, y.type):
-        return Dyn(reader.emit.build(f"float.{name}", [to_float(reader, x), to_float(reader, y)]))
-    return Dyn(reader.emit.build(f"int.{name}", [to_int(reader, x), to_int(reader, y)]))
+        return RuntimeValue(reader.emit.build(f"float.{name}", [to_float(reader, x), to_float(reader, y)]))
+    return RuntimeValue(reader.emit.build(f"int.{name}", [to_int(reader, x), to_int(reader, y)]))
 
 
-def is_none(reader: Reader, a: AV, b: AV) -> AV | None:
+def is_none(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """`a is b` where one is None and the other may be; None where neither is."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, OneOf) and isinstance(other, Known) and other.obj is None:
@@ -192,10 +192,10 @@ def is_none(reader: Reader, a: AV, b: AV) -> AV | None:
     return None
 
 
-def compare_sequences(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare_sequences(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if (found := compare_tuples(reader, op, a, b)) is not None:
         return found
-    if isinstance(a, ListV) and isinstance(b, ListV) and (a.items is None or b.items is None):
+    if isinstance(a, ListValue) and isinstance(b, ListValue) and (a.items is None or b.items is None):
         return reader.call(Known(lists.COMPARISONS[op]), [a, b], {})
     if op not in ("Eq", "NotEq"):
         return compare_in_order(reader, op, [*reader.iterate(a)], [*reader.iterate(b)])
@@ -209,9 +209,9 @@ def compare_sequences(reader: Reader, op: str, a: AV, b: AV) -> AV:
     return negated(reader, result) if op == "NotEq" else result
 
 
-def all_same(reader: Reader, pairs: Sequence[tuple[AV, AV]]) -> AV:
+def all_same(reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]]) -> AbstractValue:
     """Whether the items of two sequences are the same, where nothing is asked of those behind two that are not."""
-    result: AV = Known(True)
+    result: AbstractValue = Known(True)
     for x, y in pairs:
         if {type_of(x), type_of(y)} <= {INT, FLOAT, BOOL}:
             result = logical_and(reader, result, are_same(reader, x, y))
@@ -220,22 +220,26 @@ def all_same(reader: Reader, pairs: Sequence[tuple[AV, AV]]) -> AV:
     return result
 
 
-def are_same(reader: Reader, a: AV, b: AV) -> AV:
+def are_same(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """`a is b or a == b`, by which Python finds items. Numbers have no identity: two NaN count as one object."""
     if is_tensor(a) and is_tensor(b):
-        return reader.choose(identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b))
+        return reader.choose(
+            identity(reader, a, b, negate=False), lambda: Known(True), lambda: equal_truth(reader, a, b)
+        )
     equal = equal_truth(reader, a, b)
     if FLOAT == type_of(a) == type_of(b) and not isinstance(equal, Known):
-        both_nan = logical_and(reader, reader.truth(reader.compare("NotEq", a, a)), reader.truth(reader.compare("NotEq", b, b)))
-        return Dyn(reader.emit.build("bool.or_", [materialize(reader, equal), materialize(reader, both_nan)]))
+        both_nan = logical_and(
+            reader, reader.truth(reader.compare("NotEq", a, a)), reader.truth(reader.compare("NotEq", b, b))
+        )
+        return RuntimeValue(reader.emit.build("bool.or_", [materialize(reader, equal), materialize(reader, both_nan)]))
     return equal
 
 
-def equal_truth(reader: Reader, a: AV, b: AV) -> AV:
+def equal_truth(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     return reader.truth(reader.compare("Eq", a, b))
 
 
-def compare_in_order(reader: Reader, op: str, left: list[AV], right: list[AV]) -> AV:
+def compare_in_order(reader: Reader, op: str, left: list[AbstractValue], right: list[AbstractValue]) -> AbstractValue:
     """Sequences are ordered by the first items that differ, else by length."""
     if not left or not right:
         return reader.compare(op, Known(len(left)), Known(len(right)))
@@ -246,8 +250,8 @@ def compare_in_order(reader: Reader, op: str, left: list[AV], right: list[AV]) -
     )
 
 
-def identity(reader: Reader, a: AV, b: AV, negate: bool) -> AV:
-    result: AV
+def identity(reader: Reader, a: AbstractValue, b: AbstractValue, negate: bool) -> AbstractValue:
+    result: AbstractValue
     if (found := same_record(reader, a, b)) is not None:
         result = found
     elif isinstance(a, Known) and isinstance(b, Known):
@@ -262,7 +266,7 @@ def identity(reader: Reader, a: AV, b: AV, negate: bool) -> AV:
         result = Known(False)
     elif identity_of(a) is not None or identity_of(b) is not None:
         result = Known(identity_of(a) is identity_of(b))
-    elif a is b or (isinstance(a, Dyn) and isinstance(b, Dyn) and a.value is b.value):
+    elif a is b or (isinstance(a, RuntimeValue) and isinstance(b, RuntimeValue) and a.value is b.value):
         result = Known(True)
     elif None not in (names := [tensor_outside(reader, x) for x in (a, b)]):
         result = Known(names[0] == names[1])
@@ -275,15 +279,19 @@ def identity(reader: Reader, a: AV, b: AV, negate: bool) -> AV:
     return negated(reader, result) if negate else result
 
 
-def is_new_and_held(reader: Reader, av: AV, names: int) -> bool:
+def is_new_and_held(reader: Reader, av: AbstractValue, names: int) -> bool:
     """Whether a value is a tensor made here that so many names hold, and no loop will give again."""
-    if not isinstance(av, Dyn) or not is_new(reader, av) or any(holds(w, av.value) > names for w in reader.position.walked):
+    if (
+        not isinstance(av, RuntimeValue)
+        or not is_new(reader, av)
+        or any(holds(w, av.value) > names for w in reader.position.walked)
+    ):
         return False
     held = (av for inner in reader.position.frames for frame in inner.chain() for av in frame.locals.values())
     return is_held(av.value, (*held, *reader.heap.contents.values()), names)
 
 
-def tensor_outside(reader: Reader, av: AV) -> str | None:
+def tensor_outside(reader: Reader, av: AbstractValue) -> str | None:
     """Which tensor that lives outside the call this is: the name of its param, or "" where the code reads it nowhere."""
     if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
         param = reader.environment.param_of.get(id(av.obj))
@@ -295,7 +303,7 @@ def tensor_outside(reader: Reader, av: AV) -> str | None:
     return live.name
 
 
-def contains(reader: Reader, item: AV, container: AV, negate: bool) -> AV:
+def contains(reader: Reader, item: AbstractValue, container: AbstractValue, negate: bool) -> AbstractValue:
     if (found := special(reader, container, "__contains__", [item])) is not None:
         result = reader.truth(found)
     elif isinstance(item, Known) and isinstance(container, Known) and not defines(container, "__iter__"):
@@ -304,22 +312,26 @@ def contains(reader: Reader, item: AV, container: AV, negate: bool) -> AV:
         result = text_contains(reader, item, container)
     elif is_tensor(container):
         result = reader.call(Known(torch.Tensor.__contains__), [container, item], {})
-    elif isinstance(container, ListV) and container.items is None and not is_empty_list(container):
+    elif isinstance(container, ListValue) and container.items is None and not is_empty_list(container):
         result = reader.call(Known(lists.contains), [container, item], {})
-    elif isinstance(container, RangeV):
+    elif isinstance(container, RangeValue):
         result = reader.call(Known(lists.in_range), [item, container.start, container.stop, container.step], {})
     elif is_dict(container) or is_set(container):
         result = has_key(reader, container, item)
-    elif isinstance(container, ViewV) and container.part == "keys":
+    elif isinstance(container, ViewValue) and container.part == "keys":
         result = has_key(reader, container.table, item)
-    elif isinstance(container, ViewV):
+    elif isinstance(container, ViewValue):
         result = reader.call(Known(lists.contains), [container, item], {})
-    elif isinstance(container, DictV) and is_function_table(reader, container, item):
-        result = choose_by_key(reader, item, [*reader.items_of(container)], lambda key: Known(True), lambda: Known(False))
-    elif isinstance(container, DictV):
+    elif isinstance(container, DictValue) and is_function_table(reader, container, item):
+        result = choose_by_key(
+            reader, item, [*reader.items_of(container)], lambda key: Known(True), lambda: Known(False)
+        )
+    elif isinstance(container, DictValue):
         result = Known(key_of(reader, container, item) in reader.items_of(container))
     else:
         result = Known(False)
-        for x in container.items if isinstance(container, Tup) else reader.iterate(container):
-            result = negated(reader, logical_and(reader, negated(reader, result), negated(reader, are_same(reader, item, x))))
+        for x in container.items if isinstance(container, TupleValue) else reader.iterate(container):
+            result = negated(
+                reader, logical_and(reader, negated(reader, result), negated(reader, are_same(reader, item, x)))
+            )
     return negated(reader, result) if negate else result

@@ -6,7 +6,16 @@ from scriptc.frontend.decompositions import complexes
 from scriptc.frontend.operations.logic import bad_operands, logical_and, negated, to_float
 from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, ComplexV, Dyn, Known, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    ComplexValue,
+    Known,
+    RuntimeValue,
+    TupleValue,
+    is_complex_number,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.structure import shape_of
 from scriptc.ir.analysis import function_body, is_written
 from scriptc.ir.core import Module, Value
@@ -20,7 +29,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-def complex_parts(reader: Reader, av: AV) -> list[AV] | None:
+def complex_parts(reader: Reader, av: AbstractValue) -> list[AbstractValue] | None:
     """Real and imaginary part of a number, as floats; None for all else."""
     if is_complex_number(av):
         shape = shape_of(av)
@@ -28,27 +37,27 @@ def complex_parts(reader: Reader, av: AV) -> list[AV] | None:
         return list(shape.parts)
     if type_of(av) not in (INT, FLOAT, BOOL):
         return None
-    real = Known(float(av.obj)) if isinstance(av, Known) else Dyn(to_float(reader, materialize(reader, av)))
+    real = Known(float(av.obj)) if isinstance(av, Known) else RuntimeValue(to_float(reader, materialize(reader, av)))
     return [real, Known(0.0)]
 
 
-def complex_result(reader: Reader, function: object, *operands: AV) -> AV | None:
+def complex_result(reader: Reader, function: object, *operands: AbstractValue) -> AbstractValue | None:
     """A function of the parts of numbers, which returns the parts of one; None where an operand is no number."""
     parts = [complex_parts(reader, av) for av in operands]
     if None in parts:
         return None
     made = reader.call(Known(function), [p for ps in parts if ps is not None for p in ps], {})
-    assert isinstance(made, Tup)
-    return ComplexV(*made.items)
+    assert isinstance(made, TupleValue)
+    return ComplexValue(*made.items)
 
 
-def complex_operator(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def complex_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """An operator of which at least one operand is a complex number, and none a tensor."""
     found = complex_result(reader, _OPERATORS[op], a, b) if op in _OPERATORS else None
     return bad_operands(reader, op, a, b) if found is None else found
 
 
-def compare_complex(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare_complex(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if op not in ("Eq", "NotEq"):
         bad_operands(reader, op, a, b)
     left, right = complex_parts(reader, a), complex_parts(reader, b)
@@ -59,11 +68,11 @@ def compare_complex(reader: Reader, op: str, a: AV, b: AV) -> AV:
     return negated(reader, equal) if op == "NotEq" else equal
 
 
-def complex_truth(reader: Reader, av: AV) -> AV:
+def complex_truth(reader: Reader, av: AbstractValue) -> AbstractValue:
     return compare_complex(reader, "NotEq", av, Known(0.0))
 
 
-def complex_unary(reader: Reader, name: str, av: AV) -> AV:
+def complex_unary(reader: Reader, name: str, av: AbstractValue) -> AbstractValue:
     if name == "UAdd":
         return av
     found = complex_result(reader, complexes.negated, av) if name == "USub" else None
@@ -72,36 +81,38 @@ def complex_unary(reader: Reader, name: str, av: AV) -> AV:
     return found
 
 
-def complex_attribute(av: AV, name: str) -> AV | None:
+def complex_attribute(av: AbstractValue, name: str) -> AbstractValue | None:
     """`real` and `imag`; None for what is a method, or is not there."""
-    assert isinstance(av, ComplexV)
+    assert isinstance(av, ComplexValue)
     return {"real": av.real, "imag": av.imag}.get(name)
 
 
-def real_part(reader: Reader, tensor: AV) -> AV:
+def real_part(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     return _part(reader, tensor, 0) if tensor_type(tensor).dtype in COMPLEX else tensor
 
 
-def imaginary_part(reader: Reader, tensor: AV) -> AV:
+def imaginary_part(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     if tensor_type(tensor).dtype not in COMPLEX:
         reader.emit.raise_error("RuntimeError", "imag is not implemented for tensors with non-complex dtypes.")
     return _part(reader, tensor, 1)
 
 
-def _part(reader: Reader, tensor: AV, index: int) -> AV:
+def _part(reader: Reader, tensor: AbstractValue, index: int) -> AbstractValue:
     pairs = apply_op(reader, "view_as_real", tensor)
-    return Dyn(reader.emit.build("select", [pairs.value, reader.emit.const(index)], dim=tensor_type(tensor).rank))
+    return RuntimeValue(
+        reader.emit.build("select", [pairs.value, reader.emit.const(index)], dim=tensor_type(tensor).rank)
+    )
 
 
-def conjugated(tensor: AV) -> Value | None:
+def conjugated(tensor: AbstractValue) -> Value | None:
     """What a tensor is the conjugate of, if it is the result of `conj()`, or None."""
-    made = tensor.value.op if isinstance(tensor, Dyn) and is_tensor(tensor) else None
+    made = tensor.value.op if isinstance(tensor, RuntimeValue) and is_tensor(tensor) else None
     return made.operands[0] if made is not None and made.name == "conj" else None
 
 
-def is_conjugate(tensor: AV) -> bool:
+def is_conjugate(tensor: AbstractValue) -> bool:
     """Whether a tensor is a lazy conjugate in eager, or a view of one."""
-    made = tensor.value.op if isinstance(tensor, Dyn) else None
+    made = tensor.value.op if isinstance(tensor, RuntimeValue) else None
     while made is not None and made.has("VIEW"):
         made = made.operands[0].op
     return made is not None and made.name == "conj"
@@ -110,7 +121,9 @@ def is_conjugate(tensor: AV) -> bool:
 def refuse_writes_to_conjugates(module: Module) -> None:
     """Eager's conj() is a view, ours a copy: which of them it is shows where either side is written. CompileError there."""
     found = [
-        Diagnostic(op.loc, "conj() of a tensor that is written, or whose conjugate is, is not supported", "use conj_physical()")
+        Diagnostic(
+            op.loc, "conj() of a tensor that is written, or whose conjugate is, is not supported", "use conj_physical()"
+        )
         for op in module.walk()
         if op.name == "conj" and any(is_written(v, function_body(op)) for v in (op.operands[0], op.result))
     ]

@@ -22,19 +22,23 @@ from scriptc.frontend.operations.records import as_record
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.raised import exception_of
-from scriptc.frontend.values.abstract import AV, Known, ObjectV, Tup
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.user_classes import is_plain, is_plain_module
 
 
-def construct(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def construct(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     made = constructed(reader, cls, args, kwargs)
-    return as_record(reader, made) if isinstance(made, ObjectV) else made
+    return as_record(reader, made) if isinstance(made, ObjectValue) else made
 
 
-def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def constructed(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     if (cls.__module__ == "torch.return_types" or cls is torch.Size) and args and not isinstance(args[0], Known):
-        return split(reader, args[0], lambda a: Tup(reader.iterate(a), cls))
+        return split(reader, args[0], lambda a: TupleValue(reader.iterate(a), cls))
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return reader.call(maker_after(reader, cls, 0), [Known(cls), *args], kwargs)
     if issubclass(cls, BaseException):
@@ -43,7 +47,10 @@ def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str,
     if len(known) == len(args) and all(isinstance(v, Known) for v in kwargs.values()):
         if makes_constant(cls):
             return call_in_python(reader, cls, *known, **{k: v.obj for k, v in kwargs.items() if isinstance(v, Known)})
-        if issubclass(cls, torch.nn.Module) and (made := module_without_tensors(reader, cls, known, kwargs)) is not None:
+        if (
+            issubclass(cls, torch.nn.Module)
+            and (made := module_without_tensors(reader, cls, known, kwargs)) is not None
+        ):
             return made
     if issubclass(cls, enum.Enum) and len(args) == 1 and not kwargs:
         return member_of(reader, cls, args[0], list(cls))
@@ -51,7 +58,7 @@ def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str,
         return super_of(reader, args[0].obj, args[1])
     if cls is slice and 1 <= len(args) <= 3 and not kwargs:
         bounds = [Known(None), *args] if len(args) == 1 else list(args)
-        return Tup([*bounds, Known(None)][:3], slice)
+        return TupleValue([*bounds, Known(None)][:3], slice)
     if not is_plain(cls) and not is_plain_module(cls):
         reader.reject("object_of_other_class", name=cls.__name__)
     if dataclasses.is_dataclass(cls) and cls.__init__.__code__.co_filename == "<string>":
@@ -61,7 +68,7 @@ def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str,
             object.__new__(cls)
         except TypeError as e:
             reader.emit.raise_error("TypeError", str(e))
-    made = ObjectV(cls)
+    made = ObjectValue(cls)
     init = getattr(cls, "__init__", None)
     if isinstance(init, FunctionType):
         watch_class_attribute(reader, cls, "__init__")
@@ -71,13 +78,17 @@ def constructed(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str,
     return made
 
 
-def module_without_tensors(reader: Reader, cls: type, args: list[Any], kwargs: dict[str, AV]) -> AV | None:
+def module_without_tensors(
+    reader: Reader, cls: type, args: list[Any], kwargs: dict[str, AbstractValue]
+) -> AbstractValue | None:
     """`nn.Softmax(dim=1)`: what torch's own `__init__` makes of known arguments is the same in each call."""
     init = inspect.getattr_static(cls, "__init__")
     if not is_library(cls.__module__) and init is not torch.nn.Module.__init__:
         return None
     with torch.random.fork_rng(devices=[]):
-        made = call_in_python(reader, cls, *args, **{k: require_known(reader, v, "an argument") for k, v in kwargs.items()})
+        made = call_in_python(
+            reader, cls, *args, **{k: require_known(reader, v, "an argument") for k, v in kwargs.items()}
+        )
     module = require_known(reader, made, "a module")
     if any(True for _ in (*module.parameters(), *module.buffers())):
         return None
@@ -86,7 +97,7 @@ def module_without_tensors(reader: Reader, cls: type, args: list[Any], kwargs: d
     return made
 
 
-def member_of(reader: Reader, cls: type, value: AV, members: list[Any]) -> AV:
+def member_of(reader: Reader, cls: type, value: AbstractValue, members: list[Any]) -> AbstractValue:
     """The first of an enum's members whose value equals one of run time."""
     if not members:
         shown = reader.call(Known(repr), [value], {})
@@ -98,7 +109,9 @@ def member_of(reader: Reader, cls: type, value: AV, members: list[Any]) -> AV:
     )
 
 
-def dataclass_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def dataclass_of(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """What the __init__ that `dataclass` writes does."""
     parameters = list(inspect.signature(cls).parameters.values())
     positional = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -109,7 +122,7 @@ def dataclass_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str
         )
     given = bind_by_name(reader, f"{cls.__name__}.__init__", [p.name for p in parameters], args, kwargs)
     missing = f"{cls.__name__}.__init__() missing 1 required positional argument"
-    items: dict[str, AV] = {}
+    items: dict[str, AbstractValue] = {}
     for f in dataclasses.fields(cls):
         if f.name in given:
             items[f.name] = given[f.name]
@@ -125,7 +138,7 @@ def dataclass_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str
             if p.name not in given and p.default is p.empty:
                 reader.emit.raise_error("TypeError", f"{missing}: '{p.name}'")
             passed_on.append(given.get(p.name, Known(p.default)))
-    made = ObjectV(cls, items)
+    made = ObjectValue(cls, items)
     if hasattr(cls, "__post_init__"):
         reader.call(object_attribute(reader, made, "__post_init__"), passed_on, {})
     return made

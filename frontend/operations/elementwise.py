@@ -8,7 +8,14 @@ from scriptc.frontend.operations.logic import bad_operands, check_that, negated
 from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
 from scriptc.frontend.operations.scalars import new_filled
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    RuntimeValue,
+    is_complex_number,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.dtypes import COMPLEX as COMPLEX_DTYPES
 from scriptc.ir.dtypes import INEXACT, SCALAR_TYPES, SIZES
@@ -28,14 +35,16 @@ _NOT_OF_BOOLS = {
 }
 
 
-def _number_of(av: AV) -> AV:
+def _number_of(av: AbstractValue) -> AbstractValue:
     """A scalar of NumPy's of 32 bits, which torch takes beside tensors as the number that it is."""
     return Known(float(av.obj)) if isinstance(av, Known) and type(av.obj).__name__ in ("float32", "float16") else av
 
 
-def elementwise(reader: Reader, name: str, *operands: AV, dtype: str | None = None) -> Dyn:
+def elementwise(reader: Reader, name: str, *operands: AbstractValue, dtype: str | None = None) -> RuntimeValue:
     """An elementwise op with eager's type promotion. `dtype` overrides the dtype that it computes in."""
-    operands = tuple(Dyn(materialize(reader, av)) if is_complex_number(av) else _number_of(av) for av in operands)
+    operands = tuple(
+        RuntimeValue(materialize(reader, av)) if is_complex_number(av) else _number_of(av) for av in operands
+    )
     for av in operands:
         if not is_tensor(av) and type_of(av) not in (INT, FLOAT, BOOL, COMPLEX):
             reader.emit.raise_error(
@@ -53,9 +62,7 @@ def elementwise(reader: Reader, name: str, *operands: AV, dtype: str | None = No
     if common not in OPS[name].takes:
         if common == "bool" and name in _NOT_OF_BOOLS:
             reader.emit.raise_error("RuntimeError", _NOT_OF_BOOLS[name])
-        reader.emit.raise_error(
-            "NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'"
-        )
+        reader.emit.raise_error("NotImplementedError", f"\"{name}_cpu\" not implemented for '{SCALAR_TYPES[common]}'")
     if name in _DIVIDES and common not in INEXACT:
         check_divisor(reader, operands[0], operands[1], common)
     if name == "pow" and common not in INEXACT and type_of(operands[1]) == INT:
@@ -64,13 +71,13 @@ def elementwise(reader: Reader, name: str, *operands: AV, dtype: str | None = No
     return apply_op(reader, name, *(cast_to(reader, av, common) for av in operands))
 
 
-def refuse_bools(reader: Reader, *operands: AV) -> None:
+def refuse_bools(reader: Reader, *operands: AbstractValue) -> None:
     """Raise what a difference of these operands raises where one is a bool."""
     if any(tensor_type(av).dtype == "bool" if is_tensor(av) else type_of(av) == BOOL for av in operands):
         reader.emit.raise_error("RuntimeError", _NOT_OF_BOOLS["sub"])
 
 
-def check_divisor(reader: Reader, dividend: AV, divisor: AV, dtype: str) -> None:
+def check_divisor(reader: Reader, dividend: AbstractValue, divisor: AbstractValue, dtype: str) -> None:
     """Integers divided by zero raise, whatever else is in the tensor; where there is none nothing is divided."""
     if not is_tensor(divisor) and type_of(divisor) == INT and SIZES[dtype] < 8:  # which wraps
         divisor = reader.binary("BitAnd", divisor, Known(2 ** (8 * SIZES[dtype]) - 1))
@@ -81,11 +88,11 @@ def check_divisor(reader: Reader, dividend: AV, divisor: AV, dtype: str) -> None
     valid = negated(reader, reader.truth(zero))
     if is_tensor(dividend) and not (isinstance(valid, Known) and valid.obj):
         none = reader.compare("Eq", reader.call(reader.attribute(dividend, "numel"), [], {}), Known(0))
-        valid = Dyn(reader.emit.build("bool.or_", [materialize(reader, valid), materialize(reader, none)]))
+        valid = RuntimeValue(reader.emit.build("bool.or_", [materialize(reader, valid), materialize(reader, none)]))
     check_that(reader, valid, "RuntimeError", "ZeroDivisionError")
 
 
-def multiply_matrices(reader: Reader, a: AV, b: AV) -> AV:
+def multiply_matrices(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     for av in (a, b):
         if not is_tensor(av):
             bad_operands(reader, "MatMult", a, b)

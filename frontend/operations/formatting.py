@@ -28,15 +28,15 @@ from scriptc.frontend.reader.dispatch import reads
 from scriptc.frontend.reader.errors import Terminated
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
-    Dyn,
+    AbstractValue,
+    DictValue,
     Known,
-    ListV,
-    ObjectV,
+    ListValue,
+    ObjectValue,
     OneOf,
-    RangeV,
-    Tup,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
     describe,
     has_method,
     has_one_class,
@@ -59,13 +59,12 @@ _OPTIONS = vars(torch._tensor_str.PRINT_OPTS)
 _PRINTED = ("sci_mode", "precision", "threshold", "edgeitems", "linewidth")
 
 
-
 @reads(ast.JoinedStr)
-def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AV:
+def read_joined_str(reader: Reader, node: ast.JoinedStr) -> AbstractValue:
     return joined(reader, [p for v in node.values for p in format_piece(reader, v)])
 
 
-def joined(reader: Reader, parts: Sequence[AV]) -> AV:
+def joined(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
     """One string of strings and numbers; known where all are."""
     if all(isinstance(p, Known) for p in parts):
         return Known("".join(str(p.obj) for p in parts if isinstance(p, Known)))
@@ -76,10 +75,10 @@ def joined(reader: Reader, parts: Sequence[AV]) -> AV:
         else:
             values.append(materialize(reader, part))
             format += _CODES[values[-1].type]
-    return Dyn(values[0] if format == "%s" else reader.emit.build("text", values, format=format))
+    return RuntimeValue(values[0] if format == "%s" else reader.emit.build("text", values, format=format))
 
 
-def format_piece(reader: Reader, node: ast.expr) -> Iterator[AV]:
+def format_piece(reader: Reader, node: ast.expr) -> Iterator[AbstractValue]:
     if isinstance(node, ast.Constant):
         yield Known(str(node.value))
         return
@@ -89,12 +88,16 @@ def format_piece(reader: Reader, node: ast.expr) -> Iterator[AV]:
     yield from format_field(reader, value, {-1: None, 115: "s", 114: "r", 97: "a"}[node.conversion], spec)
 
 
-def format_field(reader: Reader, value: AV, conversion: str | None, spec: AV) -> Iterator[AV]:
+def format_field(
+    reader: Reader, value: AbstractValue, conversion: str | None, spec: AbstractValue
+) -> Iterator[AbstractValue]:
     """A replacement field of an f-string or of str.format."""
     if conversion == "a":
         value = reader.call(Known(ascii), [value], {})
     elif conversion is not None:
-        value = text_of(reader, value) if conversion == "s" else joined(reader, [*text_parts(reader, value, quoted=True)])
+        value = (
+            text_of(reader, value) if conversion == "s" else joined(reader, [*text_parts(reader, value, quoted=True)])
+        )
     if isinstance(value, Known) and isinstance(spec, Known) and not has_own_text(value):
         yield call_in_python(reader, format, value.obj, spec.obj)
     elif is_tensor(value) and not tensor_type(value).rank:
@@ -105,7 +108,7 @@ def format_field(reader: Reader, value: AV, conversion: str | None, spec: AV) ->
         yield formatted(reader, value, spec)
 
 
-def formatted(reader: Reader, value: AV, spec: AV) -> AV:
+def formatted(reader: Reader, value: AbstractValue, spec: AbstractValue) -> AbstractValue:
     """format(value, spec)"""
     if isinstance(value, OneOf) and not is_text(value):
         return split(reader, value, lambda v: formatted(reader, v, spec))
@@ -113,10 +116,10 @@ def formatted(reader: Reader, value: AV, spec: AV) -> AV:
         return found
     kind = STR if is_text(value) else type_of(value)
     if kind == BOOL and not isinstance(spec, Known):
-        as_int = lambda: formatted(reader, Dyn(integer(reader, value)), spec)  # noqa: E731
+        as_int = lambda: formatted(reader, RuntimeValue(integer(reader, value)), spec)  # noqa: E731
         return reader.choose(reader.truth(spec), as_int, lambda: text_of(reader, value))
     if kind == BOOL:
-        value, kind = Dyn(integer(reader, value)), INT
+        value, kind = RuntimeValue(integer(reader, value)), INT
     name = _FORMATS.get(kind)
     if is_tensor(value) and isinstance(spec, Known):
         reader.emit.raise_error("TypeError", "unsupported format string passed to Tensor.__format__")
@@ -125,7 +128,9 @@ def formatted(reader: Reader, value: AV, spec: AV) -> AV:
     return apply_op(reader, name, value, spec)
 
 
-def format_text(reader: Reader, template: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def format_text(
+    reader: Reader, template: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """template.format(*args, **kwargs); fields are numbers or names."""
     return format_fields(reader, template, args, kwargs, itertools.count(), [], 2)
 
@@ -133,12 +138,12 @@ def format_text(reader: Reader, template: str, args: Sequence[AV], kwargs: dict[
 def format_fields(
     reader: Reader,
     template: str,
-    args: Sequence[AV],
-    kwargs: dict[str, AV],
+    args: Sequence[AbstractValue],
+    kwargs: dict[str, AbstractValue],
     automatic: Iterator[int],
-    parts: list[AV],
+    parts: list[AbstractValue],
     depth: int,
-) -> AV:
+) -> AbstractValue:
     try:
         pieces = list(Formatter().parse(template)) if depth else too_deep()
     except ValueError as e:
@@ -149,9 +154,7 @@ def format_fields(
             continue
         name = field or str(next(automatic))
         if name.isdigit() and int(name) >= len(args):
-            reader.emit.raise_error(
-                "IndexError", f"Replacement index {name} out of range for positional args tuple"
-            )
+            reader.emit.raise_error("IndexError", f"Replacement index {name} out of range for positional args tuple")
         if not name.isdigit() and name not in kwargs:
             if name.isidentifier():
                 reader.emit.raise_error("KeyError", repr(name))
@@ -166,13 +169,13 @@ def too_deep() -> NoReturn:
     raise ValueError("Max string recursion exceeded")
 
 
-def format_percent(reader: Reader, template: str, given: AV) -> AV:
+def format_percent(reader: Reader, template: str, given: AbstractValue) -> AbstractValue:
     """template % given"""
-    if isinstance(given, Tup) or (isinstance(given, Known) and isinstance(given.obj, tuple)):
+    if isinstance(given, TupleValue) or (isinstance(given, Known) and isinstance(given.obj, tuple)):
         rest = reader.iterate(given)
     else:
         rest = [given]
-    parts: list[AV] = []
+    parts: list[AbstractValue] = []
     at, named = 0, False
     for m in _PERCENT.finditer(template):
         parts.append(percent_literal(reader, template[at : m.start()]))
@@ -195,12 +198,12 @@ def format_percent(reader: Reader, template: str, given: AV) -> AV:
             reader.reject("format_unknown")
         parts += percent_field(reader, value, flags, width, precision, kind)
     parts.append(percent_literal(reader, template[at:]))
-    if rest and not named and not isinstance(given, DictV):
+    if rest and not named and not isinstance(given, DictValue):
         reader.emit.raise_error("TypeError", "not all arguments converted during string formatting")
     return joined(reader, parts)
 
 
-def percent_literal(reader: Reader, text: str) -> AV:
+def percent_literal(reader: Reader, text: str) -> AbstractValue:
     """What stands between conversions."""
     if text.endswith("%") and text.count("%") == 1:
         reader.emit.raise_error("ValueError", "incomplete format")
@@ -209,7 +212,9 @@ def percent_literal(reader: Reader, text: str) -> AV:
     return Known(text)
 
 
-def percent_field(reader: Reader, value: AV, flags: str, width: str, precision: str | None, kind: str) -> Iterator[AV]:
+def percent_field(
+    reader: Reader, value: AbstractValue, flags: str, width: str, precision: str | None, kind: str
+) -> Iterator[AbstractValue]:
     """One conversion of the % operator, in terms of format specs."""
     if isinstance(value, OneOf) and not is_text(value):
         yield split(reader, value, lambda v: joined(reader, [*percent_field(reader, v, flags, width, precision, kind)]))
@@ -244,7 +249,7 @@ def percent_field(reader: Reader, value: AV, flags: str, width: str, precision: 
         yield from format_field(reader, value, None, Known(f"{side}{sign}{alternate}{zero}{width}{kind}"))
 
 
-def percent_number(reader: Reader, value: AV, kind: str) -> AV:
+def percent_number(reader: Reader, value: AbstractValue, kind: str) -> AbstractValue:
     """The number that a tensor, or an object whose class converts to numbers, is for a conversion."""
     convert = float if kind in "fFeEgG" else int if kind in "diu" else operator.index
     if type_of(value) in (INT, FLOAT, BOOL, STR) or not has_one_class(value):
@@ -253,42 +258,42 @@ def percent_number(reader: Reader, value: AV, kind: str) -> AV:
     return reader.call(Known(convert), [value], {}) if has_one else value
 
 
-def text_of(reader: Reader, value: AV) -> AV:
+def text_of(reader: Reader, value: AbstractValue) -> AbstractValue:
     """str(value)"""
     return joined(reader, [*text_parts(reader, value)])
 
 
-def text_parts(reader: Reader, value: AV, *, quoted: bool = False) -> Iterator[AV]:
+def text_parts(reader: Reader, value: AbstractValue, *, quoted: bool = False) -> Iterator[AbstractValue]:
     """What str(value), or repr(value), consists of."""
     match value:
         case Known() if (found := own_text(reader, value, quoted)) is not None:
             yield found
         case Known(obj):
             yield call_in_python(reader, repr if quoted else str, obj)
-        case Dyn() if value.type == STR:
+        case RuntimeValue() if value.type == STR:
             yield apply_op(reader, "str.repr", value) if quoted else value
-        case Dyn() if value.type == EXC and not quoted:
+        case RuntimeValue() if value.type == EXC and not quoted:
             yield value
-        case ObjectV(cls) if issubclass(cls, BaseException):
+        case ObjectValue(cls) if issubclass(cls, BaseException):
             if quoted:
                 reader.reject("repr_of_exception")
             yield from message_parts(reader, value)
-        case Dyn() if value.type in (INT, FLOAT, BOOL):
+        case RuntimeValue() if value.type in (INT, FLOAT, BOOL):
             yield value
-        case Tup(items, cls) if cls is torch.Size:
+        case TupleValue(items, cls) if cls is torch.Size:
             yield from listed_text(reader, "torch.Size([", list(items), "])")
-        case Tup(cls=cls) if hasattr(cls, "_fields"):
+        case TupleValue(cls=cls) if hasattr(cls, "_fields"):
             yield named_tuple_text(reader, value, cls, quoted)
-        case Tup(items, cls) if cls is tuple:
+        case TupleValue(items, cls) if cls is tuple:
             yield from listed_text(reader, "(", list(items), ",)" if len(items) == 1 else ")")
-        case ListV(items=list() as items):
+        case ListValue(items=list() as items):
             reader.speculation.observe(value)
             yield from listed_text(reader, "[", items, "]")
-        case ListV() if value.is_tuple:
+        case ListValue() if value.is_tuple:
             yield reader.call(Known(strings.tuple_text), [value], {})
-        case ListV():
+        case ListValue():
             yield Known("[]") if is_empty_list(value) else reader.call(Known(strings.list_text), [value], {})
-        case DictV():
+        case DictValue():
             yield Known("{")
             for i, (key, item) in enumerate(reader.items_of(value).items()):
                 yield Known(f"{', ' if i else ''}{key!r}: ")
@@ -296,21 +301,21 @@ def text_parts(reader: Reader, value: AV, *, quoted: bool = False) -> Iterator[A
             yield Known("}")
         case OneOf():
             yield split(reader, value, lambda v: joined(reader, [*text_parts(reader, v, quoted=quoted)]))
-        case ObjectV() if (found := own_text(reader, value, quoted)) is not None:
+        case ObjectValue() if (found := own_text(reader, value, quoted)) is not None:
             yield found
-        case Dyn() if is_tensor(value):
+        case RuntimeValue() if is_tensor(value):
             yield tensor_text(reader, value)
-        case Dyn() if isinstance(value.type, (DictType, SetType)):
+        case RuntimeValue() if isinstance(value.type, (DictType, SetType)):
             write = strings.dict_text if isinstance(value.type, DictType) else strings.set_text
             yield reader.call(Known(write), [value], {})
-        case RangeV(start, stop, step):
+        case RangeValue(start, stop, step):
             is_plain = isinstance(step, Known) and step.obj == 1
             yield from listed_text(reader, "range(", [start, stop] if is_plain else [start, stop, step], ")")
         case _:
             reader.reject("text_of_other", what=describe(value))
 
 
-def tensor_text(reader: Reader, value: Dyn) -> AV:
+def tensor_text(reader: Reader, value: RuntimeValue) -> AbstractValue:
     """The text of a tensor that does not require grad, under the print options that hold outside."""
     if is_parameter(reader, value):
         reader.reject("text_of_parameter")
@@ -320,7 +325,7 @@ def tensor_text(reader: Reader, value: Dyn) -> AV:
     return apply_op(reader, "text.tensor", value, *options, default=reader.environment.default_dtype, scientific=mode)
 
 
-def own_text(reader: Reader, value: AV, quoted: bool) -> AV | None:
+def own_text(reader: Reader, value: AbstractValue, quoted: bool) -> AbstractValue | None:
     """What the __str__ or __repr__ of a user's class gives."""
     names: Any = ("__repr__",) if quoted else ("__str__", "__repr__")
     for name in names:
@@ -331,14 +336,14 @@ def own_text(reader: Reader, value: AV, quoted: bool) -> AV | None:
     return None
 
 
-def dataclass_text(reader: Reader, value: AV) -> AV:
+def dataclass_text(reader: Reader, value: AbstractValue) -> AbstractValue:
     """What the __repr__ that `dataclass` writes gives."""
     cls: Any = class_of(value)
     names = [f.name for f in dataclasses.fields(cls) if f.repr]
     return fields_text(reader, cls.__qualname__, ((name, reader.attribute(value, name)) for name in names))
 
 
-def named_tuple_text(reader: Reader, value: Tup, cls: Any, quoted: bool) -> AV:
+def named_tuple_text(reader: Reader, value: TupleValue, cls: Any, quoted: bool) -> AbstractValue:
     for name in ("__repr__",) if quoted else ("__str__", "__repr__"):
         method = getattr(cls, name)
         if isinstance(method, FunctionType) and method.__code__.co_filename != collections.__file__:
@@ -346,26 +351,26 @@ def named_tuple_text(reader: Reader, value: Tup, cls: Any, quoted: bool) -> AV:
     return fields_text(reader, cls.__name__, zip(cls._fields, value.items, strict=True))
 
 
-def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AV]]) -> AV:
+def fields_text(reader: Reader, name: str, fields: Iterable[tuple[str, AbstractValue]]) -> AbstractValue:
     """The text of an object of a class with that name."""
-    parts: list[AV] = [Known(f"{name}(")]
+    parts: list[AbstractValue] = [Known(f"{name}(")]
     for i, (field, item) in enumerate(fields):
         parts += [Known(f"{', ' if i else ''}{field}="), *text_parts(reader, item, quoted=True)]
     return joined(reader, [*parts, Known(")")])
 
 
-def message_parts(reader: Reader, made: ObjectV) -> list[AV]:
+def message_parts(reader: Reader, made: ObjectValue) -> list[AbstractValue]:
     """What str() of an exception made here consists of."""
     args = reader.items_of(made)["args"]
     if isinstance(args, Known):
-        args = Tup([Known(a) for a in args.obj])
-    assert isinstance(args, Tup)
+        args = TupleValue([Known(a) for a in args.obj])
+    assert isinstance(args, TupleValue)
     if len(args.items) == 1:
         return [*text_parts(reader, args.items[0], quoted=issubclass(made.cls, KeyError))]
     return [*text_parts(reader, args)] if args.items else []
 
 
-def listed_text(reader: Reader, left: str, items: list[AV], right: str) -> Iterator[AV]:
+def listed_text(reader: Reader, left: str, items: list[AbstractValue], right: str) -> Iterator[AbstractValue]:
     yield Known(left)
     for i, item in enumerate(items):
         if i:
@@ -374,7 +379,7 @@ def listed_text(reader: Reader, left: str, items: list[AV], right: str) -> Itera
     yield Known(right)
 
 
-def format_of(reader: Reader, text: AV) -> tuple[str, list[Value]]:
+def format_of(reader: Reader, text: AbstractValue) -> tuple[str, list[Value]]:
     """A text as ir/text.py describes it: a format, and the values of its conversions."""
     if isinstance(text, Known):
         return text.obj.replace("%", "%%"), []
@@ -384,7 +389,7 @@ def format_of(reader: Reader, text: AV) -> tuple[str, list[Value]]:
     return "%s", [value]
 
 
-def raise_with(reader: Reader, type: str, message: AV) -> NoReturn:
+def raise_with(reader: Reader, type: str, message: AbstractValue) -> NoReturn:
     """Raises an exception with a message."""
     text = text_of(reader, message)
     if isinstance(text, Known):
@@ -396,11 +401,11 @@ def raise_with(reader: Reader, type: str, message: AV) -> NoReturn:
     raise Terminated
 
 
-def printed(reader: Reader, parts: list[AV]) -> None:
+def printed(reader: Reader, parts: list[AbstractValue]) -> None:
     format, values = format_of(reader, joined(reader, parts))
     reader.emit.effect("print", values, format=format)
 
 
-def has_own_text(av: AV) -> bool:
+def has_own_text(av: AbstractValue) -> bool:
     """Whether a user's class says what the text of an object is."""
     return any(defines(av, name) for name in ("__str__", "__repr__", "__format__"))

@@ -5,63 +5,63 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Content,
-    DictV,
-    Dyn,
-    GeneratorV,
-    IteratorV,
+    DictValue,
+    GeneratorValue,
+    IteratorValue,
     Known,
-    KnownLengthListV,
-    ListV,
-    Maybe,
-    ObjectV,
+    KnownLengthListValue,
+    ListValue,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
-    PartialV,
-    RangeV,
-    ReversedV,
-    Tup,
+    PartialValue,
+    RangeValue,
+    ReversedValue,
+    RuntimeValue,
+    TupleValue,
     Unbound,
-    ZipV,
+    ZipValue,
 )
 from scriptc.ir.core import Value
 
 
-def is_held(value: Value, held: Iterable[AV], names: int) -> bool:
+def is_held(value: Value, held: Iterable[AbstractValue], names: int) -> bool:
     """Whether so many names hold a value, and no list or object at run time. held: what all names are bound to."""
     if not all(op.has("PURE") or op.name.startswith(("check", "copy_")) for op in value.users()):
         return False
     return sum(holds(av, value) for av in held) == names
 
 
-def holds(av: AV, value: Value) -> int:
+def holds(av: AbstractValue, value: Value) -> int:
     """In how many places a value stands in what a name is bound to; what cannot be looked into counts as one."""
-    if isinstance(av, Dyn):
+    if isinstance(av, RuntimeValue):
         return int(av.value is value)
     parts = _parts(av)
     return 1 if parts is None else sum(holds(part, value) for part in parts)
 
 
-def _parts(av: AV) -> Iterable[AV] | None:
+def _parts(av: AbstractValue) -> Iterable[AbstractValue] | None:
     match av:
-        case Tup(items):
+        case TupleValue(items):
             return items
-        case KnownLengthListV():
+        case KnownLengthListValue():
             return av.first.values()
-        case ListV():
+        case ListValue():
             return av.items or ()
-        case DictV() | ObjectV() | Content():
+        case DictValue() | ObjectValue() | Content():
             return av.items.values()
         case OneOf():
             return av.alternatives.values()
-        case PartialV():
+        case PartialValue():
             return (av.func, *av.args, *av.kwargs.values())
-        case Maybe():
+        case MaybeUnbound():
             return (av.av,)
-        case ZipV(parts):
+        case ZipValue(parts):
             return parts
-        case ReversedV(part) | IteratorV(part) | GeneratorV(sequence=part):
+        case ReversedValue(part) | IteratorValue(part) | GeneratorValue(sequence=part):
             return (part,)
-        case Known() | RangeV() | Unbound():
+        case Known() | RangeValue() | Unbound():
             return ()
     return None  # a function inside, for one, holds what its frame holds

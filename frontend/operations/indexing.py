@@ -14,12 +14,12 @@ from scriptc.frontend.operations.sizes import size_av
 from scriptc.frontend.operations.writes import view_of
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    Dyn,
+    AbstractValue,
     Known,
-    ListV,
-    RangeV,
-    Tup,
+    ListValue,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
     describe,
     is_complex_number,
     is_tensor,
@@ -33,7 +33,9 @@ from scriptc.ir.dtypes import FLOATING, INTEGRAL
 from scriptc.ir.types import BOOL, FLOAT, INT, STR, ListType
 
 
-def put_by_index(reader: Reader, view: AV, picked: dict[int, AV], value: AV, *, accumulate: bool) -> AV:
+def put_by_index(
+    reader: Reader, view: AbstractValue, picked: dict[int, AbstractValue], value: AbstractValue, *, accumulate: bool
+) -> AbstractValue:
     """A copy of a tensor with a value where tensors index it."""
     from scriptc.frontend.decompositions.indexing import put_mask, put_tensors
 
@@ -41,19 +43,19 @@ def put_by_index(reader: Reader, view: AV, picked: dict[int, AV], value: AV, *, 
         value = new_filled(reader, (), value, tensor_type(view).dtype)
     if (only := _mask_in(picked)) is not None:
         return reader.call(Known(put_mask), [view, *only, value, Known(accumulate)], {})
-    places = Tup(list(picked.values()))
+    places = TupleValue(list(picked.values()))
     return reader.call(Known(put_tensors), [view, Known(tuple(picked)), places, value, Known(accumulate)], {})
 
 
-def is_indexed_by_ints(owner: AV) -> bool:
+def is_indexed_by_ints(owner: AbstractValue) -> bool:
     """Whether what indexes a value is asked for its `__index__`."""
     if isinstance(owner, Known):
         kinds = (list, tuple, str, range, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
         return isinstance(owner.obj, kinds) and not defines(owner, "__getitem__")
-    return isinstance(owner, (Tup, ListV, RangeV)) or is_text(owner)
+    return isinstance(owner, (TupleValue, ListValue, RangeValue)) or is_text(owner)
 
 
-def index_tensor(reader: Reader, tensor: AV, index: AV) -> AV:
+def index_tensor(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:
     """Ints, slices, None and `...` make views; tensors, lists and masks pick elements."""
     view, picked = indexed(reader, tensor, index)
     if not picked:
@@ -62,15 +64,17 @@ def index_tensor(reader: Reader, tensor: AV, index: AV) -> AV:
 
     if (only := _mask_in(picked)) is not None:
         return reader.call(Known(index_mask), [view, *only], {})
-    return reader.call(Known(index_tensors), [view, Known(tuple(picked)), Tup(list(picked.values()))], {})
+    return reader.call(Known(index_tensors), [view, Known(tuple(picked)), TupleValue(list(picked.values()))], {})
 
 
-def indexed(reader: Reader, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
+def indexed(
+    reader: Reader, tensor: AbstractValue, index: AbstractValue
+) -> tuple[AbstractValue, dict[int, AbstractValue]]:
     """What the basic parts of an index make of a tensor, and the tensors in it by the dims that they index: one mask
     alone, by the first of its dims, or tensors of places."""
-    if isinstance(index, ListV) and index.is_tuple:
+    if isinstance(index, ListValue) and index.is_tuple:
         reader.reject("index_of_unknown_length")
-    parts: list[AV] = list(index.items) if isinstance(index, Tup) and index.cls is tuple else [index]
+    parts: list[AbstractValue] = list(index.items) if isinstance(index, TupleValue) and index.cls is tuple else [index]
     if isinstance(index, Known) and isinstance(index.obj, tuple):
         parts = [Known(o) for o in index.obj]
     rank = tensor_type(tensor).rank
@@ -80,7 +84,7 @@ def indexed(reader: Reader, tensor: AV, index: AV) -> tuple[AV, dict[int, AV]]:
     return basic_index(reader, tensor, parts, rank - consumed)
 
 
-def indexed_dims(part: AV) -> int:
+def indexed_dims(part: AbstractValue) -> int:
     """How many dims of a tensor an index takes."""
     if isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis) or is_bool_index(part):
         return 0
@@ -88,10 +92,12 @@ def indexed_dims(part: AV) -> int:
     return tensor_type(part).rank if is_mask else 1
 
 
-def basic_index(reader: Reader, tensor: AV, parts: list[AV], skipped: int) -> tuple[AV, dict[int, AV]]:
+def basic_index(
+    reader: Reader, tensor: AbstractValue, parts: list[AbstractValue], skipped: int
+) -> tuple[AbstractValue, dict[int, AbstractValue]]:
     """The view that ints, slices, None and `...` give, and the tensors that index it further, by dim."""
     dim, result = 0, tensor
-    picked: dict[int, AV] = {}
+    picked: dict[int, AbstractValue] = {}
     alone = sum(map(picks, parts)) == 1
     for part in parts:
         obj = part.obj if isinstance(part, Known) else ...
@@ -104,11 +110,13 @@ def basic_index(reader: Reader, tensor: AV, parts: list[AV], skipped: int) -> tu
             result, dim = apply_op(reader, "unsqueeze", result, dim=dim), dim + 1
         elif is_tensor(part) and tensor_type(part).dtype in INTEGRAL and not tensor_type(part).rank:
             at = reader.emit.build("item.int", [materialize(reader, part)])
-            result = Dyn(reader.emit.build("select", [materialize(reader, result), at], dim=dim))
+            result = RuntimeValue(reader.emit.build("select", [materialize(reader, result), at], dim=dim))
         elif is_slice(part):
             result, dim = slice_dim(reader, result, dim, part), dim + 1
         elif is_integer(part):
-            result = Dyn(reader.emit.build("select", [materialize(reader, result), integer(reader, part)], dim=dim))
+            result = RuntimeValue(
+                reader.emit.build("select", [materialize(reader, result), integer(reader, part)], dim=dim)
+            )
         elif alone and is_mask(part):
             check_mask(reader, part, result, dim)
             picked[dim] = cast_to(reader, part, "bool")
@@ -120,60 +128,64 @@ def basic_index(reader: Reader, tensor: AV, parts: list[AV], skipped: int) -> tu
     return (result if result is not tensor or picked else view_of(reader, tensor)), picked
 
 
-def picks(part: AV) -> bool:
+def picks(part: AbstractValue) -> bool:
     """Whether a part of an index picks elements, rather than making a view."""
     basic = isinstance(part, Known) and (part.obj is None or part.obj is Ellipsis)
     return not (basic or is_slice(part) or is_integer(part))
 
 
-def is_mask(part: AV) -> bool:
+def is_mask(part: AbstractValue) -> bool:
     return is_tensor(part) and tensor_type(part).dtype in ("bool", "u8") and tensor_type(part).rank > 0
 
 
-def check_mask(reader: Reader, mask: AV, tensor: AV, dim: int) -> None:
+def check_mask(reader: Reader, mask: AbstractValue, tensor: AbstractValue, dim: int) -> None:
     """That a mask has the sizes of the dims from `dim` on."""
     for i in range(tensor_type(mask).rank):
         same = reader.compare("Eq", size_av(reader, mask, i), size_av(reader, tensor, dim + i))
         check_that(reader, same, "IndexError", "The shape of the mask does not match the shape of the indexed tensor")
 
 
-def is_bool_index(part: AV) -> bool:
+def is_bool_index(part: AbstractValue) -> bool:
     """Whether an index is a bool, or a tensor of one: a mask without dims."""
     if is_tensor(part):
         return tensor_type(part).dtype == "bool" and not tensor_type(part).rank
     return type_of(part) == BOOL
 
 
-def mask_of_one(reader: Reader, part: AV) -> AV:
+def mask_of_one(reader: Reader, part: AbstractValue) -> AbstractValue:
     """The places that a mask without dims stands for, in a dim of one: that one, or none."""
     count = reader.call(Known(int), [reader.truth(part)], {})
     return new_filled(reader, [count], Known(0), "i64")
 
 
-def listed_places(reader: Reader, part: AV) -> AV:
+def listed_places(reader: Reader, part: AbstractValue) -> AbstractValue:
     """A list in an index as a tensor, or one of several ranks; one without items is a tensor of floats."""
-    held = materialize(reader, part).type if isinstance(part, ListV) and part.items is None else None
+    held = materialize(reader, part).type if isinstance(part, ListValue) and part.items is None else None
     if isinstance(held, ListType) and held.elem == STR:
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
     made = reader.call(Known(torch.tensor), [part], {})
     return split(reader, made, lambda t: cast_to(reader, t, "i64") if tensor_type(t).dtype in FLOATING else t)
 
 
-def with_places(reader: Reader, index: AV) -> AV:
+def with_places(reader: Reader, index: AbstractValue) -> AbstractValue:
     """The index of a tensor with lists whose length is known only at run time as tensors."""
-    if isinstance(index, Tup) and index.cls is tuple:
-        return Tup([with_places(reader, i) for i in index.items])
-    return listed_places(reader, index) if isinstance(index, ListV) and not index.is_tuple and index.items is None else index
+    if isinstance(index, TupleValue) and index.cls is tuple:
+        return TupleValue([with_places(reader, i) for i in index.items])
+    return (
+        listed_places(reader, index)
+        if isinstance(index, ListValue) and not index.is_tuple and index.items is None
+        else index
+    )
 
 
-def index_tensors_of(reader: Reader, part: AV, tensor: AV, dim: int) -> list[AV]:
+def index_tensors_of(reader: Reader, part: AbstractValue, tensor: AbstractValue, dim: int) -> list[AbstractValue]:
     """The tensors of places that an index of `tensor` from `dim` on stands for: a mask stands for one per dim."""
-    if isinstance(part, RangeV):
+    if isinstance(part, RangeValue):
         steps = reader.call(Known(torch.arange), [reader.call(Known(len), [part], {})], {})
         part = reader.binary("Add", reader.binary("Mult", steps, part.step), part.start)
     if isinstance(part, Known) and isinstance(part.obj, range):
         part = Known([*part.obj])
-    if isinstance(part, (ListV, Tup)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
+    if isinstance(part, (ListValue, TupleValue)) or (isinstance(part, Known) and isinstance(part.obj, (list, tuple))):
         part = listed_places(reader, part)
     if is_text(part):
         reader.emit.raise_error("TypeError", "new(): invalid data type 'str'")
@@ -189,21 +201,24 @@ def index_tensors_of(reader: Reader, part: AV, tensor: AV, dim: int) -> list[AV]
         reader.emit.raise_error("IndexError", "tensors used as indices must be long, int, byte or bool tensors")
     check_mask(reader, part, tensor, dim)
     places = apply_op(reader, "nonzero", part)
-    return [Dyn(reader.emit.build("select", [materialize(reader, places), reader.emit.const(i)], dim=1)) for i in range(t.rank)]
+    return [
+        RuntimeValue(reader.emit.build("select", [materialize(reader, places), reader.emit.const(i)], dim=1))
+        for i in range(t.rank)
+    ]
 
 
-def is_integer(av: AV) -> bool:
+def is_integer(av: AbstractValue) -> bool:
     if isinstance(av, Known):
         return isinstance(av.obj, int) and not isinstance(av.obj, bool)
-    return isinstance(av, Dyn) and av.type == INT
+    return isinstance(av, RuntimeValue) and av.type == INT
 
 
-def slice_dim(reader: Reader, tensor: AV, dim: int, part: AV) -> AV:
-    bounds: list[AV]
+def slice_dim(reader: Reader, tensor: AbstractValue, dim: int, part: AbstractValue) -> AbstractValue:
+    bounds: list[AbstractValue]
     if isinstance(part, Known):
         bounds = [Known(getattr(part.obj, n)) for n in ("start", "stop", "step")]
     else:
-        assert isinstance(part, Tup)
+        assert isinstance(part, TupleValue)
         bounds = list(part.items)
     start, stop, step = (None if isinstance(b, Known) and b.obj is None else b for b in bounds)
     if isinstance(step, Known) and isinstance(step.obj, int) and step.obj <= 0:
@@ -214,9 +229,9 @@ def slice_dim(reader: Reader, tensor: AV, dim: int, part: AV) -> AV:
         integer(reader, stop) if stop is not None else reader.emit.const(2**63 - 1),
         integer(reader, step) if step is not None else reader.emit.const(1),
     ]
-    return Dyn(reader.emit.build("slice", operands, dim=dim))
+    return RuntimeValue(reader.emit.build("slice", operands, dim=dim))
 
 
-def _mask_in(picked: dict[int, AV]) -> list[AV] | None:
+def _mask_in(picked: dict[int, AbstractValue]) -> list[AbstractValue] | None:
     """The dim and the mask, where a mask alone picks."""
     return next(([Known(dim), index] for dim, index in picked.items() if tensor_type(index).dtype == "bool"), None)

@@ -7,7 +7,7 @@ from typing import Any
 from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Bound, Dyn, Known, OneOf, Tup, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Bound, Known, OneOf, RuntimeValue, TupleValue, tensor_type
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.structure import shape_of_slice
@@ -18,23 +18,23 @@ from scriptc.ir.types import BOOL, INT, TensorType
 _BEYOND = 2**63 - 1
 
 
-def place_of(reader: Reader, tensor: AV) -> AV:
+def place_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     """The int that a tensor gives as an index or size."""
     refusal = "TypeError", "only integer tensors of a single element can be converted to an index"
     if tensor_type(tensor).dtype in INEXACT:
         reader.emit.raise_error(*refusal)
     count = reader.call(Bound(tensor, "numel"), [], {})
     check_that(reader, reader.compare("Eq", count, Known(1)), *refusal)
-    return Dyn(reader.emit.build("item.int", [materialize(reader, tensor)]))
+    return RuntimeValue(reader.emit.build("item.int", [materialize(reader, tensor)]))
 
 
-def slice_bounds(reader: Reader, index: AV) -> list[Any]:
+def slice_bounds(reader: Reader, index: AbstractValue) -> list[Any]:
     """Start, stop and step of a slice of a list; what stands for None is beyond its end."""
     parts = shape_of_slice(index)
     step = Known(1) if isinstance(parts[2], Known) and parts[2].obj is None else parts[2]
     back = reader.compare("Lt", step, Known(0))
     ends = (Known(_BEYOND), Known(-_BEYOND - 1))
-    found: list[AV] = []
+    found: list[AbstractValue] = []
     for part, (forward, backward) in zip(parts, ((Known(0), ends[0]), ends), strict=False):
         absent = isinstance(part, Known) and part.obj is None
         pick = reader.choose(back, lambda b=backward: b, lambda f=forward: f) if absent else part  # type: ignore[misc]
@@ -42,27 +42,30 @@ def slice_bounds(reader: Reader, index: AV) -> list[Any]:
     return [integer(reader, b) for b in (*found, step)]
 
 
-def is_slice(index: AV) -> bool:
+def is_slice(index: AbstractValue) -> bool:
     return (
-        isinstance(index, Known) and isinstance(index.obj, slice) or isinstance(index, Tup) and index.cls is slice
+        isinstance(index, Known)
+        and isinstance(index.obj, slice)
+        or isinstance(index, TupleValue)
+        and index.cls is slice
     )
 
 
-def has_step(index: AV) -> bool:
+def has_step(index: AbstractValue) -> bool:
     """Whether a slice may have another step than 1."""
     step = shape_of_slice(index)[2]
     return not (isinstance(step, Known) and step.obj in (None, 1))
 
 
-def integer(reader: Reader, av: AV) -> Value:
+def integer(reader: Reader, av: AbstractValue) -> Value:
     """The i64 value of an index or size; one-element integer tensors count, as for eager."""
     if isinstance(av, OneOf):
-        av = split(reader, av, lambda a: Dyn(integer(reader, a)))
+        av = split(reader, av, lambda a: RuntimeValue(integer(reader, a)))
     value = materialize(reader, av)
     if value.type == INT:
         return value
     if value.type == BOOL:
         return reader.emit.build("bool.to_int", [value])
     if isinstance(value.type, TensorType):
-        return materialize(reader, place_of(reader, Dyn(value)))
+        return materialize(reader, place_of(reader, RuntimeValue(value)))
     reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object cannot be interpreted as an integer")

@@ -8,14 +8,14 @@ from typing import NoReturn
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.operations.operator_tables import COMPARE, SYMBOLS
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, OneOf
+from scriptc.frontend.values.abstract import AbstractValue, Known, OneOf, RuntimeValue
 from scriptc.frontend.values.alternatives import is_kind
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import FLOAT, INT
 
 
-def check_that(reader: Reader, condition: AV, type: str, message: str) -> None:
+def check_that(reader: Reader, condition: AbstractValue, type: str, message: str) -> None:
     """Raises at run time unless the condition holds."""
     truth = reader.truth(condition)
     if isinstance(truth, Known):
@@ -29,7 +29,7 @@ def check_that(reader: Reader, condition: AV, type: str, message: str) -> None:
     reader.branch(truth, lambda: True, fails, frozenset())
 
 
-def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AV:
+def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AbstractValue:
     """Whether a value is of one of some of its kinds, so that what follows from either answer is known."""
     others = [n for n in av.alternatives if n not in numbers]
     if not numbers or not others:
@@ -39,10 +39,10 @@ def is_one_of(reader: Reader, av: OneOf, numbers: Sequence[int]) -> AV:
     found = [materialize(reader, is_kind(reader, av, n)) for n in numbers]
     while len(found) > 1:
         found[:2] = [reader.emit.build("bool.or_", found[:2])]
-    return Dyn(found[0])
+    return RuntimeValue(found[0])
 
 
-def bad_operands(reader: Reader, op: str, a: AV, b: AV) -> NoReturn:
+def bad_operands(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> NoReturn:
     symbol, left, right = SYMBOLS.get(op, op), class_name_of(reader, a), class_name_of(reader, b)
     if op in COMPARE:
         text = f"'{symbol}' not supported between instances of '{left}' and '{right}'"
@@ -62,13 +62,17 @@ def to_int(reader: Reader, v: Value) -> Value:
     return v if v.type == INT else reader.emit.build("bool.to_int", [v])
 
 
-def logical_and(reader: Reader, a: AV, b: AV) -> AV:
+def logical_and(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """Both bools, neither with effects."""
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Known):
             return y if x.obj else Known(False)
-    return Dyn(reader.emit.build("bool.and_", [materialize(reader, a), materialize(reader, b)]))
+    return RuntimeValue(reader.emit.build("bool.and_", [materialize(reader, a), materialize(reader, b)]))
 
 
-def negated(reader: Reader, av: AV) -> AV:
-    return Known(not av.obj) if isinstance(av, Known) else Dyn(reader.emit.build("bool.not", [materialize(reader, av)]))
+def negated(reader: Reader, av: AbstractValue) -> AbstractValue:
+    return (
+        Known(not av.obj)
+        if isinstance(av, Known)
+        else RuntimeValue(reader.emit.build("bool.not", [materialize(reader, av)]))
+    )

@@ -12,21 +12,21 @@ from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
-    AV,
-    ComplexV,
-    DictV,
-    Dyn,
+    AbstractValue,
+    ComplexValue,
+    DictValue,
     Kinds,
     Known,
-    KnownLengthListV,
+    KnownLengthListValue,
     KnownSet,
-    ListV,
-    Maybe,
+    ListValue,
+    MaybeUnbound,
     OneOf,
     Poison,
-    RecordDictV,
-    RecordV,
-    Tup,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+    TupleValue,
     Unbound,
     describe,
     is_complex_number,
@@ -54,7 +54,7 @@ from scriptc.ir.types import COMPLEX as COMPLEX_NUMBER
 from scriptc.ir.types import INT, NEVER, NONE, JoinError, ListType, OptionalType, TupleType, Type
 
 
-def refuse_value(reader: Reader, av: ListV) -> NoReturn:
+def refuse_value(reader: Reader, av: ListValue) -> NoReturn:
     """A list whose items are only known one by one is needed as a value of run time."""
     promote_objects(reader, av.items or [])
     if any(map(holds_function, av.items or ())):
@@ -80,11 +80,11 @@ def union_item(reader: Reader, av: OneOf) -> Value:
     return as_union(reader, av, t) if isinstance(t, TupleType) and isinstance(t.cls, Union) else materialize(reader, av)
 
 
-def refuse_kinds(reader: Reader, av: AV) -> NoReturn:
+def refuse_kinds(reader: Reader, av: AbstractValue) -> NoReturn:
     reader.reject("one_of_several_used", what=describe(av))
 
 
-def as_union(reader: Reader, av: AV, wanted: TupleType) -> Value:
+def as_union(reader: Reader, av: AbstractValue, wanted: TupleType) -> Value:
     """A value as one of a union that has its kind, or kinds."""
     kinds = [type_kind(t) for t in wanted.items[1:]]
     alternatives = av.alternatives if isinstance(av, OneOf) else {Kinds.NONE: av}
@@ -97,12 +97,17 @@ def as_union(reader: Reader, av: AV, wanted: TupleType) -> Value:
         if number in held:  # another string
             assert isinstance(av, OneOf)
             is_it = materialize(reader, is_kind(reader, av, tag))
-            value = materialize(reader, reader.choose(Dyn(is_it), partial(Dyn, value), partial(Dyn, held[number])))
+            value = materialize(
+                reader,
+                reader.choose(RuntimeValue(is_it), partial(RuntimeValue, value), partial(RuntimeValue, held[number])),
+            )
         held[number] = value
     parts: list[Value] = []
     for number, t in enumerate(wanted.items[1:]):
         missing = number not in held
-        parts.append(reader.emit.builder.op("undef", (), reader.position.loc, types=[t]).result if missing else held[number])
+        parts.append(
+            reader.emit.builder.op("undef", (), reader.position.loc, types=[t]).result if missing else held[number]
+        )
     which = split_tags(reader, av, number_of) if isinstance(av, OneOf) else reader.emit.const(number_of[Kinds.NONE])
     made = TupleType((INT, *(v.type for v in parts)), wanted.cls)
     return reader.emit.builder.op("tuple", [which, *parts], reader.position.loc, types=[made]).result
@@ -112,45 +117,47 @@ def split_tags(reader: Reader, av: OneOf, number_of: dict[int, int]) -> Value:
     (first, number), *rest = number_of.items()
     if not rest:
         return reader.emit.const(number)
-    more = lambda: Dyn(split_tags(reader, av, dict(rest)))  # noqa: E731
+    more = lambda: RuntimeValue(split_tags(reader, av, dict(rest)))  # noqa: E731
     return materialize(reader, reader.choose(is_kind(reader, av, first), lambda: Known(number), more))
 
 
-def from_union(reader: Reader, parts: Sequence[AV]) -> AV:
+def from_union(reader: Reader, parts: Sequence[AbstractValue]) -> AbstractValue:
     """The value that the parts of a union stand for."""
     number, *alternatives = parts
     tags = [reader.kinds.tag(kind_of(a)) for a in alternatives]
-    assert isinstance(number, Dyn)
+    assert isinstance(number, RuntimeValue)
 
-    def tag_from(i: int) -> AV:
+    def tag_from(i: int) -> AbstractValue:
         if i == len(tags) - 1:
             return Known(tags[i])
-        is_it = Dyn(reader.emit.build("int.eq", [number.value, reader.emit.const(i)]))
+        is_it = RuntimeValue(reader.emit.build("int.eq", [number.value, reader.emit.const(i)]))
         return reader.choose(is_it, lambda: Known(tags[i]), lambda: tag_from(i + 1))
 
     return OneOf(materialize(reader, tag_from(0)), dict(zip(tags, alternatives, strict=True)))
 
 
-def make_tuple(items: list[AV]) -> AV:
+def make_tuple(items: list[AbstractValue]) -> AbstractValue:
     """A tuple; known as a whole where all items are."""
     if all(isinstance(i, Known) for i in items):
         return Known(tuple(i.obj for i in items if isinstance(i, Known)))
-    return Tup(items)
+    return TupleValue(items)
 
 
-def wrap(reader: Reader, value: Any) -> AV:
+def wrap(reader: Reader, value: Any) -> AbstractValue:
     if isinstance(value.type, TupleType):
         parts = [wrap(reader, reader.emit.build("tuple.get", [value], index=i)) for i in range(len(value.type.items))]
-        return from_union(reader, parts) if is_union(value.type) else Tup(parts, value.type.cls or tuple)
+        return from_union(reader, parts) if is_union(value.type) else TupleValue(parts, value.type.cls or tuple)
     if isinstance(value.type, OptionalType):
-        present = Dyn(reader.emit.build("optional.present", [value]))
-        return reader.choose(present, lambda: wrap(reader, reader.emit.build("optional.unwrap", [value])), lambda: Known(None))
+        present = RuntimeValue(reader.emit.build("optional.present", [value]))
+        return reader.choose(
+            present, lambda: wrap(reader, reader.emit.build("optional.unwrap", [value])), lambda: Known(None)
+        )
     if value.type == NONE:
         return Known(None)
     return of_value(value)
 
 
-def tuple_value(reader: Reader, items: Sequence[AV], elem: Type = NEVER) -> Value:
+def tuple_value(reader: Reader, items: Sequence[AbstractValue], elem: Type = NEVER) -> Value:
     """A tuple of any length, of which `elem` is the type of the items."""
     values = [list_item(reader, i) for i in items]
     try:
@@ -166,10 +173,10 @@ def tuple_value(reader: Reader, items: Sequence[AV], elem: Type = NEVER) -> Valu
     return made
 
 
-def any_length(reader: Reader, av: AV, elem: Type = NEVER) -> Value:
+def any_length(reader: Reader, av: AbstractValue, elem: Type = NEVER) -> Value:
     """A tuple as one of any length."""
     if isinstance(av, OneOf):
-        return materialize(reader, split(reader, av, lambda a: ListV(any_length(reader, a, elem))))
+        return materialize(reader, split(reader, av, lambda a: ListValue(any_length(reader, a, elem))))
     items = sequence_items(av)
     return materialize(reader, av) if items is None else tuple_value(reader, items, elem)
 
@@ -183,7 +190,7 @@ def as_type(reader: Reader, value: Value, wanted: Type) -> Value:
         return as_union(reader, wrap(reader, value), wanted)
     if isinstance(wanted, OptionalType) and isinstance(held, OptionalType):
         held_item = lambda: wrap(reader, as_type(reader, reader.emit.build("optional.unwrap", [value]), wanted.item))  # noqa: E731
-        present = Dyn(reader.emit.build("optional.present", [value]))
+        present = RuntimeValue(reader.emit.build("optional.present", [value]))
         return list_item(reader, reader.choose(present, held_item, lambda: Known(None)))
     if isinstance(wanted, OptionalType):
         return as_type(reader, value, wanted.item)
@@ -203,17 +210,19 @@ def item_for(reader: Reader, container: Value, value: Value) -> Value:
     return as_type(reader, value, container.type.elem)
 
 
-def apply_op(reader: Reader, name: str, /, *operands: AV, hint: str = "", **attrs: Attr) -> Dyn:
+def apply_op(reader: Reader, name: str, /, *operands: AbstractValue, hint: str = "", **attrs: Attr) -> RuntimeValue:
     """An op over abstract values, numbers or tensors."""
-    return Dyn(
-        reader.emit.build(name, [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)], hint, **attrs)
+    return RuntimeValue(
+        reader.emit.build(
+            name, [materialize(reader, a) for a in operands_of(reader, OPS[name], operands)], hint, **attrs
+        )
     )
 
 
-def materialize(reader: Reader, av: AV) -> Value:
+def materialize(reader: Reader, av: AbstractValue) -> Value:
     """The SSA value of a number, tensor, list or None."""
     match av:
-        case Dyn(value) | RecordV(value=value) | RecordDictV(value=value):
+        case RuntimeValue(value) | RecordValue(value=value) | RecordDictValue(value=value):
             return value
         case Known(obj) if type(obj) in NUMBERS or obj is None:
             return reader.emit.const(obj)
@@ -221,32 +230,32 @@ def materialize(reader: Reader, av: AV) -> Value:
             return reader.emit.const(str.__str__(text))  # of an enum that is a string, its value
         case Known(obj) if isinstance(obj, int):  # IntEnum and other subclasses
             return reader.emit.const(int(obj))
-        case ComplexV() | Known(complex()):
+        case ComplexValue() | Known(complex()):
             shape = shape_of(av)
             assert shape is not None
             return reader.emit.build("complex.make", [materialize(reader, part) for part in shape.parts])
-        case Tup(items):
+        case TupleValue(items):
             return reader.emit.builder.build("tuple", [materialize(reader, i) for i in items], reader.position.loc)
-        case DictV() | KnownSet():
+        case DictValue() | KnownSet():
             reader.speculation.promote(av)
-        case ListV(value):
+        case ListValue(value):
             if value is None:
                 refuse_value(reader, av)
             return value
         case Poison():
             raise Poisoned
         case OneOf() if is_text(av):
-            return materialize(reader, split(reader, av, lambda a: Dyn(materialize(reader, a))))
+            return materialize(reader, split(reader, av, lambda a: RuntimeValue(materialize(reader, a))))
         case OneOf(alternatives=alternatives):
             if Kinds.NONE in alternatives:
                 return materialize(reader, present(reader, av, "TypeError", "None is not supported here"))
             reader.reject("one_of_several_used", what=describe(av))
-        case Maybe() | Unbound():
+        case MaybeUnbound() | Unbound():
             raise AssertionError(av)  # tested where they are read
     reader.reject("function_as_value" if is_function(av) else "no_run_time_value", who="this", what=describe(av))
 
 
-def list_item(reader: Reader, av: AV) -> Value:
+def list_item(reader: Reader, av: AbstractValue) -> Value:
     """The SSA value of something that goes into a container."""
     if isinstance(av, OneOf) and Kinds.NONE in av.alternatives and len(av.alternatives) == 2:
         return optional(reader, av)
@@ -263,7 +272,7 @@ def list_item(reader: Reader, av: AV) -> Value:
         return materialize(reader, av)
     if not items and is_plain_tuple(av):
         return any_length(reader, av)
-    cls = av.cls if isinstance(av, Tup) else type(av.obj) if isinstance(av, Known) else tuple
+    cls = av.cls if isinstance(av, TupleValue) else type(av.obj) if isinstance(av, Known) else tuple
     values = [list_item(reader, i) for i in items]
     made = TupleType(tuple(v.type for v in values), None if cls is tuple else cls)
     return reader.emit.builder.op("tuple", values, reader.position.loc, types=[made]).result
@@ -283,7 +292,7 @@ def optional(reader: Reader, av: OneOf) -> Value:
     ).result
 
 
-def stored(reader: Reader, target: ListV, item: AV) -> Value:
+def stored(reader: Reader, target: ListValue, item: AbstractValue) -> Value:
     """The SSA value of an item that goes into a list; one that has none makes it a list of known length."""
     try:
         return list_item(reader, item)
@@ -293,22 +302,22 @@ def stored(reader: Reader, target: ListV, item: AV) -> Value:
         reader.speculation.keep_length(target, e)
 
 
-def type_of(av: AV) -> Type | None:
+def type_of(av: AbstractValue) -> Type | None:
     """The type of a number or tensor, without building anything; None for all else."""
     match av:
-        case Dyn():
+        case RuntimeValue():
             return av.type
-        case ComplexV() | Known(complex()):
+        case ComplexValue() | Known(complex()):
             return COMPLEX_NUMBER
         case Known(obj):
             return next((t for c, t in NUMBERS.items() if isinstance(obj, c)), None)
     return None
 
 
-def new_list(reader: Reader, items: Sequence[AV], site: Any) -> ListV:
+def new_list(reader: Reader, items: Sequence[AbstractValue], site: Any) -> ListValue:
     """A list display at a site of the program."""
     if site in reader.assumptions.known_length:
-        return KnownLengthListV(dict(enumerate(items)), reader, site=site)
+        return KnownLengthListValue(dict(enumerate(items)), reader, site=site)
     elem = fresh(reader.assumptions.elements.get(site, NEVER))
     value: Value | None = None
     try:
@@ -325,5 +334,7 @@ def new_list(reader: Reader, items: Sequence[AV], site: Any) -> ListV:
         reader.speculation.cells.append((site, cell))
     except (JoinError, UserError):
         if site in reader.assumptions.mutated:
-            reader.speculation.keep_sites({site}, None, UserError(reader.position.loc, *rejection("list_changes_without_type")))
-    return ListV(value, None if site in reader.assumptions.mutated else list(items), site)
+            reader.speculation.keep_sites(
+                {site}, None, UserError(reader.position.loc, *rejection("list_changes_without_type"))
+            )
+    return ListValue(value, None if site in reader.assumptions.mutated else list(items), site)

@@ -9,12 +9,14 @@ from typing import Any
 from scriptc.frontend.decompositions import lists
 from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, DictV, Known, Native, Tup
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, Native, TupleValue
 from scriptc.frontend.values.user_classes import defines
 
 
-def named_tuple(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
-    if any(defines(Tup([], cls), name) for name in ("__len__", "__iter__", "__getitem__")):
+def named_tuple(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
+    if any(defines(TupleValue([], cls), name) for name in ("__len__", "__iter__", "__getitem__")):
         reader.reject("object_of_other_class", name=cls.__name__)
     fields = list(cls._fields)  # type: ignore[attr-defined]
     defaults = getattr(cls, "_field_defaults", {})
@@ -22,50 +24,52 @@ def named_tuple(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str,
     for name in fields:
         if name not in items:
             if name not in defaults:
-                reader.emit.raise_error(
-                    "TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'"
-                )
+                reader.emit.raise_error("TypeError", f"{cls.__name__}.__new__() missing a required argument: '{name}'")
             items[name] = Known(defaults[name])
-    return Tup([items[n] for n in fields], cls)
+    return TupleValue([items[n] for n in fields], cls)
 
 
-def tuple_method(reader: Reader, owner: Tup, name: str) -> AV | None:
+def tuple_method(reader: Reader, owner: TupleValue, name: str) -> AbstractValue | None:
     """What `namedtuple` and `tuple` define; None for all else."""
     fields = list(getattr(owner.cls, "_fields", ()))
     match name:
         case "_replace" if fields:
             return Native(lambda **new: replace_fields(reader, owner, fields, new))
         case "_asdict" if fields:
-            return Native(lambda: DictV(dict(zip(fields, owner.items, strict=True))))
+            return Native(lambda: DictValue(dict(zip(fields, owner.items, strict=True))))
         case "index" | "count":
             return Native(lambda *args: found_in_tuple(reader, owner, name, args))
     return None
 
 
-def replace_fields(reader: Reader, owner: Tup, fields: list[str], new: dict[str, AV]) -> AV:
+def replace_fields(
+    reader: Reader, owner: TupleValue, fields: list[str], new: dict[str, AbstractValue]
+) -> AbstractValue:
     if odd := [name for name in new if name not in fields]:
         kind = "ValueError" if sys.version_info < (3, 13) else "TypeError"
         reader.emit.raise_error(kind, f"Got unexpected field names: {odd}")
-    return Tup([new.get(name, item) for name, item in zip(fields, owner.items, strict=True)], owner.cls)
+    return TupleValue([new.get(name, item) for name, item in zip(fields, owner.items, strict=True)], owner.cls)
 
 
-def named_tuple_of(reader: Reader, cls: Any, items: Sequence[AV]) -> AV:
+def named_tuple_of(reader: Reader, cls: Any, items: Sequence[AbstractValue]) -> AbstractValue:
     """cls._make(items) of a named tuple's class."""
     if len(items) != len(cls._fields):
         reader.emit.raise_error("TypeError", f"Expected {len(cls._fields)} arguments, got {len(items)}")
-    return Tup(items, cls)
+    return TupleValue(items, cls)
 
 
-def found_in_tuple(reader: Reader, owner: Tup, name: str, args: Sequence[AV]) -> AV:
+def found_in_tuple(reader: Reader, owner: TupleValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue:
     """`index` and `count`, where all is known at once."""
     known = [av.obj for av in (*owner.items, *args) if isinstance(av, Known) and isinstance(av.obj, (int, str))]
     if len(known) == len(owner.items) + len(args):
         items = tuple(known[: len(owner.items)])
         return call_in_python(reader, getattr(items, name), *known[len(items) :])
-    return reader.call(Known(getattr(lists, name)), [Tup(owner.items), *args], {})
+    return reader.call(Known(getattr(lists, name)), [TupleValue(owner.items), *args], {})
 
 
-def bind_by_name(reader: Reader, what: str, names: list[str], args: Sequence[AV], kwargs: dict[str, AV]) -> dict[str, AV]:
+def bind_by_name(
+    reader: Reader, what: str, names: list[str], args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> dict[str, AbstractValue]:
     items = dict(zip(names, args, strict=False))
     if len(args) > len(names):
         reader.emit.raise_error("TypeError", f"{what}() takes {len(names)} arguments but {len(args)} were given")

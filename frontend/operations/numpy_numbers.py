@@ -9,14 +9,14 @@ from scriptc.frontend.environment.host_objects import without_numpy
 from scriptc.frontend.operations.materialize import materialize, type_of
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Native
+from scriptc.frontend.values.abstract import AbstractValue, Known, Native, RuntimeValue
 from scriptc.ir.types import FLOAT, INT
 
 _TO_PYTHON = ("item", "tolist")
 _OF_NUMPY = frozenset(("astype", *_TO_PYTHON))
 
 
-def made_by(reader: Reader, function: Any, av: AV) -> AV:
+def made_by(reader: Reader, function: Any, av: AbstractValue) -> AbstractValue:
     """What a function gave, noted where that is NumPy's."""
     if (getattr(function, "__module__", None) or type(function).__module__) == "numpy":
         reader.environment.numpy_numbers[id(av)] = av
@@ -31,18 +31,20 @@ def as_python(reader: Reader, obj: Any) -> Known:
     return found
 
 
-def numpy_attribute(reader: Reader, owner: AV, name: str) -> AV | None:
+def numpy_attribute(reader: Reader, owner: AbstractValue, name: str) -> AbstractValue | None:
     """An attribute that NumPy's numbers have and Python's lack; None where that is not asked for."""
     if name not in _OF_NUMPY or not reader.environment.numpy_numbers or type_of(owner) not in (INT, FLOAT):
         return None
     if id(owner) not in reader.environment.numpy_numbers:
         reader.reject("attribute_of_numpy_number", name=name)
     if name in _TO_PYTHON:
-        return Native(lambda: Known(owner.obj) if isinstance(owner, Known) else Dyn(materialize(reader, owner)))
+        return Native(
+            lambda: Known(owner.obj) if isinstance(owner, Known) else RuntimeValue(materialize(reader, owner))
+        )
     return Native(lambda dtype: numpy_converted(reader, owner, require_known(reader, dtype, "the dtype of astype()")))
 
 
-def numpy_converted(reader: Reader, number: AV, dtype: Any) -> AV:
+def numpy_converted(reader: Reader, number: AbstractValue, dtype: Any) -> AbstractValue:
     import numpy
 
     kinds = {"int64": int, "float64": float}

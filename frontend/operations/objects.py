@@ -23,18 +23,18 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.contents import set_items
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     Content,
-    DictV,
-    Dyn,
+    DictValue,
     Known,
-    Maybe,
+    MaybeUnbound,
     Native,
-    ObjectV,
-    RecordV,
-    SuperV,
-    Tup,
+    ObjectValue,
+    RecordValue,
+    RuntimeValue,
+    SuperValue,
+    TupleValue,
     Unbound,
     describe,
 )
@@ -43,16 +43,18 @@ from scriptc.frontend.values.user_classes import class_of, defines
 _PLAIN_BASES = (object, Generic, Protocol)
 
 
-def maker_after(reader: Reader, cls: type, place: int) -> AV:
+def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:
     """The `__new__` that is found from a place in the order of bases of a named tuple's class on."""
     home = next(b for b in cls.__mro__[place:] if "__new__" in b.__dict__)
     if "_fields" in home.__dict__:  # the one that `namedtuple` wrote
-        return Native(lambda made, *args, **kwargs: named_tuple(reader, require_known(reader, made, "the class"), args, kwargs))
+        return Native(
+            lambda made, *args, **kwargs: named_tuple(reader, require_known(reader, made, "the class"), args, kwargs)
+        )
     found = home.__dict__["__new__"]
     return Known(found.__func__ if isinstance(found, staticmethod) else found)
 
 
-def compared_fields(reader: Reader, av: AV) -> list[AV]:
+def compared_fields(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
     """What the comparisons that `dataclass` writes compare."""
     return [reader.attribute(av, f.name) for f in dataclasses.fields(class_of(av)) if f.compare]  # type: ignore[arg-type]
 
@@ -60,19 +62,19 @@ def compared_fields(reader: Reader, av: AV) -> list[AV]:
 # ---- attributes ----
 
 
-def class_value(reader: Reader, owner: AV, cls: type, name: str) -> AV | None:
+def class_value(reader: Reader, owner: AbstractValue, cls: type, name: str) -> AbstractValue | None:
     """What the class of an object made here gives for an attribute, bound to the object; None where it has none."""
     home = next((c for c in cls.__mro__ if name in c.__dict__), None)
     if home is None:
         return None
-    if home is torch.nn.Module and isinstance(owner, ObjectV):
+    if home is torch.nn.Module and isinstance(owner, ObjectValue):
         return of_module_class(reader, owner, name)
     raw = home.__dict__[name]
     watch_class_attribute(reader, cls, name)
     return bound_to(reader, owner, cls, name, raw)
 
 
-def of_module_class(reader: Reader, made: ObjectV, name: str) -> AV:
+def of_module_class(reader: Reader, made: ObjectValue, name: str) -> AbstractValue:
     """What nn.Module itself says of a module that is made here: it is an object with a `forward`."""
     if name == "__init__":
         return Native(lambda: begin_module(reader, made))
@@ -81,12 +83,12 @@ def of_module_class(reader: Reader, made: ObjectV, name: str) -> AV:
     reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
 
-def begin_module(reader: Reader, made: ObjectV) -> AV:
+def begin_module(reader: Reader, made: ObjectValue) -> AbstractValue:
     reader.store_attribute(made, "training", Known(True))
     return Known(None)
 
 
-def check_module_attribute(reader: Reader, made: ObjectV, name: str, value: AV) -> None:
+def check_module_attribute(reader: Reader, made: ObjectValue, name: str, value: AbstractValue) -> None:
     """nn.Module keeps modules and parameters aside, from __init__ on, and lets nothing else take their places."""
     items = reader.items_of(made)
     placed = [*([items[name]] if name in items else []), *([] if "training" in items else [value])]
@@ -94,7 +96,7 @@ def check_module_attribute(reader: Reader, made: ObjectV, name: str, value: AV) 
         reader.reject("module_made_here", name=name, class_name=made.cls.__name__)
 
 
-def bound_to(reader: Reader, owner: AV, cls: type, name: str, raw: Any) -> AV:
+def bound_to(reader: Reader, owner: AbstractValue, cls: type, name: str, raw: Any) -> AbstractValue:
     raw = uncompiled(raw)
     if isinstance(raw, property):
         return reader.call(Known(raw.fget), [owner], {})
@@ -113,44 +115,44 @@ def bound_to(reader: Reader, owner: AV, cls: type, name: str, raw: Any) -> AV:
     return element(reader, Known(raw), name)
 
 
-def object_attribute(reader: Reader, owner: ObjectV, name: str) -> AV:
-    if isinstance(owner, RecordV):
+def object_attribute(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
+    if isinstance(owner, RecordValue):
         return record_attribute(reader, owner, name)
     items = reader.items_of(owner)
     if name in items and not _is_data_descriptor(inspect.getattr_static(owner.cls, name, None)):
-        return attribute_of_some(reader, owner, name, held) if isinstance(held := items[name], Maybe) else held
+        return attribute_of_some(reader, owner, name, held) if isinstance(held := items[name], MaybeUnbound) else held
     if name == "__class__":
         return Known(owner.cls)
     if name == "__dict__":
         refuse_attributes_of_some(reader, owner)
-        return DictV(dict(items))
+        return DictValue(dict(items))
     return found_in_class(reader, owner, name)
 
 
-def found_in_class(reader: Reader, owner: ObjectV, name: str) -> AV:
+def found_in_class(reader: Reader, owner: ObjectValue, name: str) -> AbstractValue:
     found = class_value(reader, owner, owner.cls, name)
     if found is None:
         reader.emit.raise_error("AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
     return found
 
 
-def attribute_of_some(reader: Reader, owner: ObjectV, name: str, held: Maybe) -> AV:
+def attribute_of_some(reader: Reader, owner: ObjectValue, name: str, held: MaybeUnbound) -> AbstractValue:
     """An attribute that only some paths have set: elsewhere it is what the class has, or an error."""
     if hasattr(owner.cls, name):
         return reader.choose(held.flag, lambda: held.av, lambda: found_in_class(reader, owner, name))
     check_that(reader, held.flag, "AttributeError", f"'{owner.cls.__name__}' object has no attribute '{name}'")
-    if not isinstance(owner, RecordV):
+    if not isinstance(owner, RecordValue):
         reader.heap.contents[owner.ident] = Content({**reader.items_of(owner), name: held.av}, owner.items, owner.cls)
     return held.av
 
 
-def refuse_attributes_of_some(reader: Reader, owner: ObjectV) -> None:
+def refuse_attributes_of_some(reader: Reader, owner: ObjectValue) -> None:
     """For what asks for all attributes."""
-    if any(isinstance(av, Maybe) for av in reader.items_of(owner).values()):
+    if any(isinstance(av, MaybeUnbound) for av in reader.items_of(owner).values()):
         reader.reject("other_keys_on_a_path", what=describe(owner))
 
 
-def set_attribute(reader: Reader, owner: ObjectV, name: str, value: AV) -> None:
+def set_attribute(reader: Reader, owner: ObjectValue, name: str, value: AbstractValue) -> None:
     found = inspect.getattr_static(owner.cls, name, None)
     if isinstance(found, property):
         if found.fset is None:
@@ -174,13 +176,13 @@ def set_attribute(reader: Reader, owner: ObjectV, name: str, value: AV) -> None:
         reader.reject("frozen", name=owner.cls.__name__)
     if issubclass(owner.cls, torch.nn.Module):
         check_module_attribute(reader, owner, name, value)
-    if isinstance(owner, RecordV):
+    if isinstance(owner, RecordValue):
         set_field(reader, owner, name, value)
     else:
         set_items(reader, owner, {**reader.items_of(owner), name: value})
 
 
-def super_value(reader: Reader, owner: SuperV, name: str) -> AV:
+def super_value(reader: Reader, owner: SuperValue, name: str) -> AbstractValue:
     if name == "__new__" and isinstance(owner.obj, Known) and hasattr(owner.obj.obj, "_fields"):
         made = owner.obj.obj
         return maker_after(reader, made, made.__mro__.index(owner.after) + 1)
@@ -189,7 +191,7 @@ def super_value(reader: Reader, owner: SuperV, name: str) -> AV:
     for home in mro[mro.index(owner.after) + 1 :]:
         if name == "__init__" and home.__module__ == "builtins":
             return base_init(reader, owner.obj)
-        if home is torch.nn.Module and isinstance(owner.obj, ObjectV):
+        if home is torch.nn.Module and isinstance(owner.obj, ObjectValue):
             return of_module_class(reader, owner.obj, name)
         if name in home.__dict__:
             watch_class_attribute(reader, home, name)
@@ -197,13 +199,13 @@ def super_value(reader: Reader, owner: SuperV, name: str) -> AV:
     reader.emit.raise_error("AttributeError", f"'super' object has no attribute '{name}'")
 
 
-def special(reader: Reader, owner: AV, name: str, args: Sequence[AV]) -> AV | None:
+def special(reader: Reader, owner: AbstractValue, name: str, args: Sequence[AbstractValue]) -> AbstractValue | None:
     """owner.__name__(*args) of an object of a user's class; None where its class does not say."""
     if not defines(owner, name):
         return None
-    if isinstance(owner, ObjectV):
+    if isinstance(owner, ObjectValue):
         return reader.call(object_attribute(reader, owner, name), args, {})
-    if isinstance(owner, Tup):
+    if isinstance(owner, TupleValue):
         method = class_value(reader, owner, owner.cls, name)
         return None if method is None else reader.call(method, args, {})
     assert isinstance(owner, Known)
@@ -211,48 +213,44 @@ def special(reader: Reader, owner: AV, name: str, args: Sequence[AV]) -> AV | No
     return reader.call(class_attribute(reader, owner.obj, cls, getattr(cls, name), name), args, {})
 
 
-
-
-
-
-
-
-
-
 def _is_data_descriptor(found: Any) -> bool:
     """Return whether what a class has for a name is asked, in front of the object itself, by code in Python."""
     return isinstance(found, property) or isinstance(getattr(type(found), "__set__", None), FunctionType)
 
 
-def _is_kept_aside(av: AV) -> bool:
+def _is_kept_aside(av: AbstractValue) -> bool:
     """Whether nn.Module keeps what is assigned to it as one of its modules or, as it may be one, its parameters."""
-    made_outside = isinstance(av, Dyn) and av.value.op is not None and av.value.op.name == "param"
+    made_outside = isinstance(av, RuntimeValue) and av.value.op is not None and av.value.op.name == "param"
     return made_outside or issubclass(class_of(av) or object, torch.nn.Module)
 
 
-def record_attribute(reader: Reader, owner: RecordV, name: str) -> AV:
+def record_attribute(reader: Reader, owner: RecordValue, name: str) -> AbstractValue:
     if name in owner.record.names and not isinstance(getattr(owner.cls, name, None), property):
         held = held_field(reader, owner, name)
         if not isinstance(held, Unbound):
-            return attribute_of_some(reader, owner, name, held) if isinstance(held, Maybe) else held
+            return attribute_of_some(reader, owner, name, held) if isinstance(held, MaybeUnbound) else held
     if name == "__class__":
         return Known(owner.cls)
     return found_in_class(reader, owner, name)
 
 
-def super_of(reader: Reader, cls: type, first: AV) -> AV:
+def super_of(reader: Reader, cls: type, first: AbstractValue) -> AbstractValue:
     if isinstance(first, Known) and not hasattr(first.obj, "_fields"):
         return call_in_python(reader, super, cls, first.obj)
-    if isinstance(first, (ObjectV, Tup)) and not issubclass(first.cls, cls) or isinstance(first, Dyn):
+    if (
+        isinstance(first, (ObjectValue, TupleValue))
+        and not issubclass(first.cls, cls)
+        or isinstance(first, RuntimeValue)
+    ):
         reader.emit.raise_error("TypeError", "super(type, obj): obj must be an instance or subtype of type")
-    return SuperV(cls, first)
+    return SuperValue(cls, first)
 
 
-def base_init(reader: Reader, made: AV) -> AV:
+def base_init(reader: Reader, made: AbstractValue) -> AbstractValue:
     """The __init__ of a class of Python's own, called from one of the user's."""
 
-    def init(*args: AV) -> AV:
-        if isinstance(made, ObjectV) and issubclass(made.cls, BaseException):
+    def init(*args: AbstractValue) -> AbstractValue:
+        if isinstance(made, ObjectValue) and issubclass(made.cls, BaseException):
             set_items(reader, made, {**reader.items_of(made), "args": make_tuple(list(args))})
         return Known(None)
 

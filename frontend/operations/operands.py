@@ -6,18 +6,28 @@ from collections.abc import Sequence
 
 from scriptc.frontend.environment.python_classes import python_class
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Bound, DictV, Dyn, Known, ListV, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Bound,
+    DictValue,
+    Known,
+    ListValue,
+    RuntimeValue,
+    TupleValue,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT
 
 
-def operands_of(r: Reader, row: OpDef, operands: Sequence[AV]) -> list[AV]:
+def operands_of(r: Reader, row: OpDef, operands: Sequence[AbstractValue]) -> list[AbstractValue]:
     kinds = ["" if arg.is_list else arg.type for arg in row.operand_args]
     kinds += [""] * (len(operands) - len(kinds))
     return [_operand(r, row, kind, av) for kind, av in zip(kinds, operands, strict=False)]
 
 
-def _operand(r: Reader, row: OpDef, kind: str, av: AV) -> AV:
+def _operand(r: Reader, row: OpDef, kind: str, av: AbstractValue) -> AbstractValue:
     if kind in ("Scalar", "Operand") and _holds_no_number(av):
         r.emit.raise_error("TypeError", f"{row.name}(): argument must be Number, not {python_class(r, av).__name__}")
     if kind == "Scalar" and is_tensor(av) and "ELEMENTWISE" not in row.traits:
@@ -27,10 +37,10 @@ def _operand(r: Reader, row: OpDef, kind: str, av: AV) -> AV:
     return av
 
 
-def _holds_no_number(av: AV) -> bool:
+def _holds_no_number(av: AbstractValue) -> bool:
     """Whether a value is surely neither a number nor a tensor."""
     if isinstance(av, Known):
         return av.obj is None or isinstance(av.obj, (str, tuple, list, dict, set))
-    if isinstance(av, Dyn):
+    if isinstance(av, RuntimeValue):
         return not is_tensor(av) and av.type not in (INT, FLOAT, BOOL, COMPLEX)
-    return isinstance(av, (Tup, ListV, DictV))
+    return isinstance(av, (TupleValue, ListValue, DictValue))

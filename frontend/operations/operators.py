@@ -28,20 +28,20 @@ from scriptc.frontend.reader.contents import edit
 from scriptc.frontend.reader.errors import Poisoned
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    ComplexV,
-    DictV,
-    Dyn,
+    AbstractValue,
+    ComplexValue,
+    DictValue,
     Known,
-    KnownLengthListV,
+    KnownLengthListValue,
     KnownSet,
-    ListV,
-    ObjectV,
+    ListValue,
+    ObjectValue,
     OneOf,
     Poison,
-    RangeV,
-    Tup,
-    ViewV,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
     is_complex_number,
     is_dict,
     is_set,
@@ -60,7 +60,7 @@ from scriptc.ir.types import BOOL, EXC, FLOAT, INT, NONE, STR, TensorType
 _OF_BITS = ("BitAnd", "BitOr", "BitXor", "LShift", "RShift")
 
 
-def binary(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def binary(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     if (found := text_operator(reader, op, a, b)) is not None:
         return found
     if isinstance(a, OneOf) or isinstance(b, OneOf):
@@ -76,7 +76,7 @@ def binary(reader: Reader, op: str, a: AV, b: AV) -> AV:
     if not is_tensor(a) and not is_tensor(b) and any(is_dict_like(av) or is_set_like(av) for av in (a, b)):
         made = table_operator(reader, op, a, b)
         return bad_operands(reader, op, a, b) if made is None else made
-    if isinstance(a, ObjectV) or isinstance(b, ObjectV):
+    if isinstance(a, ObjectValue) or isinstance(b, ObjectValue):
         return special_operator(reader, op, a, b)
     if is_tensor(a) or is_tensor(b):
         own, other, prefix = (a, b, "") if is_tensor(a) else (b, a, "r")
@@ -97,46 +97,46 @@ def binary(reader: Reader, op: str, a: AV, b: AV) -> AV:
         return complex_operator(reader, op, a, b)
     columns = [sequence_items(av) for av in (a, b)]
     if columns[0] is not None and columns[1] is not None and op == "Add":
-        return Tup([*columns[0], *columns[1]])
-    if isinstance(a, Tup) and isinstance(b, Known) and op == "Mult":
-        return Tup(repeated(reader, a.items, b))
-    if isinstance(b, ListV) and op == "Mult":
+        return TupleValue([*columns[0], *columns[1]])
+    if isinstance(a, TupleValue) and isinstance(b, Known) and op == "Mult":
+        return TupleValue(repeated(reader, a.items, b))
+    if isinstance(b, ListValue) and op == "Mult":
         a, b = b, a
-    if isinstance(a, ListV) and op in ("Add", "Mult"):
+    if isinstance(a, ListValue) and op in ("Add", "Mult"):
         return list_operator(reader, op, a, b)
     x, y = number_operand(reader, a, op, a, b), number_operand(reader, b, op, a, b)
     if FLOAT in (x.type, y.type):
         if not on_floats:
             bad_operands(reader, op, a, b)
-        return Dyn(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)]))
+        return RuntimeValue(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)]))
     if x.type == y.type == BOOL and op in ("BitAnd", "BitOr", "BitXor"):
-        return Dyn(reader.emit.build(on_ints.replace("int.", "bool."), [x, y]))
+        return RuntimeValue(reader.emit.build(on_ints.replace("int.", "bool."), [x, y]))
     if op == "Pow" and not (isinstance(b, Known) and b.obj >= 0):  # an int, or a float where b is negative
         return reader.choose(
             reader.compare("GtE", b, Known(0)),
-            lambda: Dyn(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)])),
-            lambda: Dyn(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)])),
+            lambda: RuntimeValue(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)])),
+            lambda: RuntimeValue(reader.emit.build(on_floats, [to_float(reader, x), to_float(reader, y)])),
         )
     if not on_ints:
         bad_operands(reader, op, a, b)
-    return Dyn(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)]))
+    return RuntimeValue(reader.emit.build(on_ints, [to_int(reader, x), to_int(reader, y)]))
 
 
-def both_present(reader: Reader, op: str, a: AV, b: AV) -> list[AV]:
+def both_present(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> list[AbstractValue]:
     """Operands of an operator that refuses None."""
     message = f"unsupported operand type(s) for {SYMBOLS.get(op, op)}: 'NoneType'"
     return [present(reader, av, "TypeError", message) for av in (a, b)]
 
 
-def list_operator(reader: Reader, op: str, a: ListV, b: AV) -> AV:
+def list_operator(reader: Reader, op: str, a: ListValue, b: AbstractValue) -> AbstractValue:
     if a.items is not None and op == "Mult" and is_repeated_by_hand(b, a.items):
         reader.speculation.observe(a)
         return new_list(reader, repeated(reader, a.items, b), (reader.position.loc, "mult"))
-    if op == "Add" and not isinstance(b, ListV):
+    if op == "Add" and not isinstance(b, ListValue):
         if isinstance(b, Known) and isinstance(b.obj, list):
             return list_operator(reader, op, a, new_list(reader, reader.iterate(b), (reader.position.loc, "known")))
         bad_operands(reader, op, a, b)
-    if op == "Add" and isinstance(b, ListV) and a.items is not None and b.items is not None:
+    if op == "Add" and isinstance(b, ListValue) and a.items is not None and b.items is not None:
         reader.speculation.observe(a)
         reader.speculation.observe(b)
         return new_list(reader, [*a.items, *b.items], (reader.position.loc, "add"))
@@ -145,64 +145,68 @@ def list_operator(reader: Reader, op: str, a: ListV, b: AV) -> AV:
     return reader.call(Known(lists.concatenated), [a, b], {})
 
 
-def number_operand(reader: Reader, av: AV, op: str, a: AV, b: AV) -> Value:
-    if isinstance(av, (Known, Dyn)) and (isinstance(av, Dyn) or isinstance(av.obj, (bool, int, float))):
+def number_operand(reader: Reader, av: AbstractValue, op: str, a: AbstractValue, b: AbstractValue) -> Value:
+    if isinstance(av, (Known, RuntimeValue)) and (
+        isinstance(av, RuntimeValue) or isinstance(av.obj, (bool, int, float))
+    ):
         value = materialize(reader, av)
         if value.type in (INT, FLOAT, BOOL):
             return value
     if is_text(av) or (isinstance(av, Known) and av.obj is None):
         bad_operands(reader, op, a, b)
-    reader.reject("operator_on_others", operator=SYMBOLS.get(op, op), a=class_name_of(reader, a), b=class_name_of(reader, b))
+    reader.reject(
+        "operator_on_others", operator=SYMBOLS.get(op, op), a=class_name_of(reader, a), b=class_name_of(reader, b)
+    )
 
 
-def truth(reader: Reader, av: AV) -> AV:
+def truth(reader: Reader, av: AbstractValue) -> AbstractValue:
     """bool(av), as a known or dynamic bool."""
     match av:
         case Known(obj) if not defines(av, "__bool__") and not defines(av, "__len__"):
             return call_in_python(reader, bool, obj)
-        case Tup() if defines(av, "__bool__"):
+        case TupleValue() if defines(av, "__bool__"):
             return truth_of_object(reader, av)
-        case Tup(items):
+        case TupleValue(items):
             return Known(bool(items))
-        case ComplexV():
+        case ComplexValue():
             return complex_truth(reader, av)
-        case DictV():
+        case DictValue():
             return Known(bool(reader.items_of(av)))
-        case ViewV(table):
+        case ViewValue(table):
             return reader.truth(table)
-        case Dyn(value) if is_dict(av) or is_set(av):
-            return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("dict.len", [value])]))
+        case RuntimeValue(value) if is_dict(av) or is_set(av):
+            return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("dict.len", [value])]))
         case OneOf():
             return split(reader, av, reader.truth)
-        case ObjectV() | Known():
+        case ObjectValue() | Known():
             return truth_of_object(reader, av)
         case Poison():
             raise Poisoned
-        case RangeV():
+        case RangeValue():
             return reader.truth(reader.call(Known(len), [av], {}))
-        case ListV(items=list() as items):
+        case ListValue(items=list() as items):
             reader.speculation.observe(av)
             return Known(bool(items))
-        case ListV(value=value) if value is not None:
-            return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("list.len", [value])]))
-        case Dyn(value):
+        case ListValue(value=value) if value is not None:
+            return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("list.len", [value])]))
+        case RuntimeValue(value):
             if value.type == BOOL:
                 return av
             if value.type == EXC:
                 return Known(True)
             if value.type in (INT, FLOAT):
-                return Dyn(reader.emit.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
+                return RuntimeValue(reader.emit.build(f"{'int' if value.type == INT else 'float'}.to_bool", [value]))
             if isinstance(value.type, TensorType):
-                return Dyn(reader.emit.build("item.bool", [value]))
+                return RuntimeValue(reader.emit.build("item.bool", [value]))
             if value.type == STR:
-                return Dyn(reader.emit.build("int.to_bool", [reader.emit.build("str.len", [value])]))
+                return RuntimeValue(reader.emit.build("int.to_bool", [reader.emit.build("str.len", [value])]))
             if value.type == NONE:
                 return Known(False)
-    assert not isinstance(av, Dyn), av
+    assert not isinstance(av, RuntimeValue), av
     return Known(True)  # functions, iterators and the like
 
 
-def truth_of_object(reader: Reader, av: AV) -> AV:
+def truth_of_object(reader: Reader, av: AbstractValue) -> AbstractValue:
     found = special(reader, av, "__bool__", [])
     if found is None:
         length = special(reader, av, "__len__", [])
@@ -212,7 +216,7 @@ def truth_of_object(reader: Reader, av: AV) -> AV:
     return found
 
 
-def unary(reader: Reader, node: ast.unaryop, av: AV) -> AV:
+def unary(reader: Reader, node: ast.unaryop, av: AbstractValue) -> AbstractValue:
     name = type(node).__name__
     if name == "Not":
         return negated(reader, reader.truth(av))
@@ -232,16 +236,20 @@ def unary(reader: Reader, node: ast.unaryop, av: AV) -> AV:
             message = "~ (operator.invert) is only implemented on integer and Boolean-type tensors"
             reader.emit.raise_error("TypeError", message)
         return elementwise(reader, "neg" if name == "USub" else "bitwise_not", av)
-    if isinstance(av, ComplexV):
+    if isinstance(av, ComplexValue):
         return complex_unary(reader, name, av)
     value = number_operand(reader, av, name, av, av)
     if value.type == FLOAT:
-        return av if name == "UAdd" else Dyn(reader.emit.build("float.neg", [value]))
+        return av if name == "UAdd" else RuntimeValue(reader.emit.build("float.neg", [value]))
     value = to_int(reader, value)
-    return Dyn(value) if name == "UAdd" else Dyn(reader.emit.build("int.neg" if name == "USub" else "int.invert", [value]))
+    return (
+        RuntimeValue(value)
+        if name == "UAdd"
+        else RuntimeValue(reader.emit.build("int.neg" if name == "USub" else "int.invert", [value]))
+    )
 
 
-def inplace(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def inplace(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """`a op= b`: writes through a tensor, extends a list, else the plain operator."""
     if isinstance(a, OneOf):
         return split(reader, both_present(reader, op, a, b)[0], lambda av: reader.inplace(op, av, b))
@@ -259,10 +267,10 @@ def inplace(reader: Reader, op: str, a: AV, b: AV) -> AV:
         return write(reader, a, reader.binary(op, a, b))
     if (is_dict_like(a) or is_set_like(a)) and (made := table_operator(reader, op, a, b, inplace=True)) is not None:
         return made
-    if isinstance(a, ListV) and op == "Add" and not a.is_tuple:
+    if isinstance(a, ListValue) and op == "Add" and not a.is_tuple:
         reader.call(reader.attribute(a, "extend"), [b], {})
         return a
-    if isinstance(a, ListV) and op == "Mult":
+    if isinstance(a, ListValue) and op == "Mult":
         reader.store_item(a, Known(slice(None)), reader.binary(op, a, b))
         return a
     if (found := special(reader, a, f"__i{METHODS[op]}__", [b])) is not None:
@@ -270,13 +278,11 @@ def inplace(reader: Reader, op: str, a: AV, b: AV) -> AV:
     return reader.binary(op, a, b)
 
 
-def append_item(reader: Reader, target: ListV, item: AV) -> None:
-    if isinstance(target, KnownLengthListV):
+def append_item(reader: Reader, target: ListValue, item: AbstractValue) -> None:
+    if isinstance(target, KnownLengthListValue):
         edit(reader, target, lambda items: items.append(item))
         return
     value = stored(reader, target, item)
     list_value = reader.speculation.mutate(target)
     reader.speculation.widen(list_value.type, 0, value.type)
     reader.emit.effect("list.append", [list_value, item_for(reader, list_value, value)])
-
-

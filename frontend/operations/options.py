@@ -9,7 +9,7 @@ import torch
 
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 
 _IGNORED = ("device", "layout", "requires_grad", "pin_memory", "memory_format", "generator")
 
@@ -21,7 +21,7 @@ def _is_cpu(r: Reader, device: Any) -> bool:
         r.emit.raise_error(type(e).__name__, str(e))
 
 
-def options(r: Reader, kwargs: dict[str, AV]) -> None:
+def options(r: Reader, kwargs: dict[str, AbstractValue]) -> None:
     """Refuses arguments that do not matter on the CPU, where they ask for something else."""
     for key, av in kwargs.items():
         obj = require_known(r, av, f"the argument {key}")
@@ -34,7 +34,7 @@ def options(r: Reader, kwargs: dict[str, AV]) -> None:
             r.reject("argument_of_creation", name=key, value=obj)
 
 
-def without_options(r: Reader, function: Any, kwargs: dict[str, AV]) -> dict[str, AV]:
+def without_options(r: Reader, function: Any, kwargs: dict[str, AbstractValue]) -> dict[str, AbstractValue]:
     """The keywords that a decomposition has. Torch has more of those that it takes here: options, which are checked.
     What else a decomposition of a function of torch lacks is refused, rather than a TypeError that eager does not raise."""
     params = inspect.signature(function).parameters

@@ -17,18 +17,18 @@ from scriptc.frontend.reader.paths import identities
 from scriptc.frontend.reader.promotion import promote_objects, record_key
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
     RECORDS,
+    AbstractValue,
     Content,
-    DictV,
-    Dyn,
+    DictValue,
     Known,
-    KnownLengthListV,
-    Maybe,
-    ObjectV,
+    KnownLengthListValue,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
-    RecordDictV,
-    RecordV,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
     Unbound,
     describe,
     of_value,
@@ -52,12 +52,12 @@ _MOST_LEAVES = 32  # of what one object holds, tuples and optional numbers in it
 _CONSTANTS = (torch.dtype, torch.device, type, FunctionType, torch.nn.Module)
 
 
-def run_time_item(reader: Reader, av: AV) -> Value:
+def run_time_item(reader: Reader, av: AbstractValue) -> Value:
     """The SSA value of an item, as `list_item`, of what only exists at run time."""
     try:
         return list_item(reader, av)
     except UserError:
-        if isinstance(av, KnownLengthListV) and av.site in reader.assumptions.known_length:
+        if isinstance(av, KnownLengthListValue) and av.site in reader.assumptions.known_length:
             reader.assumptions.run_time_lists.add(av.site)
             reader.assumptions.known_length.discard(av.site)
             reader.speculation.read_again("a list goes into a container or an object, so that its length is not known")
@@ -66,7 +66,7 @@ def run_time_item(reader: Reader, av: AV) -> Value:
         raise
 
 
-def as_record(reader: Reader, made: ObjectV | DictV) -> AV:
+def as_record(reader: Reader, made: ObjectValue | DictValue) -> AbstractValue:
     """An object that has just been made, as one that exists at run time, where its class asks for that."""
     record = reader.assumptions.records.get(record_key(made))
     if record is None:
@@ -75,9 +75,9 @@ def as_record(reader: Reader, made: ObjectV | DictV) -> AV:
     refuse_leak(reader, made)
     if record.name not in reader.emit.module.records:
         begin_record(reader, record, tuple(dict.fromkeys((*items, *sorted(record.late)))))
-    of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if isinstance(av, Maybe)}
+    of_some = (items.keys() ^ set(record.names)) | {name for name, av in items.items() if isinstance(av, MaybeUnbound)}
     if not of_some <= record.late:
-        if isinstance(made, ObjectV):
+        if isinstance(made, ObjectValue):
             may_lack(reader, record, of_some)
         reader.reject("record_new_key", what=describe(made), name=next(iter(of_some)))
     values = [field_value(reader, record, i, items.get(name, Unbound())) for i, name in enumerate(record.names)]
@@ -88,7 +88,7 @@ def as_record(reader: Reader, made: ObjectV | DictV) -> AV:
     return of_value(result)
 
 
-def refuse_leak(reader: Reader, made: ObjectV | DictV) -> None:
+def refuse_leak(reader: Reader, made: ObjectValue | DictValue) -> None:
     """What refers to an object from within its own __init__ would go on to refer to what it was then."""
     held = [*(av for f in reader.position.frames for av in f.locals.values()), *reader.heap.contents.values()]
     for av in held:
@@ -114,13 +114,13 @@ def may_lack(reader: Reader, record: Record, names: set[str]) -> NoReturn:
     reader.speculation.read_again(f"some {record.name} lack the attributes {', '.join(sorted(map(str, names)))}")
 
 
-def field_content(reader: Reader, record: Record, name: str, av: AV) -> AV:
+def field_content(reader: Reader, record: Record, name: str, av: AbstractValue) -> AbstractValue:
     """What a field holds for the value of an attribute: see Record on those that are lacking or constant."""
     late, constant = name in record.late, is_constant(av)
     match av:
         case Unbound() if late:
             return Known(None)
-        case Maybe(flag, held) if late:
+        case MaybeUnbound(flag, held) if late:
             return reader.choose(flag, lambda: field_content(reader, record, name, held), lambda: Known(None))
         case Known(obj) if constant and name not in record.constants:
             record.constants[name] = obj
@@ -136,7 +136,7 @@ def field_content(reader: Reader, record: Record, name: str, av: AV) -> AV:
     return av
 
 
-def field_value(reader: Reader, record: Record, index: int, av: AV) -> Value:
+def field_value(reader: Reader, record: Record, index: int, av: AbstractValue) -> Value:
     """The SSA value of what goes into a field."""
     name = record.names[index]
     value = run_time_item(reader, field_content(reader, record, name, av))
@@ -160,13 +160,13 @@ def field_value(reader: Reader, record: Record, index: int, av: AV) -> Value:
 # ---- attributes ----
 
 
-def get_field(reader: Reader, owner: RecordV | RecordDictV, name: Any) -> AV:
+def get_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -> AbstractValue:
     index = owner.record.names.index(name)
     return wrap(reader, reader.emit.build("object.get", [owner.value], field=index))
 
 
-def held_field(reader: Reader, owner: RecordV | RecordDictV, name: Any) -> AV:
-    """What a field holds; Unbound or Maybe where the attribute is lacking, or may be."""
+def held_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any) -> AbstractValue:
+    """What a field holds; Unbound or MaybeUnbound where the attribute is lacking, or may be."""
     av = get_field(reader, owner, name)
     constant = Known(owner.record.constants[name]) if name in owner.record.constants else None
     kinds = av.alternatives if isinstance(av, OneOf) else {0: av}
@@ -175,18 +175,18 @@ def held_field(reader: Reader, owner: RecordV | RecordDictV, name: Any) -> AV:
         return constant or av
     if not isinstance(av, OneOf):
         return Unbound()
-    return Maybe(negated(reader, is_kind(reader, av, none)), constant or without(av, none))
+    return MaybeUnbound(negated(reader, is_kind(reader, av, none)), constant or without(av, none))
 
 
-def fields_of(reader: Reader, owner: RecordV | RecordDictV) -> dict[Any, AV]:
-    """The attributes or keys that there are, or may be (Maybe)."""
+def fields_of(reader: Reader, owner: RecordValue | RecordDictValue) -> dict[Any, AbstractValue]:
+    """The attributes or keys that there are, or may be (MaybeUnbound)."""
     held = {name: held_field(reader, owner, name) for name in owner.record.names}
     return {name: av for name, av in held.items() if not isinstance(av, Unbound)}
 
 
-def set_field(reader: Reader, owner: RecordV | RecordDictV, name: Any, value: AV) -> None:
+def set_field(reader: Reader, owner: RecordValue | RecordDictValue, name: Any, value: AbstractValue) -> None:
     if name not in owner.record.names:
-        if isinstance(owner, RecordV):
+        if isinstance(owner, RecordValue):
             may_lack(reader, owner.record, {name})
         free_keys(reader, owner)
         reader.reject("record_new_key", what=describe(owner), name=name)
@@ -195,20 +195,20 @@ def set_field(reader: Reader, owner: RecordV | RecordDictV, name: Any, value: AV
     reader.emit.effect("object.set", [owner.value, held], field=index)
 
 
-def set_fields(reader: Reader, owner: RecordV | RecordDictV, items: dict[Any, AV]) -> None:
+def set_fields(reader: Reader, owner: RecordValue | RecordDictValue, items: dict[Any, AbstractValue]) -> None:
     """Changes what differs from what the fields hold."""
     if set(owner.record.names) - items.keys():
         free_keys(reader, owner)
         reader.reject("record_loses_key", what=describe(owner))
     for name, item in items.items():
-        held = item.value.op if isinstance(item, Dyn) else None
+        held = item.value.op if isinstance(item, RuntimeValue) else None
         if held is None or held.name != "object.get" or held.operands[0] is not owner.value:
             set_field(reader, owner, name, item)
 
 
-def free_keys(reader: Reader, owner: RecordV | RecordDictV) -> None:
+def free_keys(reader: Reader, owner: RecordValue | RecordDictValue) -> None:
     """From the next reading on, the dicts of a class have keys that come and go; returns where they cannot."""
-    if isinstance(owner, RecordDictV):
+    if isinstance(owner, RecordDictValue):
         key = next(k for k, record in reader.assumptions.records.items() if record is owner.record)
         if key not in reader.assumptions.free_keys:
             reader.assumptions.free_keys.add(key)
@@ -216,7 +216,7 @@ def free_keys(reader: Reader, owner: RecordV | RecordDictV) -> None:
             reader.speculation.read_again("keys come to a dict, or go, where several dicts may be meant")
 
 
-def same_record(reader: Reader, a: AV, b: AV) -> AV | None:
+def same_record(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """`a is b` where one of them exists at run time; None where none does."""
     if not isinstance(a, RECORDS) and not isinstance(b, RECORDS):
         return None
@@ -225,17 +225,13 @@ def same_record(reader: Reader, a: AV, b: AV) -> AV | None:
     return Known(False)
 
 
-
-
-def is_constant(av: AV) -> bool:
+def is_constant(av: AbstractValue) -> bool:
     """Whether something known has no value of run time."""
     return isinstance(av, Known) and isinstance(av.obj, _CONSTANTS)
 
 
-def _is_none(av: AV) -> bool:
+def _is_none(av: AbstractValue) -> bool:
     return isinstance(av, Known) and av.obj is None
-
-
 
 
 def _leaves(t: Type) -> int:

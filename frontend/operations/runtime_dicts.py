@@ -1,4 +1,4 @@
-"""Dicts and sets. With keys that are known they are taken apart (`DictV`, `KnownSet`); else they exist at run time."""
+"""Dicts and sets. With keys that are known they are taken apart (`DictValue`, `KnownSet`); else they exist at run time."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from scriptc.frontend.reader.iterables import Walk
 from scriptc.frontend.reader.promotion import free_sites, may_be_record, record_key
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
-    Dyn,
+    AbstractValue,
+    DictValue,
     Known,
     KnownSet,
-    ListV,
+    ListValue,
     Made,
     OneOf,
-    Tup,
-    ViewV,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
     describe,
     is_dict,
     is_set,
@@ -69,11 +69,15 @@ KEY_TYPES = (*_NUMBERS, STR)
 # ---- making ----
 
 
-def new_dict(reader: Reader, pairs: Sequence[tuple[AV, AV]], site: Any, made: Made = _PLAIN[0]) -> AV:
+def new_dict(
+    reader: Reader, pairs: Sequence[tuple[AbstractValue, AbstractValue]], site: Any, made: Made = _PLAIN[0]
+) -> AbstractValue:
     """A dict made at a site of the program."""
-    if site not in reader.assumptions.tables and (all(is_known_key(k) for k, _ in pairs) or not may_table(reader, site)):
+    if site not in reader.assumptions.tables and (
+        all(is_known_key(k) for k, _ in pairs) or not may_table(reader, site)
+    ):
         known = {require_known(reader, k, "the key of a dict"): v for k, v in pairs}
-        display = DictV(known, sites=(site,), made=made)
+        display = DictValue(known, sites=(site,), made=made)
         if not has_free_keys(reader, display, site):
             return as_record(reader, display)
     table = new_table(reader, "dict.new", site, made)
@@ -82,14 +86,14 @@ def new_dict(reader: Reader, pairs: Sequence[tuple[AV, AV]], site: Any, made: Ma
     return table
 
 
-def new_set(reader: Reader, items: Sequence[AV], site: Any, made: Made = _PLAIN[1]) -> AV:
+def new_set(reader: Reader, items: Sequence[AbstractValue], site: Any, made: Made = _PLAIN[1]) -> AbstractValue:
     """A set of items made at a site of the program; one without items exists at run time."""
     if site not in reader.assumptions.tables and items:
         if all(isinstance(i, Known) for i in items):
             found = call_in_python(reader, made.cls, tuple(i.obj for i in items if isinstance(i, Known)))
             return KnownSet(found.obj, (site,)) if isinstance(found, Known) and made.cls is set else found
         if not all((t := type_of_key(reader, i)) is not None and is_hashable(t) for i in items):
-            return Tup(list(items), set)  # which can only be asked what it contains
+            return TupleValue(list(items), set)  # which can only be asked what it contains
     table = new_table(reader, "set.new", site, made)
     for item in items:
         set_add(reader, table, item)
@@ -104,11 +108,11 @@ def may_table(reader: Reader, site: Any) -> bool:
     return True
 
 
-def new_table(reader: Reader, op: str, site: Any, made: Made) -> Dyn:
+def new_table(reader: Reader, op: str, site: Any, made: Made) -> RuntimeValue:
     return table_of(reader, reader.emit.build(op, []), site, made)
 
 
-def table_of(reader: Reader, value: Value, site: Any, made: Made) -> Dyn:
+def table_of(reader: Reader, value: Value, site: Any, made: Made) -> RuntimeValue:
     """A dict or set that an op at a site has made; what it holds is found from here on."""
     assert isinstance(value.type, (DictType, SetType))
     parts = [("key", value.type.key_cell)]
@@ -121,27 +125,27 @@ def table_of(reader: Reader, value: Value, site: Any, made: Made) -> Dyn:
         cell.type, cell.fixed = joined, False
         reader.speculation.cells.append((where, cell))
     value.type.key_cell.python = None if made in _PLAIN else made
-    return Dyn(value)
+    return RuntimeValue(value)
 
 
 # ---- keys ----
 
 
-def key_type(reader: Reader, table: AV) -> Type:
+def key_type(reader: Reader, table: AbstractValue) -> Type:
     t = materialize(reader, table).type
     assert isinstance(t, (DictType, SetType))
     return t.key
 
 
-def is_known_key(av: AV) -> bool:
+def is_known_key(av: AbstractValue) -> bool:
     items = sequence_items(av)
     return isinstance(av, Known) if items is None else all(map(is_known_key, items))
 
 
-def type_of_key(reader: Reader, av: AV) -> Type | None:
+def type_of_key(reader: Reader, av: AbstractValue) -> Type | None:
     """The type of a key without building anything; None for what is no run-time key."""
     items = sequence_items(av)
-    if isinstance(av, ListV) and av.is_tuple:
+    if isinstance(av, ListValue) and av.is_tuple:
         return materialize(reader, av).type
     if items is None:
         return STR if is_text(av) and not isinstance(av, OneOf) else type_of(av)
@@ -151,7 +155,7 @@ def type_of_key(reader: Reader, av: AV) -> Type | None:
     return None if None in found else TupleType(tuple(t for t in found if t is not None))
 
 
-def key_of(reader: Reader, d: DictV, key: AV) -> Any:
+def key_of(reader: Reader, d: DictValue, key: AbstractValue) -> Any:
     """The key of a dict whose keys are known; where it is not known itself, the dict gets run-time keys."""
     refuse_unhashable(reader, key)
     if not is_known_key(key) and type_of_key(reader, key) is not None and not holds_functions(reader, d):
@@ -164,22 +168,22 @@ def key_of(reader: Reader, d: DictV, key: AV) -> Any:
         raise
 
 
-def refuse_unhashable(reader: Reader, av: AV) -> None:
+def refuse_unhashable(reader: Reader, av: AbstractValue) -> None:
     """Refuses what Python does not hash, and what compiled code does not."""
     if isinstance(av, Known):
         try:
             hash(av.obj)
         except TypeError as e:
             reader.emit.raise_error("TypeError", str(e))
-    is_slice = isinstance(av, Tup) and av.cls is slice and slice.__hash__ is None
-    is_list = isinstance(av, ListV) and not av.is_tuple or is_slice
-    if is_list or isinstance(av, DictV) or isinstance(av, Dyn) and isinstance(av.type, Container):
+    is_slice = isinstance(av, TupleValue) and av.cls is slice and slice.__hash__ is None
+    is_list = isinstance(av, ListValue) and not av.is_tuple or is_slice
+    if is_list or isinstance(av, DictValue) or isinstance(av, RuntimeValue) and isinstance(av.type, Container):
         reader.emit.raise_error("TypeError", f"unhashable type: '{class_name_of(reader, av)}'")
     for item in sequence_items(av) or ():
         refuse_unhashable(reader, item)
 
 
-def own_key(reader: Reader, table: AV, av: AV) -> Value:
+def own_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> Value:
     """The value of a key that is put into a run-time dict or set."""
     refuse_unhashable(reader, av)
     t, held = type_of_key(reader, av), materialize(reader, table).type
@@ -189,7 +193,7 @@ def own_key(reader: Reader, table: AV, av: AV) -> Value:
     return list_item(reader, av)
 
 
-def as_key(reader: Reader, av: AV, key: Type) -> tuple[AV, AV | None]:
+def as_key(reader: Reader, av: AbstractValue, key: Type) -> tuple[AbstractValue, AbstractValue | None]:
     """A key as a dict with keys of a type would hold it, and whether there is an equal one of that type at all."""
     items = sequence_items(av)
     if isinstance(key, ListType):
@@ -200,10 +204,10 @@ def as_key(reader: Reader, av: AV, key: Type) -> tuple[AV, AV | None]:
         parts = [as_key(reader, i, t) for i, t in zip(items, key.items, strict=True)]
         if any(p is None for _, p in parts):
             return Known(False), None
-        valid: AV = Known(True)
+        valid: AbstractValue = Known(True)
         for ok, _ in parts:
             valid = logical_and(reader, valid, ok)
-        return valid, Tup([p for _, p in parts if p is not None])
+        return valid, TupleValue([p for _, p in parts if p is not None])
     held = type_of_key(reader, av) if items is None else None
     if isinstance(held, TensorType):
         reader.reject("tensor_as_key")
@@ -213,14 +217,16 @@ def as_key(reader: Reader, av: AV, key: Type) -> tuple[AV, AV | None]:
         return Known(False), None
     value = materialize(reader, av)
     if key == FLOAT:
-        number: AV = Dyn(to_float(reader, value))
+        number: AbstractValue = RuntimeValue(to_float(reader, value))
         return reader.compare("Eq", number, av), number
     if held == FLOAT:
         small = logical_and(reader, reader.compare("GtE", av, Known(-_LARGE)), reader.compare("Lt", av, Known(_LARGE)))
-        number = reader.choose(small, lambda: Dyn(reader.emit.build("float.to_int", [value])), lambda: Known(0))
+        number = reader.choose(
+            small, lambda: RuntimeValue(reader.emit.build("float.to_int", [value])), lambda: Known(0)
+        )
         valid = logical_and(reader, small, reader.compare("Eq", number, av))
     else:
-        valid, number = Known(True), Dyn(to_int(reader, value))
+        valid, number = Known(True), RuntimeValue(to_int(reader, value))
     if key == BOOL:
         inside = logical_and(reader, reader.compare("GtE", number, Known(0)), reader.compare("LtE", number, Known(1)))
         return logical_and(reader, valid, inside), reader.truth(number)
@@ -230,7 +236,7 @@ def as_key(reader: Reader, av: AV, key: Type) -> tuple[AV, AV | None]:
 # ---- items ----
 
 
-def known_get(reader: Reader, d: DictV, index: AV) -> AV:
+def known_get(reader: Reader, d: DictValue, index: AbstractValue) -> AbstractValue:
     """d[index] of a dict whose keys are known."""
     if (item := function_at(reader, d, index)) is not None:
         return item
@@ -245,19 +251,25 @@ def known_get(reader: Reader, d: DictV, index: AV) -> AV:
     return made
 
 
-def holds_functions(reader: Reader, d: DictV) -> bool:
+def holds_functions(reader: Reader, d: DictValue) -> bool:
     """Whether a dict cannot have run-time keys: functions are told apart where the program is read."""
     return any(map(holds_function, reader.items_of(d).values()))
 
 
-def is_function_table(reader: Reader, d: DictV, index: AV) -> bool:
+def is_function_table(reader: Reader, d: DictValue, index: AbstractValue) -> bool:
     """Whether a dict with known keys holds functions, and is asked for a key of run time that is not an argument itself."""
-    if not isinstance(index, Dyn) or index.type not in KEY_TYPES or index.value in reader.speculation.arg_places:
+    if (
+        not isinstance(index, RuntimeValue)
+        or index.type not in KEY_TYPES
+        or index.value in reader.speculation.arg_places
+    ):
         return False
     return d.made.factory is None and holds_functions(reader, d)
 
 
-def function_at(reader: Reader, d: DictV, index: AV, absent: Callable[[], AV] | None = None) -> AV | None:
+def function_at(
+    reader: Reader, d: DictValue, index: AbstractValue, absent: Callable[[], AbstractValue] | None = None
+) -> AbstractValue | None:
     """An item of a dict of functions with known keys, at a key of run time; None for other dicts and keys."""
     if not is_function_table(reader, d, index):
         return None
@@ -266,7 +278,13 @@ def function_at(reader: Reader, d: DictV, index: AV, absent: Callable[[], AV] | 
     return choose_by_key(reader, index, keys, lambda key: reader.items_of(d)[key], missing)
 
 
-def choose_by_key(reader: Reader, index: AV, keys: Sequence[Any], at: Callable[[Any], AV], absent: Callable[[], AV]) -> AV:
+def choose_by_key(
+    reader: Reader,
+    index: AbstractValue,
+    keys: Sequence[Any],
+    at: Callable[[Any], AbstractValue],
+    absent: Callable[[], AbstractValue],
+) -> AbstractValue:
     """What stands at one of some keys, told by comparing with one after the other."""
     if not keys:
         return absent()
@@ -274,16 +292,18 @@ def choose_by_key(reader: Reader, index: AV, keys: Sequence[Any], at: Callable[[
     return reader.choose(reader.compare("Eq", index, Known(keys[0])), lambda: at(keys[0]), rest)
 
 
-def raise_not_there(reader: Reader, obj: Any, index: AV) -> NoReturn:
+def raise_not_there(reader: Reader, obj: Any, index: AbstractValue) -> NoReturn:
     if isinstance(obj, dict):
         raise_with(reader, "KeyError", joined(reader, [*text_parts(reader, index, quoted=True)]))
     if isinstance(obj, (list, tuple)):
         kind = "list" if isinstance(obj, list) else "tuple"
         reader.emit.raise_error("IndexError", f"{kind} index out of range")
-    raise_with(reader, "IndexError", joined(reader, [Known("index "), text_of(reader, index), Known(" is out of range")]))
+    raise_with(
+        reader, "IndexError", joined(reader, [Known("index "), text_of(reader, index), Known(" is out of range")])
+    )
 
 
-def place_of_key(reader: Reader, table: AV, av: AV) -> AV:
+def place_of_key(reader: Reader, table: AbstractValue, av: AbstractValue) -> AbstractValue:
     """Where a dict or set has a key; -1 where it has not."""
     refuse_unhashable(reader, av)
     value = materialize(reader, table)
@@ -299,15 +319,15 @@ def place_of_key(reader: Reader, table: AV, av: AV) -> AV:
     valid, own = as_key(reader, av, key)
     if own is None:
         return Known(-1)
-    find = lambda: Dyn(reader.emit.build("dict.find", [value, list_item(reader, own)]))  # noqa: E731
+    find = lambda: RuntimeValue(reader.emit.build("dict.find", [value, list_item(reader, own)]))  # noqa: E731
     return reader.choose(valid, find, lambda: Known(-1))
 
 
-def has_key(reader: Reader, table: AV, key: AV) -> AV:
+def has_key(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
     return reader.compare("GtE", place_of_key(reader, table, key), Known(0))
 
 
-def item_at_place(reader: Reader, table: AV, place: AV) -> AV:
+def item_at_place(reader: Reader, table: AbstractValue, place: AbstractValue) -> AbstractValue:
     found = reader.emit.build("dict.at", [materialize(reader, table), materialize(reader, place)])
     if found.type == NEVER:  # nothing was ever put in
         reader.emit.effect("unreachable", ())
@@ -315,11 +335,11 @@ def item_at_place(reader: Reader, table: AV, place: AV) -> AV:
     return wrap(reader, found)
 
 
-def key_at(reader: Reader, table: AV, place: AV) -> AV:
+def key_at(reader: Reader, table: AbstractValue, place: AbstractValue) -> AbstractValue:
     return wrap(reader, reader.emit.build("dict.key", [materialize(reader, table), materialize(reader, place)]))
 
 
-def key_place(reader: Reader, table: AV, key: AV) -> AV:
+def key_place(reader: Reader, table: AbstractValue, key: AbstractValue) -> AbstractValue:
     """The place of a key; KeyError."""
     place = place_of_key(reader, table, key)
 
@@ -335,26 +355,28 @@ def key_place(reader: Reader, table: AV, key: AV) -> AV:
     return place
 
 
-def table_get(reader: Reader, table: Dyn, key: AV) -> AV:
+def table_get(reader: Reader, table: RuntimeValue, key: AbstractValue) -> AbstractValue:
     """table[key]"""
     made = made_of(table.type)
     if made.factory is None:
         return item_at_place(reader, table, key_place(reader, table, key))
     factory, place = made.factory, place_of_key(reader, table, key)
 
-    def missing() -> AV:
+    def missing() -> AbstractValue:
         if made.cls is not defaultdict:  # a Counter counts none, and stays as it is
             return reader.call(factory, [], {})
         value = reader.call(factory, [], {})
         table_set(reader, table, key, value)
         return (
-            item_at_place(reader, table, place_of_key(reader, table, key)) if isinstance(value, (DictV, ListV, Dyn)) else value
+            item_at_place(reader, table, place_of_key(reader, table, key))
+            if isinstance(value, (DictValue, ListValue, RuntimeValue))
+            else value
         )
 
     return reader.choose(reader.compare("GtE", place, Known(0)), lambda: item_at_place(reader, table, place), missing)
 
 
-def table_set(reader: Reader, table: Dyn, key: AV, item: AV) -> None:
+def table_set(reader: Reader, table: RuntimeValue, key: AbstractValue, item: AbstractValue) -> None:
     held, value = own_key(reader, table, key), run_time_item(reader, item)
     reader.speculation.widen(table.type, 0, held.type)
     reader.speculation.widen(table.type, 1, value.type)
@@ -363,12 +385,12 @@ def table_set(reader: Reader, table: Dyn, key: AV, item: AV) -> None:
     reader.emit.effect("dict.set", [table.value, as_type(reader, held, t.key), as_type(reader, value, t.elem)])
 
 
-def table_delete(reader: Reader, table: AV, key: AV) -> None:
+def table_delete(reader: Reader, table: AbstractValue, key: AbstractValue) -> None:
     place = key_place(reader, table, key)
     reader.emit.effect("dict.remove", [materialize(reader, table), materialize(reader, place)])
 
 
-def set_add(reader: Reader, table: AV, item: AV) -> None:
+def set_add(reader: Reader, table: AbstractValue, item: AbstractValue) -> None:
     held = own_key(reader, table, item)
     value = materialize(reader, table)
     reader.speculation.widen(value.type, 0, held.type)
@@ -384,20 +406,20 @@ def in_any_order(reader: Reader) -> Iterator[None]:
         reader.position.any_order -= 1
 
 
-def walk_table(reader: Reader, av: AV) -> Walk:
+def walk_table(reader: Reader, av: AbstractValue) -> Walk:
     """Over a run-time dict or set, or a view: keys must neither come nor go meanwhile."""
-    table, part = (av.table, av.part) if isinstance(av, ViewV) else (av, "keys")
+    table, part = (av.table, av.part) if isinstance(av, ViewValue) else (av, "keys")
     value = materialize(reader, table)
     if isinstance(value.type, SetType) and _has_text(value.type.key) and not reader.position.any_order:
         value.type.key_cell.find().observed = True
         reader.reject("order_of_set")
     walk = reader.emit.build("dict.walk", [value])
 
-    def length() -> AV:
+    def length() -> AbstractValue:
         reader.emit.effect("dict.unchanged", [value, walk])
-        return Dyn(reader.emit.build("dict.len", [value]))
+        return RuntimeValue(reader.emit.build("dict.len", [value]))
 
-    def item(i: AV) -> AV:
+    def item(i: AbstractValue) -> AbstractValue:
         assert isinstance(value.type, (DictType, SetType))
         value.type.key_cell.find().observed = True
         if value.type.key == NEVER:  # nothing was ever put in
@@ -408,17 +430,19 @@ def walk_table(reader: Reader, av: AV) -> Walk:
         return (
             item_at_place(reader, table, i)
             if part == "values"
-            else Tup([key_at(reader, table, i), item_at_place(reader, table, i)])
+            else TupleValue([key_at(reader, table, i), item_at_place(reader, table, i)])
         )
 
-    count = (Known(0), Dyn(reader.emit.build("dict.len", [value])), Known(1))
+    count = (Known(0), RuntimeValue(reader.emit.build("dict.len", [value])), Known(1))
     return Walk(count=count, item=item, length=length, lists=[value])
 
 
 # ---- operators ----
 
 
-def table_operator(reader: Reader, op: str, a: AV, b: AV, *, inplace: bool = False) -> AV | None:
+def table_operator(
+    reader: Reader, op: str, a: AbstractValue, b: AbstractValue, *, inplace: bool = False
+) -> AbstractValue | None:
     """a | b and the like; None where Python refuses them. In place, the value is a."""
     if op == "BitOr" and is_dict_like(a) and (is_dict_like(b) or inplace):
         target = a if inplace else reader.call(reader.attribute(a, "copy"), [], {})
@@ -433,7 +457,7 @@ def table_operator(reader: Reader, op: str, a: AV, b: AV, *, inplace: bool = Fal
     return reader.call(reader.attribute(a, _SET_METHODS[op]), [b], {})
 
 
-def compare_tables(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare_tables(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """== and !=, and for sets also the orders."""
     same = is_dict_like(a) and is_dict_like(b) or is_set_like(a) and is_set_like(b)
     if op in ("Eq", "NotEq"):
@@ -459,11 +483,11 @@ def _any_length_where_fixed(asked: Type, key: Type) -> bool:
     return isinstance(key, TupleType) and is_tuple(asked) and asked != tuple_of(NEVER)
 
 
-def is_dict_like(av: AV) -> bool:
-    return is_dict(av) or isinstance(av, DictV) or isinstance(av, Known) and isinstance(av.obj, dict)
+def is_dict_like(av: AbstractValue) -> bool:
+    return is_dict(av) or isinstance(av, DictValue) or isinstance(av, Known) and isinstance(av.obj, dict)
 
 
-def is_set_like(av: AV) -> bool:
+def is_set_like(av: AbstractValue) -> bool:
     return is_set(av) or isinstance(av, Known) and isinstance(av.obj, (set, frozenset))
 
 
@@ -472,7 +496,7 @@ _SET_METHODS = {
 }  # fmt: skip
 
 
-def has_free_keys(reader: Reader, made: DictV, site: Any) -> bool:
+def has_free_keys(reader: Reader, made: DictValue, site: Any) -> bool:
     """Whether keys come to a dict with known keys, or go, where nobody knows which dict it is."""
     if not may_be_record(made) or record_key(made) not in reader.assumptions.free_keys:
         return False
@@ -480,26 +504,28 @@ def has_free_keys(reader: Reader, made: DictV, site: Any) -> bool:
     return may_table(reader, site)
 
 
-def own_tuple_key(reader: Reader, av: AV, items: Sequence[AV] | None, key: ListType) -> tuple[AV, AV | None]:
+def own_tuple_key(
+    reader: Reader, av: AbstractValue, items: Sequence[AbstractValue] | None, key: ListType
+) -> tuple[AbstractValue, AbstractValue | None]:
     """A key as a dict holds it whose keys are tuples of any length, as in `as_key`."""
-    if isinstance(av, ListV) and av.is_tuple:
+    if isinstance(av, ListValue) and av.is_tuple:
         held = materialize(reader, av).type
         if held != key and held != tuple_of(NEVER):
             reader.reject("key_of_other_type", item=spelt(held), held=spelt(key))
         return Known(True), av
     if items is None:
         return Known(False), None
-    valid: AV = Known(True)
-    parts: list[AV] = []
+    valid: AbstractValue = Known(True)
+    parts: list[AbstractValue] = []
     for ok, part in (as_key(reader, i, key.elem) for i in items):
         if part is None:
             return Known(False), None
         valid = logical_and(reader, valid, ok)
         parts.append(part)
-    return valid, ListV(tuple_value(reader, parts, key.elem))
+    return valid, ListValue(tuple_value(reader, parts, key.elem))
 
 
-def refuse_item_sets(reader: Reader, *avs: AV) -> None:
+def refuse_item_sets(reader: Reader, *avs: AbstractValue) -> None:
     """Refuses sets of which nobody knows how many of their items are equal."""
-    if any(isinstance(av, Tup) and av.cls is set for av in avs):
+    if any(isinstance(av, TupleValue) and av.cls is set for av in avs):
         reader.reject("set_of_items")

@@ -16,12 +16,31 @@ from scriptc.frontend.operations.logic import check_that, logical_and, negated
 from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
 from scriptc.frontend.operations.sizes import shape_tuple
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    RuntimeValue,
+    is_complex_number,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.dtypes import COMPLEX, FLOATING, INEXACT, INTEGRAL, NUMBER_TYPES, PARTS, compute_dtype, held, promote
 from scriptc.ir.types import BOOL, FLOAT, INT
 
 _CONVERTED = frozenset(
-    ("alpha", "beta", "input_scale", "lambd", "max_val", "min_val", "negative_slope", "scale", "threshold", "value", "weight")
+    (
+        "alpha",
+        "beta",
+        "input_scale",
+        "lambd",
+        "max_val",
+        "min_val",
+        "negative_slope",
+        "scale",
+        "threshold",
+        "value",
+        "weight",
+    )
 )
 # One more that a function converts.
 _CONVERTED_BY = {"hinge_embedding_loss": "margin", "logit": "eps", "special_logit": "eps"}
@@ -38,8 +57,8 @@ _OF_FIRST = FILLING | {"index_add", "scatter"}  # other tensors than the first m
 
 
 def with_numbers(
-    reader: Reader, name: str, args: Sequence[AV], kwargs: dict[str, AV]
-) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+    reader: Reader, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
     """The arguments of an ATen function, with its numbers converted; RuntimeError where eager raises it."""
     tensors = [av for av in (*args, *kwargs.values()) if is_tensor(av)]
     if not tensors or len(tensors) == len(args) + len(kwargs) and name not in FILLING:
@@ -54,7 +73,9 @@ def with_numbers(
     return [*given, *args[len(given) :]], rest
 
 
-def as_parameter(reader: Reader, name: str, parameter: str, av: AV, dtype: str, types: dict[str, str]) -> AV:
+def as_parameter(
+    reader: Reader, name: str, parameter: str, av: AbstractValue, dtype: str, types: dict[str, str]
+) -> AbstractValue:
     if types.get(parameter) == "float" and type_of(av) in (INT, BOOL):
         av = reader.call(Known(float), [av], {})
     if name in FILLING and parameter == "value" and is_tensor(av) and not tensor_type(av).rank:
@@ -79,16 +100,16 @@ def as_parameter(reader: Reader, name: str, parameter: str, av: AV, dtype: str, 
     return converted(reader, av, compute_dtype(dtype) if name in _WIDE or parameter == "threshold" else dtype)
 
 
-def item_of(reader: Reader, tensor: AV) -> AV:
+def item_of(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     """The element of a tensor without dims."""
     return reader.call(reader.attribute(tensor, "item"), [], {})
 
 
-def is_plain_number(av: AV) -> bool:
+def is_plain_number(av: AbstractValue) -> bool:
     return is_complex_number(av) or type_of(av) in (INT, FLOAT, BOOL)
 
 
-def check_kind(reader: Reader, name: str, parameter: str, number: AV, dtype: str) -> None:
+def check_kind(reader: Reader, name: str, parameter: str, number: AbstractValue, dtype: str) -> None:
     message = None
     if is_complex_number(number) and dtype not in COMPLEX and name != "addr":
         message = f"For non-complex input tensors, argument {parameter} must not be a complex number."
@@ -100,7 +121,7 @@ def check_kind(reader: Reader, name: str, parameter: str, number: AV, dtype: str
         reader.emit.raise_error("RuntimeError", message)
 
 
-def converted(reader: Reader, number: AV, dtype: str) -> AV:
+def converted(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
     """The number as an element of the dtype would be read again; RuntimeError where it does not fit."""
     if dtype == "bool":
         return reader.truth(number)
@@ -123,11 +144,13 @@ def converted(reader: Reader, number: AV, dtype: str) -> AV:
     if kind != BOOL and dtype not in (("f64", "f32") if kind == INT else ("f64",)):
         check_that(reader, fits_dtype(reader, number, dtype), "RuntimeError", message)
     return (
-        Dyn(reader.emit.build("float.to_int", [materialize(reader, number)])) if kind == FLOAT and dtype in INTEGRAL else number
+        RuntimeValue(reader.emit.build("float.to_int", [materialize(reader, number)]))
+        if kind == FLOAT and dtype in INTEGRAL
+        else number
     )
 
 
-def fits_dtype(reader: Reader, number: AV, dtype: str) -> AV:
+def fits_dtype(reader: Reader, number: AbstractValue, dtype: str) -> AbstractValue:
     """Whether a number that the program computes fits a dtype; infinity and NaN fit all that float."""
     low, high = (Known(bound) for bound in held(dtype, type_of(number) == FLOAT))
     if dtype in INTEGRAL:
@@ -136,7 +159,9 @@ def fits_dtype(reader: Reader, number: AV, dtype: str) -> AV:
         low, high = (Known(max(min(int(b.obj), 2**63 - 1), -(2**63))) for b in (low, high))
         return logical_and(reader, reader.compare("LtE", low, number), reader.compare("LtE", number, high))
     size = reader.call(Known(abs), [number], {})
-    return negated(reader, logical_and(reader, reader.compare("Lt", high, size), reader.compare("Lt", size, Known(math.inf))))
+    return negated(
+        reader, logical_and(reader, reader.compare("Lt", high, size), reader.compare("Lt", size, Known(math.inf)))
+    )
 
 
 @cache
@@ -153,7 +178,7 @@ def _parameters(name: str, count: int, keywords: frozenset[str]) -> dict[str, st
     return {a.name: found.pop() if len(found) == 1 else "" for a, found in zip(chosen, types, strict=True)}
 
 
-def new_filled(reader: Reader, size: Sequence[AV], number: AV, dtype: str) -> AV:
+def new_filled(reader: Reader, size: Sequence[AbstractValue], number: AbstractValue, dtype: str) -> AbstractValue:
     """A new tensor of a number."""
     shape = shape_tuple(reader, tuple(size))
     if is_complex_number(number):

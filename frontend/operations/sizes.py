@@ -10,44 +10,50 @@ import torch
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, Tup, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import AbstractValue, Known, RuntimeValue, TupleValue, is_tensor, tensor_type
 from scriptc.ir.core import Value
 from scriptc.ir.types import Dim
 
 
-def shape_of_tensor(reader: Reader, tensor: AV) -> AV:
+def shape_of_tensor(reader: Reader, tensor: AbstractValue) -> AbstractValue:
     sizes = [size_av(reader, tensor, i) for i in range(tensor_type(tensor).rank)]
     if all(isinstance(s, Known) for s in sizes):
         return Known(torch.Size(s.obj for s in sizes if isinstance(s, Known)))
-    return Tup(sizes, torch.Size)
+    return TupleValue(sizes, torch.Size)
 
 
-def shape_tuple(reader: Reader, items: tuple[AV, ...]) -> AV:
+def shape_tuple(reader: Reader, items: tuple[AbstractValue, ...]) -> AbstractValue:
     if any(is_tensor(i) and tensor_type(i).dtype == "bool" for i in items):
         reader.emit.raise_error("RuntimeError", "Expected scalar.isIntegral(false) to be true, but got false.")
-    return Dyn(sizes(reader, items))
+    return RuntimeValue(sizes(reader, items))
 
 
-def dim_of(reader: Reader, tensor: AV, dim: int) -> Dim:
+def dim_of(reader: Reader, tensor: AbstractValue, dim: int) -> Dim:
     dims = tensor_type(tensor).dims
     if not dims:
         reader.emit.raise_error("IndexError", f"Dimension specified as {dim} but tensor has no dimensions")
     return dims[dim]
 
 
-def size_of(reader: Reader, tensor: AV, dim: int) -> Any:
+def size_of(reader: Reader, tensor: AbstractValue, dim: int) -> Any:
     """The SSA value of a size; a constant where the type knows it."""
     size = dim_of(reader, tensor, dim)
     return (
-        reader.emit.const(size) if isinstance(size, int) else reader.emit.build("size", [materialize(reader, tensor)], dim=dim)
+        reader.emit.const(size)
+        if isinstance(size, int)
+        else reader.emit.build("size", [materialize(reader, tensor)], dim=dim)
     )
 
 
-def size_av(reader: Reader, tensor: AV, dim: int) -> AV:
+def size_av(reader: Reader, tensor: AbstractValue, dim: int) -> AbstractValue:
     size = dim_of(reader, tensor, dim)
-    return Known(size) if isinstance(size, int) else Dyn(reader.emit.build("size", [materialize(reader, tensor)], dim=dim))
+    return (
+        Known(size)
+        if isinstance(size, int)
+        else RuntimeValue(reader.emit.build("size", [materialize(reader, tensor)], dim=dim))
+    )
 
 
-def sizes(reader: Reader, items: Sequence[AV]) -> Value:
+def sizes(reader: Reader, items: Sequence[AbstractValue]) -> Value:
     """A tuple of i64 values."""
     return reader.emit.builder.build("tuple", [integer(reader, i) for i in items], reader.position.loc)

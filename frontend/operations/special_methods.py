@@ -5,7 +5,7 @@ from __future__ import annotations
 from scriptc.frontend.operations.logic import bad_operands
 from scriptc.frontend.operations.objects import special
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.user_classes import class_of
 
 METHODS = {
@@ -17,7 +17,7 @@ METHODS = {
 REFLECTED = {"Lt": "Gt", "Gt": "Lt", "LtE": "GtE", "GtE": "LtE"}  # a < b asks b whether b > a
 
 
-def special_operator(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def special_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     name = METHODS[op]
     ways = [(a, f"__{name}__", b)]
     if not same_class(a, b):
@@ -28,17 +28,17 @@ def special_operator(reader: Reader, op: str, a: AV, b: AV) -> AV:
     bad_operands(reader, op, a, b)
 
 
-def answer(reader: Reader, owner: AV, method: str, other: AV) -> AV | None:
+def answer(reader: Reader, owner: AbstractValue, method: str, other: AbstractValue) -> AbstractValue | None:
     """What a method says; None where there is none, or where it leaves it to the other operand."""
     found = special(reader, owner, method, [other])
     return None if isinstance(found, Known) and found.obj is NotImplemented else found
 
 
-def same_class(a: AV, b: AV) -> bool:
+def same_class(a: AbstractValue, b: AbstractValue) -> bool:
     return class_of(a) is class_of(b) is not None
 
 
-def derives(a: AV, b: AV) -> bool:
+def derives(a: AbstractValue, b: AbstractValue) -> bool:
     """Whether the class of one operand derives from that of the other, so that it is asked first."""
     below, above = class_of(a), class_of(b)
     return below is not None and above is not None and below is not above and issubclass(below, above)

@@ -10,7 +10,15 @@ from scriptc.frontend.operations.logic import check_that
 from scriptc.frontend.operations.materialize import apply_op, materialize, type_of
 from scriptc.frontend.reader.constant_demand import prefer_known, require_known
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, OneOf, Tup, is_run_time_text, is_text
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    OneOf,
+    RuntimeValue,
+    TupleValue,
+    is_run_time_text,
+    is_text,
+)
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT
@@ -18,7 +26,7 @@ from scriptc.ir.types import BOOL, INT
 _COMPARE = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 
 
-def text_operator(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
+def text_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """`a op b` where it is an operator of strings of which some are made at run time; None where it is not."""
     if op == "Add" and is_text(a) and is_text(b) and (is_run_time_text(a) or is_run_time_text(b)):
         return apply_op(reader, "str.concat", a, b)
@@ -27,13 +35,13 @@ def text_operator(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
     if op == "Mult" and (is_text(a) or is_text(b)):
         text, times = (a, b) if is_text(a) else (b, a)
         if type_of(times) in (INT, BOOL):
-            return Dyn(reader.emit.build("str.repeat", [materialize(reader, text), integer(reader, times)]))
+            return RuntimeValue(reader.emit.build("str.repeat", [materialize(reader, text), integer(reader, times)]))
     if op == "Mod" and is_text(a):
         return format_percent(reader, require_known(reader, a, "a format"), b)
     return None
 
 
-def compare_texts(reader: Reader, op: str, a: AV, b: AV) -> AV:
+def compare_texts(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     """`a op b` of two strings, one of which is made at run time."""
     if op in ("Eq", "NotEq"):
         prefer_known(reader, a, b)
@@ -41,35 +49,41 @@ def compare_texts(reader: Reader, op: str, a: AV, b: AV) -> AV:
     return apply_op(reader, f"str.{_COMPARE[op]}", a, b)
 
 
-def text_contains(reader: Reader, item: AV, text: AV) -> AV:
+def text_contains(reader: Reader, item: AbstractValue, text: AbstractValue) -> AbstractValue:
     if not is_text(item):
         name = class_name_of(reader, item)
         reader.emit.raise_error("TypeError", f"'in <string>' requires string as left operand, not {name}")
     return apply_op(reader, "str.contains", text, item)
 
 
-def text_item(reader: Reader, text: AV, index: AV) -> AV:
+def text_item(reader: Reader, text: AbstractValue, index: AbstractValue) -> AbstractValue:
     """text[index]"""
-    if isinstance(index, (Tup, Known)) and not isinstance(getattr(index, "obj", None), int):
+    if isinstance(index, (TupleValue, Known)) and not isinstance(getattr(index, "obj", None), int):
         if not is_slice(index):
-            reader.emit.raise_error("TypeError", f"string indices must be integers, not '{class_name_of(reader, index)}'")
+            reader.emit.raise_error(
+                "TypeError", f"string indices must be integers, not '{class_name_of(reader, index)}'"
+            )
         start, stop, step = slice_bounds(reader, index)
         if step.op is None or step.op.name != "const":
-            check_that(reader, reader.compare("NotEq", Dyn(step), Known(0)), "ValueError", "slice step cannot be zero")
+            check_that(
+                reader, reader.compare("NotEq", RuntimeValue(step), Known(0)), "ValueError", "slice step cannot be zero"
+            )
         elif step.op.attrs["value"] == 0:
             reader.emit.raise_error("ValueError", "slice step cannot be zero")
-        return Dyn(reader.emit.build("str.slice", [materialize(reader, text), start, stop, step]))
+        return RuntimeValue(reader.emit.build("str.slice", [materialize(reader, text), start, stop, step]))
     if type_of(index) not in (INT, BOOL):
         bad_index(reader, index)
-    return Dyn(
-        reader.emit.build("str.chr", [reader.emit.build("str.code", [materialize(reader, text), integer(reader, index)])])
+    return RuntimeValue(
+        reader.emit.build(
+            "str.chr", [reader.emit.build("str.code", [materialize(reader, text), integer(reader, index)])]
+        )
     )
 
 
-def bad_index(reader: Reader, index: AV) -> NoReturn:
+def bad_index(reader: Reader, index: AbstractValue) -> NoReturn:
     reader.emit.raise_error("TypeError", f"string indices must be integers, not '{class_name_of(reader, index)}'")
 
 
-def character(reader: Reader, text: Value, index: Value) -> AV:
+def character(reader: Reader, text: Value, index: Value) -> AbstractValue:
     """text[index] for an index that lies within it."""
-    return Dyn(reader.emit.build("str.chr", [reader.emit.build("str.code_at", [text, index])]))
+    return RuntimeValue(reader.emit.build("str.chr", [reader.emit.build("str.code_at", [text, index])]))

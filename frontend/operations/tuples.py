@@ -9,24 +9,33 @@ from scriptc.frontend.decompositions import lists
 from scriptc.frontend.operations.indices import integer
 from scriptc.frontend.operations.materialize import any_length, make_tuple, materialize, type_of, wrap
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Bound, Known, ListV, is_plain_tuple, is_tensor, is_text, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Bound,
+    Known,
+    ListValue,
+    is_plain_tuple,
+    is_tensor,
+    is_text,
+    tensor_type,
+)
 from scriptc.frontend.values.class_names import class_name_of
 from scriptc.frontend.values.element_types import spelt, unite
 from scriptc.frontend.values.structure import LONG, UNROLL_LIMIT, sequence_items
 from scriptc.ir.types import STR, JoinError, ListType, ScalarType
 
 
-def tuple_of_items(reader: Reader, av: AV) -> AV:
+def tuple_of_items(reader: Reader, av: AbstractValue) -> AbstractValue:
     """tuple(av) where the number of items is not known."""
-    if isinstance(av, ListV) and av.is_tuple:
+    if isinstance(av, ListValue) and av.is_tuple:
         return av
-    listed = av if isinstance(av, ListV) else reader.call(Known(list), [av], {})
-    if isinstance(listed, ListV) and listed.items is not None:  # of a generator whose tests are known
+    listed = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
+    if isinstance(listed, ListValue) and listed.items is not None:  # of a generator whose tests are known
         return make_tuple(listed.items)
     return wrap(reader, reader.emit.build("tuple.of", [materialize(reader, listed)]))
 
 
-def any_length_method(reader: Reader, owner: ListV, name: str) -> AV:
+def any_length_method(reader: Reader, owner: ListValue, name: str) -> AbstractValue:
     if name in ("index", "count"):
         return Bound(owner, name, getattr(lists, name))
     reader.emit.raise_error("AttributeError", f"'tuple' object has no attribute '{name}'")
@@ -35,13 +44,13 @@ def any_length_method(reader: Reader, owner: ListV, name: str) -> AV:
 # ---- operators ----
 
 
-def tuple_operator(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
+def tuple_operator(reader: Reader, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue | None:
     """a + b and a * b where a tuple of any length is among the operands, or comes about; None where not."""
     if op == "Mult" and is_plain_tuple(b):
         a, b = b, a
     if not is_plain_tuple(a):
         return None
-    if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListV) for av in (a, b)):
+    if op == "Add" and is_plain_tuple(b) and any(isinstance(av, ListValue) for av in (a, b)):
         return joined_tuples(reader, a, b)
     items = sequence_items(a)
     if op == "Mult" and (items is None or not is_repeated_by_hand(b, items)):
@@ -49,14 +58,14 @@ def tuple_operator(reader: Reader, op: str, a: AV, b: AV) -> AV | None:
     return None
 
 
-def is_repeated_by_hand(times: AV, items: Sequence[AV]) -> TypeGuard[Known]:
+def is_repeated_by_hand(times: AbstractValue, items: Sequence[AbstractValue]) -> TypeGuard[Known]:
     """Whether items are repeated in the compiler: numbers and tensors not where they become many."""
     if not isinstance(times, Known):
         return False
     return not isinstance(times.obj, int) or len(items) * times.obj <= LONG or not are_alike(items)
 
 
-def are_alike(items: Sequence[AV]) -> bool:
+def are_alike(items: Sequence[AbstractValue]) -> bool:
     """Whether items are numbers, texts or tensors of one type, or all None."""
     kinds = {
         (tensor_type(i).dtype, tensor_type(i).rank) if is_tensor(i) else STR if is_text(i) else type_of(i)
@@ -65,16 +74,18 @@ def are_alike(items: Sequence[AV]) -> bool:
     return len(kinds) == 1 and None not in kinds and all(isinstance(k, (tuple, ScalarType)) for k in kinds)
 
 
-def repeated(reader: Reader, items: Sequence[AV], times: Known) -> list[AV]:
+def repeated(reader: Reader, items: Sequence[AbstractValue], times: Known) -> list[AbstractValue]:
     """items * times, in the compiler."""
     if not isinstance(times.obj, int):
-        reader.emit.raise_error("TypeError", f"can't multiply sequence by non-int of type '{class_name_of(reader, times)}'")
+        reader.emit.raise_error(
+            "TypeError", f"can't multiply sequence by non-int of type '{class_name_of(reader, times)}'"
+        )
     if len(items) * times.obj > UNROLL_LIMIT:
         reader.reject("repeated_too_often", count=len(items) * times.obj)
     return [*items] * times.obj
 
 
-def joined_tuples(reader: Reader, a: AV, b: AV) -> AV:
+def joined_tuples(reader: Reader, a: AbstractValue, b: AbstractValue) -> AbstractValue:
     left, right = any_length(reader, a), any_length(reader, b)
     try:
         joined = unite(left.type, right.type)
@@ -82,4 +93,4 @@ def joined_tuples(reader: Reader, a: AV, b: AV) -> AV:
         reader.reject("tuples_of_kinds", left=spelt(left.type), right=spelt(right.type))
     assert isinstance(joined, ListType)
     left, right = any_length(reader, a, joined.elem), any_length(reader, b, joined.elem)
-    return ListV(reader.emit.builder.op("tuple.join", [left, right], reader.position.loc, types=[joined]).result)
+    return ListValue(reader.emit.builder.op("tuple.join", [left, right], reader.position.loc, types=[joined]).result)

@@ -14,7 +14,16 @@ from scriptc.frontend.operations.materialize import apply_op, materialize, type_
 from scriptc.frontend.operations.scalars import FILLING, converted, item_of, new_filled
 from scriptc.frontend.operations.sizes import shape_tuple, size_av
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Tup, is_complex_number, is_tensor, tensor_type
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    ListValue,
+    RuntimeValue,
+    TupleValue,
+    is_complex_number,
+    is_tensor,
+    tensor_type,
+)
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import COMPLEX, INTEGRAL, SCALAR_TYPES, category
 from scriptc.ir.ops import OPS
@@ -22,16 +31,40 @@ from scriptc.ir.types import FLOAT, INT, ScalarType, TensorType
 
 # These write where indices say, and refuse to read what they write.
 _PLACING = frozenset(
-    ("cat", "gather", "index_add", "index_copy", "index_fill", "index_put", "index_reduce", "index_select", "put", "scatter",
-     "scatter_add", "scatter_reduce", "stack")
+    (
+        "cat",
+        "gather",
+        "index_add",
+        "index_copy",
+        "index_fill",
+        "index_put",
+        "index_reduce",
+        "index_select",
+        "put",
+        "scatter",
+        "scatter_add",
+        "scatter_reduce",
+        "stack",
+    )
 )
 # Pointwise ops that ATen has no tag for: most of them are names of others.
 _UNTAGGED = frozenset(
-    ("addr", "divide", "floor_divide", "greater", "greater_equal", "less", "less_equal", "multiply", "not_equal", "subtract")
+    (
+        "addr",
+        "divide",
+        "floor_divide",
+        "greater",
+        "greater_equal",
+        "less",
+        "less_equal",
+        "multiply",
+        "not_equal",
+        "subtract",
+    )
 )
 
 
-def write(reader: Reader, dst: AV, src: AV) -> AV:
+def write(reader: Reader, dst: AbstractValue, src: AbstractValue) -> AbstractValue:
     """dst.copy_(src) for the result of an in-place op: shapes and dtypes as eager checks them; the value is dst."""
     if is_tensor(src):
         check_category(reader, dst, tensor_type(src).dtype)
@@ -41,7 +74,7 @@ def write(reader: Reader, dst: AV, src: AV) -> AV:
     return dst
 
 
-def check_category(reader: Reader, dst: AV, found: str) -> None:
+def check_category(reader: Reader, dst: AbstractValue, found: str) -> None:
     """Raise where an op in place gives elements of a dtype that those of `dst` cannot be."""
     to = tensor_type(dst).dtype
     if category(found) > category(to):
@@ -49,7 +82,7 @@ def check_category(reader: Reader, dst: AV, found: str) -> None:
         reader.emit.raise_error("RuntimeError", message)
 
 
-def spread_into(reader: Reader, view: AV, value: AV) -> None:
+def spread_into(reader: Reader, view: AbstractValue, value: AbstractValue) -> None:
     """view[...] = value. Unlike copy_, leading dims of one do not count, and the value may lie in the view where it is
     spread: eager expands it before it looks for overlaps."""
     source = cast_to(reader, value, tensor_type(view).dtype) if is_tensor(value) else value
@@ -70,7 +103,7 @@ def spread_into(reader: Reader, view: AV, value: AV) -> None:
     copy_into(reader, view, source)
 
 
-def check_number(reader: Reader, value: AV, dtype: str) -> None:
+def check_number(reader: Reader, value: AbstractValue, dtype: str) -> None:
     """Raise where a number that is assigned to a subscript does not fit: eager converts it before it looks at the index."""
     if is_tensor(value) or is_complex_number(value) or dtype in ("bool", "f16", "bf16") or dtype in COMPLEX:
         return
@@ -80,10 +113,10 @@ def check_number(reader: Reader, value: AV, dtype: str) -> None:
         converted(reader, value, dtype)
 
 
-def check_operands(reader: Reader, name: str, dst: AV, operands: Sequence[AV]) -> None:
+def check_operands(reader: Reader, name: str, dst: AbstractValue, operands: Sequence[AbstractValue]) -> None:
     """What eager tests before an op writes its result into dst: pointwise ops refuse to read it in other places than they
     write, those that place by indices to read it at all."""
-    known = [isinstance(av, Tup) or (isinstance(av, ListV) and av.items is not None) for av in operands]
+    known = [isinstance(av, TupleValue) or (isinstance(av, ListValue) and av.items is not None) for av in operands]
     items = [reader.iterate(av) if k else [av] for av, k in zip(operands, known, strict=True)]
     tensors = [t for ts in items for t in ts if is_tensor(t)]
     if name in FILLING:
@@ -92,10 +125,10 @@ def check_operands(reader: Reader, name: str, dst: AV, operands: Sequence[AV]) -
         check_overlap(reader, dst, *tensors, apart=name in _PLACING)
 
 
-def check_placed(reader: Reader, view: AV, index: AV, value: AV) -> None:
+def check_placed(reader: Reader, view: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
     """The same of view[index] = value with tensors in the index. One number under one mask is filled in, and may lie in the
     view."""
-    parts = [p for p in (index.items if isinstance(index, Tup) else (index,)) if is_tensor(p)]
+    parts = [p for p in (index.items if isinstance(index, TupleValue) else (index,)) if is_tensor(p)]
     masked = len(parts) == 1 and tensor_type(parts[0]).dtype in ("bool", "u8") and tensor_type(parts[0]).rank > 0
     to = tensor_type(view).dtype
     found = tensor_type(value).dtype if is_tensor(value) else to
@@ -126,7 +159,7 @@ def check_placed(reader: Reader, view: AV, index: AV, value: AV) -> None:
         reader.branch(reader.compare("Eq", apply_op(reader, "numel", value), Known(1)), check_item, check, frozenset())
 
 
-def check_overlap(reader: Reader, dst: AV, *operands: AV, apart: bool = False) -> None:
+def check_overlap(reader: Reader, dst: AbstractValue, *operands: AbstractValue, apart: bool = False) -> None:
     for value in (materialize(reader, av) for av in operands if is_tensor(av)):
         if apart if value is materialize(reader, dst) else not is_untouched(reader, value):
             reader.emit.effect("check.overlap", [materialize(reader, dst), value], apart=apart)
@@ -138,13 +171,13 @@ def is_untouched(reader: Reader, value: Value) -> bool:
     return fresh and value.block is reader.emit.builder.block
 
 
-def copy_into(reader: Reader, dst: AV, src: AV) -> None:
+def copy_into(reader: Reader, dst: AbstractValue, src: AbstractValue) -> None:
     if not is_tensor(src):
         src = new_filled(reader, (), src, tensor_type(dst).dtype)
     reader.emit.effect("copy_", [materialize(reader, dst), materialize(reader, src)])
 
 
-def view_of(reader: Reader, tensor: AV) -> Dyn:
+def view_of(reader: Reader, tensor: AbstractValue) -> RuntimeValue:
     """A new tensor object over all of a tensor, through which gradients flow (`alias` detaches)."""
     return apply_op(reader, "permute", tensor, dims=tuple(range(tensor_type(tensor).rank)))
 

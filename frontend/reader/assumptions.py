@@ -79,11 +79,15 @@ class Assumptions:
     parted: bool = False  # short lists of the caller are taken by their items
     tabled: bool = False  # dicts of the caller with strings as keys have run-time keys, where they can
     varied: set[int] = field(default_factory=set)  # places of strings that had many values
-    recursive: set[Any] = field(default_factory=set)  # functions whose calls of themselves do not end while they are read
+    recursive: set[Any] = field(
+        default_factory=set
+    )  # functions whose calls of themselves do not end while they are read
     changing: set[Any] = field(default_factory=set)  # numbers outside that change between calls: (id of container, key)
     state: dict[Any, Place] = field(default_factory=dict)  # what compiled code changes: by id of the container, and key
     changed: dict[int, Any] = field(default_factory=dict)  # lists and dicts outside that it changes, by id
-    kinds: dict[Any, list[Any]] = field(default_factory=dict)  # ahead of time: specs of what a place may hold, as in state
+    kinds: dict[Any, list[Any]] = field(
+        default_factory=dict
+    )  # ahead of time: specs of what a place may hold, as in state
     written: set[int] = field(default_factory=set)  # ahead of time: ids of tensors outside that it writes to
     reasons: list[Reason] = field(default_factory=list)  # why the function was read again, in order
 

@@ -15,7 +15,15 @@ from scriptc.frontend.environment.lookup import live_tensor
 from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import listed
-from scriptc.frontend.values.abstract import AV, DictV, Known, OneOf, Tup, describe, is_run_time_text
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    Known,
+    OneOf,
+    TupleValue,
+    describe,
+    is_run_time_text,
+)
 from scriptc.frontend.values.alternatives import present
 from scriptc.frontend.values.frame import Frame
 from scriptc.frontend.values.structure import sequence_items
@@ -30,7 +38,7 @@ class Spread:
     value: OneOf
 
 
-def spread_argument(reader: Reader, av: AV) -> list[AV | Spread]:
+def spread_argument(reader: Reader, av: AbstractValue) -> list[AbstractValue | Spread]:
     """What a starred argument gives."""
     found = present(reader, av, "TypeError", "argument after * must be an iterable, not NoneType")
     if not isinstance(found, OneOf):
@@ -39,19 +47,19 @@ def spread_argument(reader: Reader, av: AV) -> list[AV | Spread]:
     return [Spread(found)] if None in lengths or len(lengths) > 1 else [*reader.iterate(found)]
 
 
-def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AV | Spread], dict[str, AV]]:
-    args: list[AV | Spread] = []
+def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AbstractValue | Spread], dict[str, AbstractValue]]:
+    args: list[AbstractValue | Spread] = []
     for a in node.args:
         if isinstance(a, ast.Starred):
             args += spread_argument(reader, reader.evaluate(a.value))
         else:
             args.append(reader.evaluate(a))
-    kwargs: dict[str, AV] = {}
+    kwargs: dict[str, AbstractValue] = {}
     for keyword in node.keywords:
         value = reader.evaluate(keyword.value)
         if keyword.arg is not None:
             kwargs[keyword.arg] = value
-        elif isinstance(value, DictV):
+        elif isinstance(value, DictValue):
             kwargs |= reader.items_of(value)
         elif isinstance(value, Known) and isinstance(value.obj, dict):
             kwargs |= known_keywords(reader, value.obj)
@@ -60,24 +68,30 @@ def read_arguments(reader: Reader, node: ast.Call) -> tuple[list[AV | Spread], d
     return args, kwargs
 
 
-def known_texts(reader: Reader, args: Sequence[AV], kwargs: dict[str, AV]) -> tuple[Sequence[AV], dict[str, AV]]:
+def known_texts(
+    reader: Reader, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:
     """Arguments of torch, whose strings are equations, modes and the like."""
 
-    def known(av: AV) -> AV:
+    def known(av: AbstractValue) -> AbstractValue:
         return Known(require_known(reader, av, "a string that torch is given")) if is_run_time_text(av) else av
 
     return [known(a) for a in args], {k: known(v) for k, v in kwargs.items()}
 
 
-def bind_arguments(reader: Reader, frame: Frame, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> None:
+def bind_arguments(
+    reader: Reader, frame: Frame, func: FunctionType, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> None:
     node = frame.source.node
     defaults = [Known(d) for d in func.__defaults__ or ()]
     named = func.__kwdefaults__ or {}
-    kw_defaults: dict[str, AV] = {k: Known(v) for k, v in named.items()}
+    kw_defaults: dict[str, AbstractValue] = {k: Known(v) for k, v in named.items()}
     if named and not is_library(func.__module__):
         kw_defaults = known_keywords(reader, named)
     names = [a.arg for a in node.args.kwonlyargs]
-    bind_parameters(reader, frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__qualname__)
+    bind_parameters(
+        reader, frame, node.args, args, kwargs, defaults, [kw_defaults.get(n) for n in names], func.__qualname__
+    )
 
 
 def check_depth(reader: Reader, frame: Frame, name: str) -> None:
@@ -86,13 +100,19 @@ def check_depth(reader: Reader, frame: Frame, name: str) -> None:
 
 
 def bind_parameters(
-    reader: Reader, frame: Frame, spec: ast.arguments, args: Sequence[AV], kwargs: dict[str, AV], defaults: Sequence[AV],
-    kw_defaults: Sequence[AV | None], name: str,
-) -> None:  # fmt: skip
+    reader: Reader,
+    frame: Frame,
+    spec: ast.arguments,
+    args: Sequence[AbstractValue],
+    kwargs: dict[str, AbstractValue],
+    defaults: Sequence[AbstractValue],
+    kw_defaults: Sequence[AbstractValue | None],
+    name: str,
+) -> None:
     """Binds arguments to parameters as Python does; its TypeErrors are raised at run time."""
     params = [a.arg for a in (*spec.posonlyargs, *spec.args)]
     kwargs = dict(kwargs)
-    bound: dict[str, AV] = dict(zip(params, args, strict=False))
+    bound: dict[str, AbstractValue] = dict(zip(params, args, strict=False))
     extra = list(args[len(params) :])
     if extra and spec.vararg is None:
         plural = "s" if len(params) != 1 else ""
@@ -101,7 +121,7 @@ def bind_parameters(
             "TypeError", f"{name}() takes {len(params)} positional argument{plural} but {len(args)} {were} given"
         )
     if spec.vararg is not None:
-        bound[spec.vararg.arg] = Tup(extra)
+        bound[spec.vararg.arg] = TupleValue(extra)
     keyword_only = [a.arg for a in spec.kwonlyargs]
     for key in list(kwargs):
         if key in params[len(spec.posonlyargs) :] or key in keyword_only:
@@ -117,7 +137,7 @@ def bind_parameters(
         if missing := [p for p in names if p not in bound]:
             reader.emit.raise_error("TypeError", f"{name}() missing {len(missing)} required {kind} {listed(missing)}")
     if spec.kwarg is not None:
-        bound[spec.kwarg.arg] = DictV(kwargs)
+        bound[spec.kwarg.arg] = DictValue(kwargs)
     elif kwargs:
         reader.emit.raise_error("TypeError", f"{name}() got an unexpected keyword argument '{next(iter(kwargs))}'")
     frame.locals.update({k: tensor_default(reader, v, k) for k, v in bound.items()})
@@ -125,7 +145,7 @@ def bind_parameters(
         frame.first_arg = bound[params[0]]
 
 
-def tensor_default(reader: Reader, av: AV, name: str) -> AV:
+def tensor_default(reader: Reader, av: AbstractValue, name: str) -> AbstractValue:
     if isinstance(av, Known) and isinstance(av.obj, torch.Tensor):
         return live_tensor(reader, av.obj, {name: av.obj}, name, name)
     return av

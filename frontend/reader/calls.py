@@ -57,18 +57,18 @@ from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.functions import Source, statements_of
 from scriptc.frontend.source.reshaping import RESHAPES, Reshape
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     Closure,
     Known,
     KnownSet,
-    ManagerV,
+    ManagerValue,
     Native,
     NoTensor,
-    ObjectV,
+    ObjectValue,
     OneOf,
-    PartialV,
-    Tup,
+    PartialValue,
+    TupleValue,
     describe,
     is_tensor,
     tensor_type,
@@ -104,7 +104,7 @@ def _tensor_parameters(function: FunctionType) -> frozenset[str]:
 
 
 @reads(ast.Call)
-def read_call(reader: Reader, node: ast.Call) -> AV:
+def read_call(reader: Reader, node: ast.Call) -> AbstractValue:
     func = reader.evaluate(node.func)
     if isinstance(func, Known) and func.obj is zip and (rows := zipped_rows(node)) is not None:
         found = reader.evaluate(rows)
@@ -120,7 +120,7 @@ def read_call(reader: Reader, node: ast.Call) -> AV:
 
 
 @reads(Reshape)
-def read_reshape(reader: Reader, node: Reshape) -> AV:
+def read_reshape(reader: Reader, node: Reshape) -> AbstractValue:
     """x.squeeze_(...), where x is the only name of a tensor made here."""
     assert isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute)
     owner = reader.evaluate(node.value.func.value)
@@ -132,7 +132,9 @@ def read_reshape(reader: Reader, node: Reshape) -> AV:
     return made
 
 
-def call_spread(reader: Reader, func: AV, args: Sequence[AV | Spread], kwargs: dict[str, AV]) -> AV:
+def call_spread(
+    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue | Spread], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """The call for each sequence that a starred argument may be."""
     at = next((i for i, a in enumerate(args) if isinstance(a, Spread)), None)
     if at is None:
@@ -146,7 +148,7 @@ def call_spread(reader: Reader, func: AV, args: Sequence[AV | Spread], kwargs: d
     )
 
 
-def zero_argument_super(reader: Reader) -> AV:
+def zero_argument_super(reader: Reader) -> AbstractValue:
     first, frame = reader.position.frame.first_arg, reader.position.frame
     while frame.func is None:
         assert frame.outer is not None
@@ -159,18 +161,20 @@ def zero_argument_super(reader: Reader) -> AV:
     return super_of(reader, cell.cell_contents, first)
 
 
-def call(reader: Reader, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call(
+    reader: Reader, func: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     match func:
         case OneOf():
             func = present(reader, func, "TypeError", "'NoneType' object is not callable")
             return split(reader, func, lambda f: reader.call(f, args, kwargs))
         case Bound(owner=OneOf() as owner, name=name, func=method):
             return split(reader, owner, lambda o: reader.call(Bound(o, name, method), args, kwargs))
-        case ObjectV():
+        case ObjectValue():
             return reader.call(reader.attribute(func, "__call__"), args, kwargs)
         case Native(run):
             return run(*args, **kwargs)
-        case PartialV(inner, first, named):
+        case PartialValue(inner, first, named):
             return reader.call(inner, [*first, *args], {**named, **kwargs})
         case Known(functools.partial() as made):
             inner, first = reader.attribute(func, "func"), reader.iterate(reader.attribute(func, "args"))
@@ -185,7 +189,9 @@ def call(reader: Reader, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) ->
     reader.reject("call_of_other", what=describe(func))
 
 
-def call_bound(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_bound(
+    reader: Reader, func: Bound, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     if func.func is not None:
         return call_known(reader, func.func, [func.owner, *args], kwargs)
     kind = "Tensor" if is_tensor(func.owner) else class_name_of(reader, func.owner)
@@ -218,11 +224,13 @@ def call_bound(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[str
     reader.reject("slot_of_builtin" if func.name.startswith("__") else "method_of_builtin", kind=kind, name=func.name)
 
 
-def known_whole(reader: Reader, av: AV) -> AV:
+def known_whole(reader: Reader, av: AbstractValue) -> AbstractValue:
     return Known(require_known(reader, av, "an argument"))
 
 
-def call_inplace(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_inplace(
+    reader: Reader, func: Bound, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """x.op_(...) is x.copy_(x.op(...))."""
     plain = Bound(func.owner, func.name[:-1])
     if plain.name in RESHAPES and is_new_and_held(reader, func.owner, names=0):
@@ -235,7 +243,9 @@ def call_inplace(reader: Reader, func: Bound, args: Sequence[AV], kwargs: dict[s
     return write(reader, func.owner, call_bound(reader, plain, args, kwargs))
 
 
-def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_known(
+    reader: Reader, obj: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     obj = uncompiled(obj)
     try:
         handler = FUNCTIONS.get(obj)
@@ -244,7 +254,11 @@ def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, A
         handler = decomposition = None
     if (handler or decomposition) and reads_patched(reader, obj):
         handler = decomposition = None
-    if args and getattr(obj, "__name__", "") == "__init__" and issubclass(getattr(obj, "__objclass__", int), BaseException):
+    if (
+        args
+        and getattr(obj, "__name__", "") == "__init__"
+        and issubclass(getattr(obj, "__objclass__", int), BaseException)
+    ):
         return reader.call(base_init(reader, args[0]), args[1:], kwargs)
     if handler or decomposition:
         check_parsed(reader, obj, args, kwargs)
@@ -258,7 +272,9 @@ def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, A
     if decomposition is not None:
         if (getattr(obj, "__module__", None) or "torch").partition(".")[0] == "torch":
             args, kwargs = known_texts(reader, args, kwargs)
-        return made_by(reader, obj, call_decomposition(reader, decomposition, getattr(obj, "__name__", ""), args, kwargs))
+        return made_by(
+            reader, obj, call_decomposition(reader, decomposition, getattr(obj, "__name__", ""), args, kwargs)
+        )
     if isinstance(obj, torch.nn.Module):
         for name in ("__call__", "_call_impl"):
             watch_class_attribute(reader, type(obj), name)
@@ -278,7 +294,9 @@ def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, A
     if isinstance(obj, functools._lru_cache_wrapper):
         return call_memoised(reader, obj, args, kwargs)
     if isinstance(origin := get_origin(obj), type) and origin is not obj and getattr(obj, "_inst", True):
-        return call_known(reader, origin, args, kwargs)  # list[int](), typing.OrderedDict(), a class with type variables
+        return call_known(
+            reader, origin, args, kwargs
+        )  # list[int](), typing.OrderedDict(), a class with type variables
     if isinstance(obj, type):
         return construct(reader, obj, args, kwargs)
     if is_called_in_python(type(obj)):
@@ -286,7 +304,9 @@ def call_known(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, A
     return call_evaluated(reader, obj, args, kwargs)
 
 
-def handle(reader: Reader, handler: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def handle(
+    reader: Reader, handler: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """A function of the op library: Python code over abstract values."""
     if name != "isinstance" and any(isinstance(a, OneOf) for a in (*args, *kwargs.values())):
         n, names = len(args), [*kwargs]
@@ -301,13 +321,15 @@ def handle(reader: Reader, handler: Any, name: str, args: Sequence[AV], kwargs: 
     except TypeError as e:
         reader.reject("form_of_call", name=name, why=e)
     try:
-        result: AV = handler(*bound.args, **bound.kwargs)
+        result: AbstractValue = handler(*bound.args, **bound.kwargs)
     except NoTensor as e:
         reader.emit.raise_error("TypeError", f"{name}(): a Tensor is needed, not {class_name_of(reader, e.av)}")
     return result
 
 
-def call_evaluated(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_evaluated(
+    reader: Reader, obj: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """A method named through Tensor, or a builtin of known values, run at compile time."""
     if getattr(obj, "__objclass__", None) in torch.Tensor.__mro__[:2] and args and is_tensor(args[0]):
         return call_bound(reader, Bound(args[0], obj.__name__), args[1:], kwargs)
@@ -339,7 +361,9 @@ def call_evaluated(reader: Reader, obj: Any, args: Sequence[AV], kwargs: dict[st
     reader.reject("function_without_source", name=spelled(reader, library_name(obj)))
 
 
-def call_decomposition(reader: Reader, function: Any, name: str, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_decomposition(
+    reader: Reader, function: Any, name: str, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     if any(map(is_of_ranks, (*args, *kwargs.values()))):
         return split_all(
             reader,
@@ -358,7 +382,7 @@ def call_decomposition(reader: Reader, function: Any, name: str, args: Sequence[
         return call_function(reader, function, args, kwargs)
     (half,) = halves
 
-    def widened(av: AV) -> AV:
+    def widened(av: AbstractValue) -> AbstractValue:
         return apply_op(reader, "cast", av, dtype="f32") if is_tensor(av) and tensor_type(av).dtype == half else av
 
     named = {name: widened(av) for name, av in kwargs.items()}
@@ -366,12 +390,12 @@ def call_decomposition(reader: Reader, function: Any, name: str, args: Sequence[
 
 
 def with_tensors(
-    reader: Reader, function: Any, args: Sequence[AV], kwargs: dict[str, AV]
-) -> tuple[Sequence[AV], dict[str, AV]]:  # fmt: skip
+    reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> tuple[Sequence[AbstractValue], dict[str, AbstractValue]]:  # fmt: skip
     """Arguments of a decomposition: what it takes as a Tensor must be one, else eager raises TypeError."""
     names, name = _tensor_parameters(function), function.__name__
 
-    def checked(name_of: str, av: AV) -> AV:
+    def checked(name_of: str, av: AbstractValue) -> AbstractValue:
         return sure_tensor(reader, av, f"{name}(): argument '{name_of}' must be Tensor") if name_of in names else av
 
     params = _signature(function).parameters
@@ -379,7 +403,7 @@ def with_tensors(
     return [*found, *args[len(found) :]], {p: checked(p, av) for p, av in kwargs.items()}
 
 
-def sure_tensor(reader: Reader, av: AV, message: str) -> AV:
+def sure_tensor(reader: Reader, av: AbstractValue, message: str) -> AbstractValue:
     """The value where it is a tensor; where it is of another kind, TypeError."""
     held = av.alternatives if isinstance(av, OneOf) else {0: av}
     others = [tag for tag, a in held.items() if not is_tensor(a)]
@@ -392,14 +416,14 @@ def sure_tensor(reader: Reader, av: AV, message: str) -> AV:
     return av
 
 
-def round_to(reader: Reader, av: AV, dtype: str) -> AV:
+def round_to(reader: Reader, av: AbstractValue, dtype: str) -> AbstractValue:
     """What is float32 in a result, in a half type."""
-    if isinstance(av, Tup):
-        return Tup([round_to(reader, item, dtype) for item in av.items], av.cls)
+    if isinstance(av, TupleValue):
+        return TupleValue([round_to(reader, item, dtype) for item in av.items], av.cls)
     return apply_op(reader, "cast", av, dtype=dtype) if is_tensor(av) and tensor_type(av).dtype == "f32" else av
 
 
-def write_into(reader: Reader, out: AV, result: AV) -> AV:
+def write_into(reader: Reader, out: AbstractValue, result: AbstractValue) -> AbstractValue:
     """What a call with `out` returns: `out`, behind the writes."""
     if isinstance(out, Known) and out.obj is None:
         return result
@@ -423,7 +447,9 @@ def spelled(reader: Reader, name: str) -> str:
     return ast.unparse(func) if isinstance(func, (ast.Name, ast.Attribute)) else name
 
 
-def call_aten(reader: Reader, op: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_aten(
+    reader: Reader, op: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """torch.ops.aten.name.overload: what the library has under that name, else what torch calls by it."""
     schema = op._schema if isinstance(op, torch._ops.OpOverload) else aten.overload_of(op, len(args), kwargs)._schema
     name = schema.name.removeprefix("aten::")
@@ -448,7 +474,9 @@ def call_aten(reader: Reader, op: Any, args: Sequence[AV], kwargs: dict[str, AV]
     reader.reject("aten_operator", name=schema.name.replace("::", "."))
 
 
-def call_module(reader: Reader, module: torch.nn.Module, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_module(
+    reader: Reader, module: torch.nn.Module, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """module(...): its forward, between its own forward hooks."""
     refuse_torchscript(reader, module)
     guard_hooks(reader, module, ("_backward_hooks", "_backward_pre_hooks"))
@@ -466,7 +494,9 @@ def call_module(reader: Reader, module: torch.nn.Module, args: Sequence[AV], kwa
     return result
 
 
-def own_hooks(reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AV]) -> list[AV]:
+def own_hooks(
+    reader: Reader, module: torch.nn.Module, name: str, kwargs: dict[str, AbstractValue]
+) -> list[AbstractValue]:
     """The hooks of one kind that a module has; which these are is guarded."""
     table = module.__dict__.get(name)
     if table is None:
@@ -499,11 +529,13 @@ def guard_hooks(
             reader.environment.guard("DICT_EMPTY", table, None, None)
 
 
-def call_function(reader: Reader, func: FunctionType, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_function(
+    reader: Reader, func: FunctionType, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """Follows a Python function: its body runs in place."""
     wrapped = getattr(func, "__wrapped__", None)
     if func.__code__ is _CONTEXT_MANAGER and isinstance(wrapped, FunctionType):
-        return ManagerV(wrapped, args, kwargs)
+        return ManagerValue(wrapped, args, kwargs)
     watch_function(reader, func)
     if inspect.iscoroutinefunction(func) or inspect.isgeneratorfunction(func):
         reader.reject("call_of_generator", name=func.__qualname__)
@@ -514,7 +546,9 @@ def call_function(reader: Reader, func: FunctionType, args: Sequence[AV], kwargs
     return follow(reader, frame, source.node)
 
 
-def call_closure(reader: Reader, func: Closure, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_closure(
+    reader: Reader, func: Closure, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     outer = func.frame.source
     name = getattr(func.node, "name", "<lambda>")
     source = Source(func.node, outer.file, f"{outer.name}.{name}")
@@ -526,10 +560,10 @@ def call_closure(reader: Reader, func: Closure, args: Sequence[AV], kwargs: dict
     return follow(reader, frame, func.node)
 
 
-def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AV:
+def follow(reader: Reader, frame: Frame, node: ast.FunctionDef | ast.Lambda) -> AbstractValue:
     body = statements_of(node)
     return call_recursive(reader, frame, body) if calls_itself(reader, frame) else inline(reader, frame, body)
 
 
-def _unless_none(first: AV, second: AV) -> AV:
+def _unless_none(first: AbstractValue, second: AbstractValue) -> AbstractValue:
     return first if isinstance(second, Known) and second.obj is None else second

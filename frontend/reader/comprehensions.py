@@ -18,14 +18,14 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
 from scriptc.frontend.source.scope import assigned
 from scriptc.frontend.values.abstract import (
-    AV,
-    GeneratorV,
+    AbstractValue,
+    GeneratorValue,
     Known,
     Native,
     OneOf,
-    RangeV,
+    RangeValue,
     Scope,
-    Tup,
+    TupleValue,
     Unbound,
     is_plain_tuple,
 )
@@ -39,23 +39,25 @@ Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 # ---- displays ----
 
 
-def display(reader: Reader, nodes: Sequence[ast.expr]) -> list[tuple[bool, AV]]:
+def display(reader: Reader, nodes: Sequence[ast.expr]) -> list[tuple[bool, AbstractValue]]:
     """What stands in a list, tuple or set display, and whether it is starred."""
     parts = [(isinstance(n, ast.Starred), n.value if isinstance(n, ast.Starred) else n) for n in nodes]
     return [(starred, reader.evaluate(n)) for starred, n in parts]
 
 
-def elements(reader: Reader, parts: Sequence[tuple[bool, AV]]) -> list[AV]:
+def elements(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> list[AbstractValue]:
     return [item for starred, av in parts for item in (reader.iterate(av) if starred else [av])]
 
 
-def is_grown(reader: Reader, parts: Sequence[tuple[bool, AV]]) -> bool:
+def is_grown(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]]) -> bool:
     """Whether something starred has a length that is known only at run time."""
     several = [isinstance(av, OneOf) and is_plain_tuple(av) for _, av in parts]  # tuples of several lengths
-    return any(starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True))
+    return any(
+        starred and (many or is_run_time(reader, av)) for (starred, av), many in zip(parts, several, strict=True)
+    )
 
 
-def grown_list(reader: Reader, parts: Sequence[tuple[bool, AV]], site: Any) -> AV:
+def grown_list(reader: Reader, parts: Sequence[tuple[bool, AbstractValue]], site: Any) -> AbstractValue:
     made = new_list(reader, [], site)
     for starred, av in parts:
         reader.call(reader.attribute(made, "extend" if starred else "append"), [av], {})
@@ -66,7 +68,7 @@ def grown_list(reader: Reader, parts: Sequence[tuple[bool, AV]], site: Any) -> A
 
 
 @reads(ast.SetComp)
-def read_set_comp(reader: Reader, node: ast.SetComp) -> AV:
+def read_set_comp(reader: Reader, node: ast.SetComp) -> AbstractValue:
     site = (reader.position.loc, "set comp")
     sequence = reader.evaluate(node.generators[0].iter)
     items = known_comprehension(reader, node, node.elt, sequence, site)
@@ -77,7 +79,7 @@ def read_set_comp(reader: Reader, node: ast.SetComp) -> AV:
 
 
 @reads(ast.DictComp)
-def read_dict_comp(reader: Reader, node: ast.DictComp) -> AV:
+def read_dict_comp(reader: Reader, node: ast.DictComp) -> AbstractValue:
     site = (reader.position.loc, "dict comp")
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     sequence = reader.evaluate(node.generators[0].iter)
@@ -87,14 +89,16 @@ def read_dict_comp(reader: Reader, node: ast.DictComp) -> AV:
         return new_dict(reader, [(key, value) for key, value in pairs], site)
     target = new_dict(reader, [], site)
 
-    def store(key: AV, value: AV) -> AV:
+    def store(key: AbstractValue, value: AbstractValue) -> AbstractValue:
         reader.store_item(target, key, value)
         return Known(None)
 
     return comprehended(reader, node, [node.key, node.value], target, Native(store), sequence)
 
 
-def known_comprehension(reader: Reader, node: Comprehension, elt: ast.expr, sequence: AV, site: Any) -> list[AV] | None:
+def known_comprehension(
+    reader: Reader, node: Comprehension, elt: ast.expr, sequence: AbstractValue, site: Any
+) -> list[AbstractValue] | None:
     """The items of a dict or set comprehension; None where it becomes a run-time one."""
     if site in reader.assumptions.tables:
         return None
@@ -104,9 +108,9 @@ def known_comprehension(reader: Reader, node: Comprehension, elt: ast.expr, sequ
     return items
 
 
-def written_out(reader: Reader, sequence: AV) -> AV:
+def written_out(reader: Reader, sequence: AbstractValue) -> AbstractValue:
     """The numbers of a short range written out."""
-    if isinstance(sequence, RangeV):
+    if isinstance(sequence, RangeValue):
         bounds = [b.obj for b in (sequence.start, sequence.stop, sequence.step) if isinstance(b, Known)]
         if len(bounds) == 3 and len(range(*bounds)) > _SHORT:
             return sequence
@@ -114,17 +118,19 @@ def written_out(reader: Reader, sequence: AV) -> AV:
 
 
 @reads(ast.ListComp)
-def read_list_comp(reader: Reader, node: ast.ListComp) -> AV:
+def read_list_comp(reader: Reader, node: ast.ListComp) -> AbstractValue:
     return comprehension(reader, node, node.elt, (reader.position.loc, "comp"))
 
 
 @reads(ast.GeneratorExp)
-def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AV:
+def read_generator_exp(reader: Reader, node: ast.GeneratorExp) -> AbstractValue:
     sequence = checked_iterable(reader, reader.evaluate(node.generators[0].iter))
-    return GeneratorV(node, reader.position.frame, sequence, tuple(reader.position.frame.scopes))
+    return GeneratorValue(node, reader.position.frame, sequence, tuple(reader.position.frame.scopes))
 
 
-def comprehension(reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AV | None = None) -> AV:
+def comprehension(
+    reader: Reader, node: Comprehension, elt: ast.expr, site: Any, sequence: AbstractValue | None = None
+) -> AbstractValue:
     """A list comprehension: the loop that it abbreviates, with names of its own."""
     first = node.generators[0]
     sequence = reader.evaluate(first.iter) if sequence is None else sequence
@@ -140,7 +146,14 @@ def comprehension(reader: Reader, node: Comprehension, elt: ast.expr, site: Any,
     return comprehended(reader, node, [elt], target, reader.attribute(target, "append"), sequence)
 
 
-def comprehended(reader: Reader, node: Comprehension, elts: list[ast.expr], target: AV, add: AV, sequence: AV) -> AV:
+def comprehended(
+    reader: Reader,
+    node: Comprehension,
+    elts: list[ast.expr],
+    target: AbstractValue,
+    add: AbstractValue,
+    sequence: AbstractValue,
+) -> AbstractValue:
     """The loop that calls `add` with what a comprehension gives for each item."""
     first = node.generators[0]
     result = "·result"
@@ -172,7 +185,9 @@ def comprehended(reader: Reader, node: Comprehension, elts: list[ast.expr], targ
     return target
 
 
-def known_items_of(reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AV) -> list[AV] | None:
+def known_items_of(
+    reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AbstractValue
+) -> list[AbstractValue] | None:
     """The items of a comprehension; None, and nothing is built, where their number is known only at run time."""
     take_back = attempt(reader)
     ended = False
@@ -191,13 +206,13 @@ def known_items_of(reader: Reader, generators: list[ast.comprehension], elt: ast
 
 
 def items_inside(
-    reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AV, scope: Scope
-) -> list[AV] | None:  # fmt: skip
+    reader: Reader, generators: list[ast.comprehension], elt: ast.expr, sequence: AbstractValue, scope: Scope
+) -> list[AbstractValue] | None:  # fmt: skip
     first, *rest = generators
     walk = reader.iteration(sequence, None)
     if walk.items is None or walk.limit is not None:
         return [] if walk.items is walk.count is None else None
-    found: list[AV] = []
+    found: list[AbstractValue] = []
     for item in walk.items:
         on_item = partial(with_target, reader, scope, first.target, item)
         tests = [on_item(lambda t=test: silent_test(reader, t)) for test in first.ifs]
@@ -208,18 +223,18 @@ def items_inside(
                 found.append(on_item(lambda: reader.evaluate(elt)))
                 continue
             inner = on_item(lambda: known_inner(reader, rest, elt, scope))
-            if not isinstance(inner, Tup):
+            if not isinstance(inner, TupleValue):
                 return None
             found += inner.items
     return found
 
 
-def known_inner(reader: Reader, generators: list[ast.comprehension], elt: ast.expr, scope: Scope) -> AV:
+def known_inner(reader: Reader, generators: list[ast.comprehension], elt: ast.expr, scope: Scope) -> AbstractValue:
     items = items_inside(reader, generators, elt, unrolled_ranges(reader, reader.evaluate(generators[0].iter)), scope)
-    return Known(None) if items is None else Tup(items)
+    return Known(None) if items is None else TupleValue(items)
 
 
-def silent_test(reader: Reader, node: ast.expr) -> AV:
+def silent_test(reader: Reader, node: ast.expr) -> AbstractValue:
     """The truth of an expression where asking takes no code; else a value that is not known."""
     take_back = attempt(reader)
     with reader.emit.builder.at(Block()) as block:
@@ -246,7 +261,7 @@ def attempt(reader: Reader) -> Callable[[Block], None]:
     return take_back
 
 
-def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AV, run: Any) -> AV:
+def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AbstractValue, run: Any) -> AbstractValue:
     """What `run` gives while the target of a comprehension is bound. `scope`: its variables, for what is made in it."""
     frame, names, saved = reader.position.frame, assigned([target]), dict(reader.position.frame.locals)
     assign(reader, target, item)
@@ -254,7 +269,7 @@ def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AV, run: A
     frame.scopes.append(scope)
     frame.comprehensions += 1
     try:
-        value: AV = run()
+        value: AbstractValue = run()
     finally:  # also where what is read always raises
         frame.comprehensions -= 1
         frame.scopes.pop()
@@ -262,13 +277,13 @@ def with_target(reader: Reader, scope: Scope, target: ast.expr, item: AV, run: A
     return value
 
 
-def is_filtered(av: GeneratorV) -> bool:
+def is_filtered(av: GeneratorValue) -> bool:
     """Whether a loop may ask for its items one by one, though it leaves some out: one `for` with `if`."""
     generators = av.node.generators
     return len(generators) == 1 and bool(generators[0].ifs)
 
 
-def within(reader: Reader, av: GeneratorV, run: Callable[[], AV]) -> AV:
+def within(reader: Reader, av: GeneratorValue, run: Callable[[], AbstractValue]) -> AbstractValue:
     """run() where the generator stands."""
     reader.position.frames.append(av.frame)
     av.frame.generators += 1
@@ -284,23 +299,29 @@ def within(reader: Reader, av: GeneratorV, run: Callable[[], AV]) -> AV:
         reader.position.frames.pop()
 
 
-def stages(reader: Reader, av: GeneratorV) -> tuple[Callable[[AV], AV], Callable[[AV], AV]]:
+def stages(
+    reader: Reader, av: GeneratorValue
+) -> tuple[Callable[[AbstractValue], AbstractValue], Callable[[AbstractValue], AbstractValue]]:
     """Whether a generator expression of one `for` keeps an item, and what it makes of it."""
     generator = av.node.generators[0]
     test = ast.copy_location(ast.BoolOp(ast.And(), generator.ifs), av.node) if generator.ifs[1:] else generator.ifs[0]
 
-    def keep(item: AV) -> AV:
-        return within(reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.test(test)))
-
-    def make(item: AV) -> AV:
+    def keep(item: AbstractValue) -> AbstractValue:
         return within(
-            reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.evaluate(av.node.elt))
+            reader, av, lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.test(test))
+        )
+
+    def make(item: AbstractValue) -> AbstractValue:
+        return within(
+            reader,
+            av,
+            lambda: with_target(reader, av.scope, generator.target, item, lambda: reader.evaluate(av.node.elt)),
         )
 
     return keep, make
 
 
-def walk_generator(reader: Reader, av: GeneratorV, site: Any) -> Walk:
+def walk_generator(reader: Reader, av: GeneratorValue, site: Any) -> Walk:
     """Items are made as they are asked for where the generator has one `for` without `if`."""
     node, target = av.node, av.node.generators[0].target
     element = lambda: reader.evaluate(node.elt)  # noqa: E731

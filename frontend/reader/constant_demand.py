@@ -11,37 +11,48 @@ from scriptc.frontend.environment.watching import call_in_python
 from scriptc.frontend.reader.errors import NeedsKnown, Poisoned, UserError
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.values.abstract import AV, Dyn, Known, ListV, Poison, Tup, describe, is_run_time_text
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Known,
+    ListValue,
+    Poison,
+    RuntimeValue,
+    TupleValue,
+    describe,
+    is_run_time_text,
+)
 from scriptc.frontend.values.element_types import is_of_numbers
 from scriptc.ir.core import Op, Value
 from scriptc.ir.regions import slot_of
 from scriptc.ir.types import STR, ListType, ScalarType, Type
 
 
-def require_known(reader: Reader, av: AV, what: str) -> Any:
+def require_known(reader: Reader, av: AbstractValue, what: str) -> Any:
     """The Python object behind a value that must be known at compile time."""
     match av:
         case Known(obj):
             return obj
-        case Tup(items):
+        case TupleValue(items):
             return tuple(require_known(reader, i, what) for i in items)
-        case ListV(items=items) if items is not None:
+        case ListValue(items=items) if items is not None:
             reader.speculation.observe(av)
             return [require_known(reader, i, what) for i in items]
         case Poison():
             raise Poisoned
-        case Dyn(value) if isinstance(value.type, ScalarType):
+        case RuntimeValue(value) if isinstance(value.type, ScalarType):
             if value.op is not None and value.op.name == "const":
                 return value.op.attrs["value"]
+            raise NeedsKnown(value, UserError(reader.position.loc, *rejection("computed_at_run_time", what=what)))
+        case ListValue(value=Value() as value) if is_of_numbers(value.type):
             raise NeedsKnown(
-                value, UserError(reader.position.loc, *rejection("computed_at_run_time", what=what))
+                value, UserError(reader.position.loc, *rejection("not_known", what=what, found=describe(av)))
             )
-        case ListV(value=Value() as value) if is_of_numbers(value.type):
-            raise NeedsKnown(value, UserError(reader.position.loc, *rejection("not_known", what=what, found=describe(av))))
     reader.reject("not_known", what=what, found=describe(av))
 
 
-def call_memoised(reader: Reader, function: Any, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def call_memoised(
+    reader: Reader, function: Any, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """A call of what functools.lru_cache wraps. Its result for known arguments is the same object at each call; for
     others it is computed again."""
     if all(map(is_known, (*args, *kwargs.values()))):
@@ -89,7 +100,11 @@ def knowable(reader: Reader, value: Value) -> Value | None:
         if v in seen:
             continue
         seen.add(v)
-        if v in reader.speculation.counters or v in reader.speculation.number_args or v in reader.speculation.arg_places:
+        if (
+            v in reader.speculation.counters
+            or v in reader.speculation.number_args
+            or v in reader.speculation.arg_places
+        ):
             return v
         slot = slot_of(v) if v.op is not None else None
         if slot is not None:
@@ -119,7 +134,7 @@ def sites_behind(reader: Reader, value: Value) -> set[Any]:
     return found - {None, *reader.assumptions.known_length, *reader.assumptions.run_time_lists}
 
 
-def prefer_known(reader: Reader, av: AV, other: AV) -> None:
+def prefer_known(reader: Reader, av: AbstractValue, other: AbstractValue) -> None:
     """A string argument that is compared as a whole with a known string is a choice among few, so that the code is
     better made for its value; unless it was seen to have many."""
     if not is_run_time_text(av) or not (isinstance(other, Known) and other.obj):
@@ -142,7 +157,7 @@ def _with_outer(op: Op) -> Iterator[Op]:
         inner = inner.parent.parent if inner.parent is not None else None
 
 
-def is_known(av: AV) -> bool:
-    if isinstance(av, Tup):
+def is_known(av: AbstractValue) -> bool:
+    if isinstance(av, TupleValue):
         return all(is_known(i) for i in av.items)
     return isinstance(av, Known)

@@ -12,14 +12,14 @@ from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.promotion import promote_objects
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
     RECORDS,
+    AbstractValue,
     Content,
-    DictV,
-    KnownLengthListV,
-    Maybe,
+    DictValue,
+    KnownLengthListValue,
+    MaybeUnbound,
     Moved,
-    ObjectV,
+    ObjectValue,
     OneOf,
     Poison,
     describe,
@@ -27,7 +27,7 @@ from scriptc.frontend.values.abstract import (
 from scriptc.frontend.values.structure import holds_function
 
 
-def items_of(reader: Reader, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
+def items_of(reader: Reader, av: DictValue | ObjectValue | KnownLengthListValue) -> dict[Any, AbstractValue]:
     """What an object, dict or list of known length holds now."""
     if isinstance(av, RECORDS):
         return fields_of(reader, av)
@@ -36,34 +36,38 @@ def items_of(reader: Reader, av: DictV | ObjectV | KnownLengthListV) -> dict[Any
         reader.speculation.promote(av)
     if isinstance(content, Poison):
         raise Poisoned
-    if isinstance(content, (OneOf, Maybe, Moved)):
+    if isinstance(content, (OneOf, MaybeUnbound, Moved)):
         promote_objects(reader, [content, av])
-    if isinstance(content, (OneOf, Maybe)) and isinstance(av, KnownLengthListV):
+    if isinstance(content, (OneOf, MaybeUnbound)) and isinstance(av, KnownLengthListValue):
         reader.speculation.settle_lengths(av, content)
         reader.speculation.allow_unions()
         if holds_function(content):
             reader.reject("functions_in_list")
-        reader.reject("list_of_other_length", why=reader.assumptions.why_known_length.get(av.site, "its items differ in kind"))
-    if isinstance(content, (OneOf, Maybe)):
+        reader.reject(
+            "list_of_other_length", why=reader.assumptions.why_known_length.get(av.site, "its items differ in kind")
+        )
+    if isinstance(content, (OneOf, MaybeUnbound)):
         reader.reject("other_keys_on_a_path", what=describe(av))
     if isinstance(content, Moved):
         reader.reject("same_object_on_a_path", what=describe(av))
-    made = av.first if isinstance(av, KnownLengthListV) else av.items
+    made = av.first if isinstance(av, KnownLengthListValue) else av.items
     return content.items if isinstance(content, Content) else made
 
 
-def set_items(reader: Reader, av: DictV | ObjectV | KnownLengthListV, items: dict[Any, AV]) -> None:
+def set_items(
+    reader: Reader, av: DictValue | ObjectValue | KnownLengthListValue, items: dict[Any, AbstractValue]
+) -> None:
     if isinstance(av, RECORDS):
         set_fields(reader, av, items)
         return
     old = reader.items_of(av)
-    first, cls = av.first if isinstance(av, KnownLengthListV) else av.items, getattr(av, "cls", None)
+    first, cls = av.first if isinstance(av, KnownLengthListValue) else av.items, getattr(av, "cls", None)
     reader.heap.contents[av.ident] = Content(items, first, cls)
     items_changed(reader, av, old, items)
     note_change(reader, av.ident)
 
 
-def edit(reader: Reader, av: KnownLengthListV, change: Callable[[list[AV]], Any]) -> Any:
+def edit(reader: Reader, av: KnownLengthListValue, change: Callable[[list[AbstractValue]], Any]) -> Any:
     """Changes a list of known length as `change` changes its items; the value is what that returns."""
     items = av.items
     try:

@@ -7,16 +7,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 
-EXPRESSIONS: dict[type[ast.expr], Callable[[Reader, Any], AV]] = {}
+EXPRESSIONS: dict[type[ast.expr], Callable[[Reader, Any], AbstractValue]] = {}
 STATEMENTS: dict[type[ast.stmt], Callable[[Reader, Any], bool]] = {}
-_Reads = TypeVar("_Reads", bound=Callable[..., AV])
+_Reads = TypeVar("_Reads", bound=Callable[..., AbstractValue])
 _Runs = TypeVar("_Runs", bound=Callable[..., bool])
 
 
 def reads(*kinds: type[ast.expr]) -> Callable[[_Reads], _Reads]:
-    """Register a function `f(reader, node) -> AV` for expressions of some classes."""
+    """Register a function `f(reader, node) -> AbstractValue` for expressions of some classes."""
 
     def register(function: _Reads) -> _Reads:
         EXPRESSIONS.update(dict.fromkeys(kinds, function))
@@ -26,7 +26,7 @@ def reads(*kinds: type[ast.expr]) -> Callable[[_Reads], _Reads]:
 
 
 def runs(*kinds: type[ast.stmt]) -> Callable[[_Runs], _Runs]:
-    """Register a function `f(reader, node) -> bool` for statements of some classes; it returns whether control falls through."""
+    """Register a function `f(reader, node) -> bool` for statements of some classes: whether control falls through."""
 
     def register(function: _Runs) -> _Runs:
         STATEMENTS.update(dict.fromkeys(kinds, function))

@@ -46,7 +46,16 @@ from scriptc.frontend.reader.raised import (
 )
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
-from scriptc.frontend.values.abstract import AV, Dyn, Ident, Known, Maybe, ObjectV, OneOf, Unbound
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Ident,
+    Known,
+    MaybeUnbound,
+    ObjectValue,
+    OneOf,
+    RuntimeValue,
+    Unbound,
+)
 from scriptc.frontend.values.alternatives import split
 from scriptc.frontend.values.frame import Final, Leaving, Site, Watch
 from scriptc.frontend.values.joins import Leaf, Plan
@@ -57,8 +66,6 @@ from scriptc.ir.types import EXC, NONE, CellType
 
 _WAYS = ("return", "break", "continue")
 _OWN_CODE = ("__new__", "__str__")
-
-
 
 
 # ---- raise ----
@@ -76,7 +83,7 @@ def run_raise(reader: Reader, node: ast.Raise) -> bool:
     raise_value(reader, value)
 
 
-def may_be_cause(av: AV) -> bool:
+def may_be_cause(av: AbstractValue) -> bool:
     """Return whether `raise ... from av` takes it, where that is known: None, exceptions and their classes."""
     match av:
         case OneOf(alternatives=alternatives):
@@ -85,16 +92,16 @@ def may_be_cause(av: AV) -> bool:
             return issubclass(cls, BaseException)
         case Known(obj):
             return obj is None or isinstance(obj, BaseException)
-        case ObjectV(cls):
+        case ObjectValue(cls):
             return issubclass(cls, BaseException)
-    return not isinstance(av, Dyn) or av.type in (EXC, NONE)
+    return not isinstance(av, RuntimeValue) or av.type in (EXC, NONE)
 
 
-def raise_value(reader: Reader, av: AV) -> NoReturn:
+def raise_value(reader: Reader, av: AbstractValue) -> NoReturn:
     match av:
         case OneOf():
             split(reader, av, partial(raise_value, reader))
-        case Dyn(value) if value.type == EXC:
+        case RuntimeValue(value) if value.type == EXC:
             if reader.position.leaves_generator:
                 check_that(reader, negated(reader, is_exception(reader, av, [StopIteration])), "StopIteration", "")
             hold_again(reader, av)
@@ -105,16 +112,16 @@ def raise_value(reader: Reader, av: AV) -> NoReturn:
             reader.reject("raised_from_outside", name=type(made).__name__)
         case Known(BaseException() as made):
             raise_value(reader, construct(reader, type(made), [Known(a) for a in made.args], {}))
-        case ObjectV(cls) if issubclass(cls, Exception):
+        case ObjectValue(cls) if issubclass(cls, Exception):
             raise_made(reader, av)
-        case ObjectV(cls) if issubclass(cls, BaseException):
+        case ObjectValue(cls) if issubclass(cls, BaseException):
             reader.reject("raise_of_other", name=cls.__name__)
         case _:
             reader.emit.raise_error("TypeError", "exceptions must derive from BaseException")
     raise Terminated
 
 
-def raise_made(reader: Reader, made: ObjectV) -> NoReturn:
+def raise_made(reader: Reader, made: ObjectValue) -> NoReturn:
     if any(isinstance(home.__dict__.get(n), FunctionType) for home in made.cls.__mro__ for n in _OWN_CODE):
         reader.reject("raise_with_own_str", name=made.cls.__name__)
     if issubclass(made.cls, StopIteration) and reader.position.leaves_generator:
@@ -136,7 +143,7 @@ def run_try(reader: Reader, node: ast.Try) -> bool:
     def last() -> bool:
         return reader.run(node.finalbody)
 
-    def caught(e: AV) -> bool:
+    def caught(e: AbstractValue) -> bool:
         e = caught_instance(reader, e, [BaseException])
         if last():
             raise_value(reader, e)
@@ -159,7 +166,7 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
         return guarded(reader, live.caught[node], names, body, lambda e: run_handlers(reader, node.handlers, e, names))
 
     def whole(label: str, exits: list[Exit]) -> bool:
-        def handle(e: AV) -> bool:
+        def handle(e: AbstractValue) -> bool:
             if run_handlers(reader, node.handlers, e, names):
                 exits.append((reader.emit.effect("break", (), to=label), snapshot(reader)))
             return False
@@ -170,7 +177,7 @@ def excepting(reader: Reader, node: ast.Try) -> bool:
     return scoped(reader, names, whole)
 
 
-def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AV, names: Names) -> bool:
+def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AbstractValue, names: Names) -> bool:
     """The first handler that fits; the exception goes on where none does."""
     if not handlers:
         raise_value(reader, e)
@@ -187,7 +194,7 @@ def run_handlers(reader: Reader, handlers: Sequence[ast.ExceptHandler], e: AV, n
         reader.position.node = saved
 
 
-def handler(reader: Reader, node: ast.ExceptHandler, e: AV) -> bool:
+def handler(reader: Reader, node: ast.ExceptHandler, e: AbstractValue) -> bool:
     reader.position.handling.append(e)
     try:
         if node.name:
@@ -200,7 +207,7 @@ def handler(reader: Reader, node: ast.ExceptHandler, e: AV) -> bool:
     return falls
 
 
-def classes_of(reader: Reader, av: AV) -> list[type[BaseException]]:
+def classes_of(reader: Reader, av: AbstractValue) -> list[type[BaseException]]:
     """The classes that a handler names."""
     found = require_known(reader, av, "the class of an exception")
     classes = list(found) if isinstance(found, tuple) else [found]
@@ -215,7 +222,9 @@ def classes_of(reader: Reader, av: AV) -> list[type[BaseException]]:
 # ---- bodies whose exceptions are caught ----
 
 
-def guarded(reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AV], bool]) -> bool:
+def guarded(
+    reader: Reader, live: Names, names: Names, run: Callable[[], bool], handle: Callable[[AbstractValue], bool]
+) -> bool:
     """run(), or as far as it gets and then handle(exception), which finds the names `live` as they were left.
     `names` are joined behind both."""
     mark, before = Ident().serial, snapshot(reader)
@@ -243,7 +252,7 @@ def guarded(reader: Reader, live: Names, names: Names, run: Callable[[], bool], 
         held = [reader.emit.build("cell.get", [c]) for row in cells.values() for c in row]
         rebind(reader, plans, held, envs, mark)
         start = snapshot(reader)
-        goes_on = reached(lambda: handle(Dyn(handler.args[0])))
+        goes_on = reached(lambda: handle(RuntimeValue(handler.args[0])))
     ends = [(body, end)] if falls else []
     altered = changed(before, end, mark) if falls else set()
     if goes_on:
@@ -254,7 +263,9 @@ def guarded(reader: Reader, live: Names, names: Names, run: Callable[[], bool], 
     return join_blocks(reader, "try", [], [body, handler], ends, keys, altered, mark)
 
 
-def cells_for(reader: Reader, plans: dict[Hashable, Plan], before: Env, envs: Sequence[Env]) -> dict[Hashable, list[Value]]:
+def cells_for(
+    reader: Reader, plans: dict[Hashable, Plan], before: Env, envs: Sequence[Env]
+) -> dict[Hashable, list[Value]]:
     """Cells for what each plan hands over, holding what it is in front of the body."""
     found: dict[Hashable, list[Value]] = {}
     for key, plan in plans.items():
@@ -286,7 +297,7 @@ def set_cells(
 
 def finishing(
     reader: Reader, written: Names, live: Names, names: Names, run: Callable[[], bool], last: Callable[[], bool],
-    caught: Callable[[AV], bool],
+    caught: Callable[[AbstractValue], bool],
 ) -> bool:  # fmt: skip
     """run(), then last() on each way out of it but exceptions, for which it is caught(exception).
 
@@ -307,12 +318,9 @@ def finishing(
             return False
 
         def to_the_end() -> None:
-            leave(
-                guarded(reader, live, written & (live | names), body, lambda e: leave(caught(e)))
-                and reached(last)
-            )
+            leave(guarded(reader, live, written & (live | names), body, lambda e: leave(caught(e))) and reached(last))
 
-        def behind(way: str, returned: AV | None) -> None:
+        def behind(way: str, returned: AbstractValue | None) -> None:
             if reached(last):
                 leave_by(reader, way, returned)
 
@@ -324,7 +332,7 @@ def finishing(
 
 def ways_out(
     reader: Reader, pending: Final, returning: Names, jumping: Names, run: Callable[[], None],
-    behind: Callable[[str, AV | None], None],
+    behind: Callable[[str, AbstractValue | None], None],
 ) -> None:  # fmt: skip
     """run(), and behind(way, what is returned) where `pending` is left by return, break or continue. Names that behind()
     reads: on return, and on break and continue."""
@@ -365,7 +373,7 @@ def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bo
             if falls:
                 end(0)
 
-        def behind(way: str, value: AV | None) -> None:
+        def behind(way: str, value: AbstractValue | None) -> None:
             leaving.found.add(way)
             if value is not None:
                 reader.heap.contents[leaving.returned] = value
@@ -380,7 +388,7 @@ def putting_off(reader: Reader, run: Callable[[], bool], leaving: Leaving) -> bo
 def go_on(reader: Reader, leaving: Leaving) -> bool:
     """Leaves as was put off."""
     left, returned = reader.heap.contents.pop(leaving.way), reader.heap.contents.pop(leaving.returned)
-    value = returned.av if isinstance(returned, Maybe) else returned
+    value = returned.av if isinstance(returned, MaybeUnbound) else returned
 
     def leave(way: str) -> bool:
         leave_by(reader, way, value if way == "return" else None)

@@ -53,17 +53,17 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign, closure
 from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
-    Dyn,
+    AbstractValue,
+    DictValue,
     Known,
-    KnownLengthListV,
-    ListV,
-    ObjectV,
+    KnownLengthListValue,
+    ListValue,
+    ObjectValue,
     OneOf,
     Poison,
-    RangeV,
-    Tup,
+    RangeValue,
+    RuntimeValue,
+    TupleValue,
     describe,
     has_kinds,
     has_method,
@@ -87,8 +87,7 @@ from scriptc.ir.types import BOOL, INT, NEVER, ListType
 _SHORT = 64  # items of a range that a generator is unrolled over
 
 
-
-def evaluate(reader: Reader, node: ast.expr) -> AV:
+def evaluate(reader: Reader, node: ast.expr) -> AbstractValue:
     saved, reader.position.node = reader.position.node, node
     try:
         handler = EXPRESSIONS.get(type(node))
@@ -107,37 +106,37 @@ def evaluate(reader: Reader, node: ast.expr) -> AV:
 
 
 @reads(ast.Constant)
-def read_constant(reader: Reader, node: ast.Constant) -> AV:
+def read_constant(reader: Reader, node: ast.Constant) -> AbstractValue:
     return Known(node.value)
 
 
 @reads(ast.Name)
-def read_name(reader: Reader, node: ast.Name) -> AV:
+def read_name(reader: Reader, node: ast.Name) -> AbstractValue:
     return load(reader, node.id)
 
 
 @reads(ast.Attribute)
-def read_attribute(reader: Reader, node: ast.Attribute) -> AV:
+def read_attribute(reader: Reader, node: ast.Attribute) -> AbstractValue:
     return reader.attribute(reader.evaluate(node.value), node.attr)
 
 
 @reads(ast.BinOp)
-def read_bin_op(reader: Reader, node: ast.BinOp) -> AV:
+def read_bin_op(reader: Reader, node: ast.BinOp) -> AbstractValue:
     left = reader.evaluate(node.left)
     return reader.binary(type(node.op).__name__, left, reader.evaluate(node.right))
 
 
 @reads(ast.UnaryOp)
-def read_unary_op(reader: Reader, node: ast.UnaryOp) -> AV:
+def read_unary_op(reader: Reader, node: ast.UnaryOp) -> AbstractValue:
     return reader.unary(node.op, reader.evaluate(node.operand))
 
 
 @reads(ast.Compare)
-def read_compare(reader: Reader, node: ast.Compare) -> AV:
+def read_compare(reader: Reader, node: ast.Compare) -> AbstractValue:
     return chain(reader, reader.evaluate(node.left), list(zip(node.ops, node.comparators, strict=True)))
 
 
-def chain(reader: Reader, left: AV, rest: list[tuple[ast.cmpop, ast.expr]]) -> AV:
+def chain(reader: Reader, left: AbstractValue, rest: list[tuple[ast.cmpop, ast.expr]]) -> AbstractValue:
     """`a < b < c`: b is evaluated once, c only if a < b."""
     (op, node), *more = rest
     right = reader.evaluate(node)
@@ -148,11 +147,11 @@ def chain(reader: Reader, left: AV, rest: list[tuple[ast.cmpop, ast.expr]]) -> A
 
 
 @reads(ast.BoolOp)
-def read_bool_op(reader: Reader, node: ast.BoolOp) -> AV:
+def read_bool_op(reader: Reader, node: ast.BoolOp) -> AbstractValue:
     return boolean(reader, isinstance(node.op, ast.And), node.values)
 
 
-def boolean(reader: Reader, is_and: bool, nodes: Sequence[ast.expr]) -> AV:
+def boolean(reader: Reader, is_and: bool, nodes: Sequence[ast.expr]) -> AbstractValue:
     first, *rest = nodes
     value = reader.evaluate(first)
     if not rest:
@@ -162,7 +161,7 @@ def boolean(reader: Reader, is_and: bool, nodes: Sequence[ast.expr]) -> AV:
     return reader.choose(reader.truth(value), then, orelse)
 
 
-def test(reader: Reader, node: ast.expr) -> AV:
+def test(reader: Reader, node: ast.expr) -> AbstractValue:
     """The truth of an expression: what an `if` asks, so that `and` and `or` may join values of any types."""
     match node:
         case ast.BoolOp(op=op, values=[first, *rest]):
@@ -182,15 +181,17 @@ def test(reader: Reader, node: ast.expr) -> AV:
 
 
 @reads(ast.IfExp)
-def read_if_exp(reader: Reader, node: ast.IfExp) -> AV:
-    return reader.choose(reader.test(node.test), lambda: reader.evaluate(node.body), lambda: reader.evaluate(node.orelse))
+def read_if_exp(reader: Reader, node: ast.IfExp) -> AbstractValue:
+    return reader.choose(
+        reader.test(node.test), lambda: reader.evaluate(node.body), lambda: reader.evaluate(node.orelse)
+    )
 
 
 # ---- displays ----
 
 
 @reads(ast.Tuple)
-def read_tuple(reader: Reader, node: ast.Tuple) -> AV:
+def read_tuple(reader: Reader, node: ast.Tuple) -> AbstractValue:
     parts = display(reader, node.elts)
     if is_grown(reader, parts):
         return tuple_of_items(reader, grown_list(reader, parts, (reader.position.loc, "tuple")))
@@ -198,16 +199,18 @@ def read_tuple(reader: Reader, node: ast.Tuple) -> AV:
 
 
 @reads(ast.List)
-def read_list(reader: Reader, node: ast.List) -> AV:
+def read_list(reader: Reader, node: ast.List) -> AbstractValue:
     parts, site = display(reader, node.elts), (reader.position.loc, "list")
-    return grown_list(reader, parts, site) if is_grown(reader, parts) else new_list(reader, elements(reader, parts), site)
+    return (
+        grown_list(reader, parts, site) if is_grown(reader, parts) else new_list(reader, elements(reader, parts), site)
+    )
 
 
 @reads(ast.Dict)
-def read_dict(reader: Reader, node: ast.Dict) -> AV:
+def read_dict(reader: Reader, node: ast.Dict) -> AbstractValue:
     site = (reader.position.loc, "dict")
-    pairs: list[tuple[AV, AV]] = []
-    updates: list[tuple[AV | None, AV]] = []
+    pairs: list[tuple[AbstractValue, AbstractValue]] = []
+    updates: list[tuple[AbstractValue | None, AbstractValue]] = []
     for key, value in zip(node.keys, node.values, strict=True):
         updates.append((None if key is None else reader.evaluate(key), reader.evaluate(value)))
     while updates and updates[0][0] is not None:
@@ -223,7 +226,7 @@ def read_dict(reader: Reader, node: ast.Dict) -> AV:
     return made
 
 
-def merge_dict(reader: Reader, made: AV, av: AV) -> AV:
+def merge_dict(reader: Reader, made: AbstractValue, av: AbstractValue) -> AbstractValue:
     """`**av` in the display of a dict."""
     if not is_dict_like(av):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not a mapping")
@@ -231,14 +234,14 @@ def merge_dict(reader: Reader, made: AV, av: AV) -> AV:
 
 
 @reads(ast.NamedExpr)
-def read_named_expr(reader: Reader, node: ast.NamedExpr) -> AV:
+def read_named_expr(reader: Reader, node: ast.NamedExpr) -> AbstractValue:
     value = reader.evaluate(node.value)
     assign(reader, node.target, value)
     return value
 
 
 @reads(ast.Set)
-def read_set(reader: Reader, node: ast.Set) -> AV:
+def read_set(reader: Reader, node: ast.Set) -> AbstractValue:
     items = elements(reader, display(reader, node.elts))
     if len(items) > 2 and all(isinstance(n, ast.Constant) for n in node.elts):
         items = reader.iterate(call_in_python(reader, frozenset, tuple(i.obj for i in items if isinstance(i, Known))))
@@ -246,20 +249,20 @@ def read_set(reader: Reader, node: ast.Set) -> AV:
 
 
 @reads(ast.Lambda)
-def read_lambda(reader: Reader, node: ast.Lambda) -> AV:
+def read_lambda(reader: Reader, node: ast.Lambda) -> AbstractValue:
     return closure(reader, node)
 
 
 @reads(ast.Slice)
-def read_slice(reader: Reader, node: ast.Slice) -> AV:
+def read_slice(reader: Reader, node: ast.Slice) -> AbstractValue:
     parts = [Known(None) if p is None else reader.evaluate(p) for p in (node.lower, node.upper, node.step)]
     if all(isinstance(p, Known) for p in parts):
         return Known(slice(*(p.obj for p in parts if isinstance(p, Known))))
-    return Tup(parts, slice)
+    return TupleValue(parts, slice)
 
 
 @reads(ast.Subscript)
-def read_subscript(reader: Reader, node: ast.Subscript) -> AV:
+def read_subscript(reader: Reader, node: ast.Subscript) -> AbstractValue:
     owner = reader.evaluate(node.value)
     return reader.subscript(owner, reader.evaluate(node.slice))
 
@@ -267,7 +270,7 @@ def read_subscript(reader: Reader, node: ast.Subscript) -> AV:
 # ---- subscripts ----
 
 
-def subscript(reader: Reader, owner: AV, index: AV) -> AV:
+def subscript(reader: Reader, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
     if isinstance(owner, OneOf) or isinstance(index, OneOf):
         owner = present(reader, owner, "TypeError", "'NoneType' object is not subscriptable")
         return split_all(reader, [owner, index], lambda avs: reader.subscript(*avs))
@@ -285,42 +288,42 @@ def subscript(reader: Reader, owner: AV, index: AV) -> AV:
         return found
     if isinstance(owner, Known):
         return outside_subscript(reader, owner, index)
-    if isinstance(owner, Dyn) and is_dict(owner):
+    if isinstance(owner, RuntimeValue) and is_dict(owner):
         return table_get(reader, owner, index)
-    if isinstance(owner, DictV):
+    if isinstance(owner, DictValue):
         return known_get(reader, owner, index)
-    if isinstance(owner, RangeV):
+    if isinstance(owner, RangeValue):
         return range_item(reader, owner, index)
-    if isinstance(owner, ObjectV) and (found := special(reader, owner, "__getitem__", [index])) is not None:
+    if isinstance(owner, ObjectValue) and (found := special(reader, owner, "__getitem__", [index])) is not None:
         return found
-    known_items = owner.items if isinstance(owner, (Tup, ListV)) else None
+    known_items = owner.items if isinstance(owner, (TupleValue, ListValue)) else None
     if known_items is not None and is_known_index(index):
-        if isinstance(owner, ListV):
+        if isinstance(owner, ListValue):
             reader.speculation.observe(owner)
         return pick(reader, owner, list(known_items), require_known(reader, index, "an index"))
-    if isinstance(owner, ListV) and owner.value is None:
+    if isinstance(owner, ListValue) and owner.value is None:
         if not is_known_place(index):
             promote_objects(reader, owner.items or [])
         return pick(reader, owner, owner.items or [], known_index(reader, owner, index))
-    if isinstance(owner, ListV) and not is_slice(index):
+    if isinstance(owner, ListValue) and not is_slice(index):
         if is_empty_list(owner):
             reader.emit.raise_error("IndexError", "list index out of range")
         list_value = materialize(reader, owner)
         assert isinstance(list_value.type, ListType)
         return fetched(reader, list_value, integer(reader, index))
-    if isinstance(owner, ListV):
+    if isinstance(owner, ListValue):
         return wrap(reader, reader.emit.build("list.slice", [materialize(reader, owner), *slice_bounds(reader, index)]))
-    if isinstance(owner, Tup) and is_plain_tuple(owner) and is_never_known(reader, index):
+    if isinstance(owner, TupleValue) and is_plain_tuple(owner) and is_never_known(reader, index):
         with suppress(UserError):  # the items are of several types
             owner = wrap(reader, any_length(reader, owner))
-        if isinstance(owner, ListV):
+        if isinstance(owner, ListValue):
             return reader.subscript(owner, index)
-    if isinstance(owner, Tup):
+    if isinstance(owner, TupleValue):
         return pick(reader, owner, list(owner.items), known_index(reader, owner, index))
     reader.reject("subscript_of_other", what=describe(owner))
 
 
-def fetched(reader: Reader, list_value: Value, index: Value) -> AV:
+def fetched(reader: Reader, list_value: Value, index: Value) -> AbstractValue:
     """An item of a run-time list."""
     found = reader.emit.build("list.get", [list_value, index])
     if found.type == NEVER:  # nothing was ever put into the list
@@ -329,12 +332,12 @@ def fetched(reader: Reader, list_value: Value, index: Value) -> AV:
     return wrap(reader, found)
 
 
-def range_item(reader: Reader, numbers: RangeV, index: AV) -> AV:
+def range_item(reader: Reader, numbers: RangeValue, index: AbstractValue) -> AbstractValue:
     if is_slice(index):
         length = reader.call(Known(len), [numbers], {})
-        bounds = [Dyn(b) for b in slice_bounds(reader, index)]
+        bounds = [RuntimeValue(b) for b in slice_bounds(reader, index)]
         picked = reader.call(Known(lists.range_slice), [numbers.start, numbers.step, length, *bounds], {})
-        return RangeV(*reader.iterate(picked))
+        return RangeValue(*reader.iterate(picked))
     if type_of(index) not in (INT, BOOL):
         message = f"range indices must be integers or slices, not {class_name_of(reader, index)}"
         reader.emit.raise_error("TypeError", message)
@@ -342,28 +345,28 @@ def range_item(reader: Reader, numbers: RangeV, index: AV) -> AV:
     return reader.call(Known(lists.range_item), [numbers.start, numbers.step, length, index], {})
 
 
-def is_known_index(index: AV) -> bool:
+def is_known_index(index: AbstractValue) -> bool:
     return isinstance(index, Known) and isinstance(index.obj, (int, slice))
 
 
-def is_known_place(index: AV) -> bool:
+def is_known_place(index: AbstractValue) -> bool:
     return is_known_index(index) or is_slice(index) and is_known(index)
 
 
-def is_never_known(reader: Reader, index: AV) -> bool:
+def is_never_known(reader: Reader, index: AbstractValue) -> bool:
     """Whether an index, or a bound of a slice, depends on what no reading can know."""
     parts = shape_of_slice(index) if is_slice(index) else [index]
-    return any(isinstance(p, Dyn) and p.type == INT and knowable(reader, p.value) is None for p in parts)
+    return any(isinstance(p, RuntimeValue) and p.type == INT and knowable(reader, p.value) is None for p in parts)
 
 
-def demand(reader: Reader, owner: AV, method: str, complaint: str) -> None:
+def demand(reader: Reader, owner: AbstractValue, method: str, complaint: str) -> None:
     """Raises what Python does where the class of a value lacks a method that an operator stands for."""
     is_class = isinstance(owner, Known) and isinstance(owner.obj, type)  # whose own class says nothing: list[int]
     if has_one_class(owner) and not is_class and not has_method(python_class(reader, owner), method):
         reader.emit.raise_error("TypeError", f"'{class_name_of(reader, owner)}' object {complaint}")
 
 
-def known_index(reader: Reader, owner: AV, index: AV) -> int | slice:
+def known_index(reader: Reader, owner: AbstractValue, index: AbstractValue) -> int | slice:
     what = "an index into values of different types"
     if not is_slice(index):
         place = require_known(reader, index, what)
@@ -374,19 +377,23 @@ def known_index(reader: Reader, owner: AV, index: AV) -> int | slice:
     return slice(*(require_known(reader, part, what) for part in shape_of_slice(index)))
 
 
-def pick(reader: Reader, owner: AV, items: list[AV], index: int | slice) -> AV:
+def pick(reader: Reader, owner: AbstractValue, items: list[AbstractValue], index: int | slice) -> AbstractValue:
     if isinstance(index, slice):
         chosen = items[index]
-        return new_list(reader, chosen, (reader.position.loc, "slice")) if isinstance(owner, ListV) else Tup(chosen)
+        return (
+            new_list(reader, chosen, (reader.position.loc, "slice"))
+            if isinstance(owner, ListValue)
+            else TupleValue(chosen)
+        )
     try:
         return items[index]
     except IndexError:
-        name = "list" if isinstance(owner, ListV) else "tuple"
+        name = "list" if isinstance(owner, ListValue) else "tuple"
         reader.emit.raise_error("IndexError", f"{name} index out of range")
 
 
-def store_item(reader: Reader, owner: AV, index: AV, value: AV) -> None:
-    def store(avs: list[AV]) -> AV:
+def store_item(reader: Reader, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
+    def store(avs: list[AbstractValue]) -> AbstractValue:
         reader.store_item(avs[0], avs[1], avs[2] if len(avs) > 2 else value)
         return Known(None)
 
@@ -406,11 +413,11 @@ def store_item(reader: Reader, owner: AV, index: AV, value: AV) -> None:
     if is_tensor(owner) and isinstance(value, OneOf):
         split(reader, value, lambda av: store([owner, index, av]))
         return
-    if isinstance(owner, DictV):
+    if isinstance(owner, DictValue):
         key = key_of(reader, owner, index)
         set_items(reader, owner, {**reader.items_of(owner), key: value})
         return
-    if isinstance(owner, Dyn) and is_dict(owner):
+    if isinstance(owner, RuntimeValue) and is_dict(owner):
         table_set(reader, owner, index, value)
         return
     if is_tensor(owner):
@@ -425,24 +432,24 @@ def store_item(reader: Reader, owner: AV, index: AV, value: AV) -> None:
             copy_into(reader, view, put_by_index(reader, view, picked, value, accumulate=False))
             return
         spread_into(reader, view, value)
-    elif isinstance(owner, KnownLengthListV):
+    elif isinstance(owner, KnownLengthListValue):
         place = known_index(reader, owner, index)
         if isinstance(place, slice):
             edit(reader, owner, lambda items: items.__setitem__(place, reader.iterate(value)))
         else:
             edit(reader, owner, lambda items: items.__setitem__(place, value))
-    elif isinstance(owner, ListV) and is_slice(index):
+    elif isinstance(owner, ListValue) and is_slice(index):
         if has_step(index):
             reader.call(Known(lists.set_slice), [owner, *shape_of_slice(index), value], {})
             return
         start, stop, _ = slice_bounds(reader, index)
         splice_list(reader, owner, start, stop, value)
-    elif isinstance(owner, ListV):
+    elif isinstance(owner, ListValue):
         item = stored(reader, owner, value)
         target = reader.speculation.mutate(owner)
         reader.speculation.widen(target.type, 0, item.type)
         reader.emit.effect("list.set", [target, integer(reader, index), item_for(reader, target, item)])
-    elif isinstance(owner, ObjectV) or defines(owner, "__setitem__"):
+    elif isinstance(owner, ObjectValue) or defines(owner, "__setitem__"):
         special(reader, owner, "__setitem__", [index, value])
     elif isinstance(owner, Known) and (slot := item_slot(reader, owner.obj, index)) is not None:
         set_slot(reader, slot, value)
@@ -452,14 +459,17 @@ def store_item(reader: Reader, owner: AV, index: AV, value: AV) -> None:
         reader.reject("item_assigned", what=describe(owner))
 
 
-def splice_list(reader: Reader, owner: ListV, start: Any, stop: Any, value: AV) -> None:
+def splice_list(reader: Reader, owner: ListValue, start: Any, stop: Any, value: AbstractValue) -> None:
     """owner[start:stop] = value"""
-    if isinstance(owner, KnownLengthListV):
-        first, last = (require_known(reader, Dyn(bound), "a bound of a list of different types") for bound in (start, stop))
+    if isinstance(owner, KnownLengthListValue):
+        first, last = (
+            require_known(reader, RuntimeValue(bound), "a bound of a list of different types")
+            for bound in (start, stop)
+        )
         new = reader.iterate(value)
         edit(reader, owner, lambda items: items.__setitem__(slice(first, last), new))
         return
-    other = value if isinstance(value, ListV) else reader.call(Known(list), [value], {})
+    other = value if isinstance(value, ListValue) else reader.call(Known(list), [value], {})
     added = materialize(reader, other)
     assert isinstance(added.type, ListType)
     target = reader.speculation.mutate(owner)
@@ -470,10 +480,10 @@ def splice_list(reader: Reader, owner: ListV, start: Any, stop: Any, value: AV) 
     reader.emit.effect("list.splice", [target, start, stop, added])
 
 
-def delete_item(reader: Reader, owner: AV, index: AV) -> None:
-    does_not = "doesn't" if isinstance(owner, (Tup, ListV)) else "does not"
+def delete_item(reader: Reader, owner: AbstractValue, index: AbstractValue) -> None:
+    does_not = "doesn't" if isinstance(owner, (TupleValue, ListValue)) else "does not"
     demand(reader, owner, "__delitem__", f"{does_not} support item deletion")
-    if isinstance(owner, DictV):
+    if isinstance(owner, DictValue):
         key, items = key_of(reader, owner, index), dict(reader.items_of(owner))
         if key not in items:
             reader.emit.raise_error("KeyError", repr(key))
@@ -481,15 +491,15 @@ def delete_item(reader: Reader, owner: AV, index: AV) -> None:
         set_items(reader, owner, items)
     elif is_dict(owner):
         table_delete(reader, owner, index)
-    elif isinstance(owner, KnownLengthListV):
+    elif isinstance(owner, KnownLengthListValue):
         place = known_index(reader, owner, index)
         edit(reader, owner, lambda items: items.__delitem__(place))
-    elif isinstance(owner, ListV) and is_slice(index):
+    elif isinstance(owner, ListValue) and is_slice(index):
         if has_step(index):
             reader.call(Known(lists.delete_slice), [owner, *shape_of_slice(index)], {})
             return
         reader.store_item(owner, index, new_list(reader, [], (reader.position.loc, "del")))
-    elif isinstance(owner, ListV):
+    elif isinstance(owner, ListValue):
         reader.emit.effect("list.delete", [reader.speculation.mutate(owner), integer(reader, index)])
     elif isinstance(owner, Known) and isinstance(owner.obj, (list, dict)):
         change_outside(reader, owner.obj)
@@ -497,17 +507,17 @@ def delete_item(reader: Reader, owner: AV, index: AV) -> None:
         reader.reject("item_deleted", what=describe(owner))
 
 
-def store_attribute(reader: Reader, owner: AV, name: str, value: AV) -> None:
+def store_attribute(reader: Reader, owner: AbstractValue, name: str, value: AbstractValue) -> None:
     if isinstance(owner, OneOf):
         owner = present(reader, owner, "AttributeError", f"'NoneType' object has no attribute '{name}'")
 
-        def store(alternative: AV) -> AV:
+        def store(alternative: AbstractValue) -> AbstractValue:
             reader.store_attribute(alternative, name, value)
             return Known(None)
 
         split(reader, owner, store)
         return
-    if isinstance(owner, ObjectV):
+    if isinstance(owner, ObjectValue):
         set_attribute(reader, owner, name, value)
         return
     if is_tensor(owner) and name == "requires_grad":

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from scriptc.frontend.values.abstract import AV, Ident
+from scriptc.frontend.values.abstract import AbstractValue, Ident
 
 
 class Heap:
     """Hold contents by identity. Something that has not changed since it was made stands in its value alone."""
 
     def __init__(self) -> None:
-        self.contents: dict[Ident, AV] = {}
+        self.contents: dict[Ident, AbstractValue] = {}
         self.settling: set[Ident] = set()  # objects whose content is being looked up

@@ -12,19 +12,19 @@ from scriptc.frontend.reader.constant_demand import require_known
 from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
-    Dyn,
-    GeneratorV,
-    IteratorV,
+    AbstractValue,
+    GeneratorValue,
+    IteratorValue,
     Known,
-    ListV,
-    ObjectV,
+    ListValue,
+    ObjectValue,
     OneOf,
-    RangeV,
-    ReversedV,
-    Tup,
-    ViewV,
-    ZipV,
+    RangeValue,
+    ReversedValue,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
+    ZipValue,
     is_dict,
     is_empty_list,
     is_run_time_text,
@@ -46,53 +46,53 @@ class Walk:
     is one. Else `count` bounds an index (None: the sequence is empty) and `item` gives the value at it. `length` asks anew
     for the number of items, where that of `lists` may change."""
 
-    items: Iterable[AV] | None = None
-    limit: Callable[[], AV] | None = None  # a number known only at run time
-    count: tuple[AV, AV, AV] | None = None
-    item: Callable[[AV], AV] | None = None
-    length: Callable[[], AV] | None = None
+    items: Iterable[AbstractValue] | None = None
+    limit: Callable[[], AbstractValue] | None = None  # a number known only at run time
+    count: tuple[AbstractValue, AbstractValue, AbstractValue] | None = None
+    item: Callable[[AbstractValue], AbstractValue] | None = None
+    length: Callable[[], AbstractValue] | None = None
     lists: Sequence[Value] = ()
     finish: Callable[[], None] | None = None  # what is asked when the sequence has ended
 
 
-def _is_walked(av: AV) -> bool:
+def _is_walked(av: AbstractValue) -> bool:
     """Whether `iter()` takes it; of objects only it knows, by asking them."""
     match av:
-        case Dyn() if is_tensor(av):
+        case RuntimeValue() if is_tensor(av):
             return tensor_type(av).rank > 0
-        case Dyn():
+        case RuntimeValue():
             return is_run_time_text(av) or not isinstance(av.type, ScalarType)
         case Known(obj):
             return not isinstance(obj, (int, float, type(None))) or hasattr(obj, "__iter__")
     return True
 
 
-def is_run_time(reader: Reader, av: AV) -> bool:
+def is_run_time(reader: Reader, av: AbstractValue) -> bool:
     """Whether the number of items is known only at run time, or too large to take them one by one."""
     match av:
         case Known() if defines(av, "__iter__"):
             return True
-        case GeneratorV():
+        case GeneratorValue():
             return is_run_time(reader, av.sequence) or bool(av.node.generators[0].ifs or av.node.generators[1:])
-        case ListV():
+        case ListValue():
             return av.items is None and not is_empty_list(av)
-        case RangeV(start, stop, step):
+        case RangeValue(start, stop, step):
             bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]
             return len(bounds) < 3 or len(range(*bounds)) > LONG
-        case ZipV(parts):
+        case ZipValue(parts):
             return any(is_run_time(reader, part) for part in parts)
-        case ReversedV(part) | IteratorV(part):
+        case ReversedValue(part) | IteratorValue(part):
             return is_run_time(reader, part)
-        case ViewV():
+        case ViewValue():
             return True
         case OneOf(alternatives=alternatives):
             return any(is_run_time(reader, a) for a in alternatives.values())
-        case ObjectV():
+        case ObjectValue():
             items = reader.items_of(av)
             if av.cls is SequenceIterator:
                 return is_run_time(reader, items["sequence"])
             return av.cls in ENDLESS or hasattr(av.cls, "__iter__")
-        case Dyn():
+        case RuntimeValue():
             if is_dict(av) or is_set(av) or is_run_time_text(av):
                 return True
             has_items = is_tensor(av) and tensor_type(av).rank > 0
@@ -100,26 +100,26 @@ def is_run_time(reader: Reader, av: AV) -> bool:
     return False
 
 
-def is_short(count: AV) -> bool:
+def is_short(count: AbstractValue) -> bool:
     """Whether so many items are taken one by one."""
     return isinstance(count, Known) and count.obj <= LONG
 
 
-def unrolled_ranges(reader: Reader, av: AV) -> AV:
+def unrolled_ranges(reader: Reader, av: AbstractValue) -> AbstractValue:
     """The sequence with the numbers of known ranges written out."""
     match av:
-        case RangeV(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
-            return Tup(known_range(reader, av))
-        case ZipV(parts):
+        case RangeValue(start, stop, step) if all(isinstance(b, Known) for b in (start, stop, step)):
+            return TupleValue(known_range(reader, av))
+        case ZipValue(parts):
             return replace(av, parts=[unrolled_ranges(reader, p) for p in parts])
-        case ReversedV(part) | IteratorV(part):
+        case ReversedValue(part) | IteratorValue(part):
             return replace(av, part=unrolled_ranges(reader, part))
-        case GeneratorV(sequence=sequence):
+        case GeneratorValue(sequence=sequence):
             return replace(av, sequence=unrolled_ranges(reader, sequence))
     return av
 
 
-def spend(reader: Reader, av: GeneratorV | ZipV | ReversedV | IteratorV) -> None:
+def spend(reader: Reader, av: GeneratorValue | ZipValue | ReversedValue | IteratorValue) -> None:
     """Notes that an iterator is walked: it has no items behind that, or only some."""
     if av.ident in reader.heap.contents:
         reader.reject("iterator_walked_again")
@@ -128,30 +128,30 @@ def spend(reader: Reader, av: GeneratorV | ZipV | ReversedV | IteratorV) -> None
         note_change(reader, av.ident)
 
 
-def checked_iterable(reader: Reader, av: AV, quality: str = "iterable") -> AV:
+def checked_iterable(reader: Reader, av: AbstractValue, quality: str = "iterable") -> AbstractValue:
     """What `iter()` takes, without None: what cannot be walked raises where an iterator over it is made."""
     av = present(reader, av, "TypeError", f"'NoneType' object is not {quality}")
     match av:
         case OneOf(alternatives=alternatives) if any(not _is_walked(a) for a in alternatives.values()):
             split(reader, av, lambda a: checked_iterable(reader, a, quality))
-        case Dyn() if is_tensor(av) and not _is_walked(av):
+        case RuntimeValue() if is_tensor(av) and not _is_walked(av):
             reader.emit.raise_error("TypeError", "iteration over a 0-d tensor")
         case _ if not _is_walked(av):
             reader.emit.raise_error("TypeError", f"'{class_name_of(reader, av)}' object is not {quality}")
     return av
 
 
-def known_range(reader: Reader, av: RangeV) -> list[AV]:
+def known_range(reader: Reader, av: RangeValue) -> list[AbstractValue]:
     bounds = [require_known(reader, b, "the bounds of an unrolled range") for b in (av.start, av.stop, av.step)]
     return known_numbers(reader, range(*bounds))
 
 
-def known_numbers(reader: Reader, numbers: range) -> list[AV]:
+def known_numbers(reader: Reader, numbers: range) -> list[AbstractValue]:
     if len(numbers) > UNROLL_LIMIT:
         reader.reject("too_long_to_unroll", count=len(numbers))
     return [Known(i) for i in numbers]
 
 
-def item_at(reader: Reader, owner: AV, index: int) -> AV:
+def item_at(reader: Reader, owner: AbstractValue, index: int) -> AbstractValue:
     """The item at an index known to be in range."""
     return reader.subscript(owner, Known(index))

@@ -37,23 +37,23 @@ from scriptc.frontend.reader.iterables import (
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.values.abstract import (
-    AV,
-    DictV,
-    Dyn,
-    GeneratorV,
-    IteratorV,
+    AbstractValue,
+    DictValue,
+    GeneratorValue,
+    IteratorValue,
     Known,
-    KnownLengthListV,
-    ListV,
+    KnownLengthListValue,
+    ListValue,
     Moved,
-    ObjectV,
+    ObjectValue,
     OneOf,
     Poison,
-    RangeV,
-    ReversedV,
-    Tup,
-    ViewV,
-    ZipV,
+    RangeValue,
+    ReversedValue,
+    RuntimeValue,
+    TupleValue,
+    ViewValue,
+    ZipValue,
     describe,
     is_dict,
     is_empty_list,
@@ -78,7 +78,7 @@ def zipped_rows(node: ast.Call) -> ast.expr | None:
     return None
 
 
-def iterate(reader: Reader, av: AV) -> list[AV]:
+def iterate(reader: Reader, av: AbstractValue) -> list[AbstractValue]:
     """All items of a sequence of known length."""
     av = unrolled_ranges(reader, av)
     walk = reader.iteration(av, None)
@@ -88,81 +88,85 @@ def iterate(reader: Reader, av: AV) -> list[AV]:
         return []
     error = UserError(reader.position.loc, *rejection("length_unknown", what=describe(av)))
     walked = av
-    while isinstance(walked, (GeneratorV, ReversedV, IteratorV)):
-        walked = walked.sequence if isinstance(walked, GeneratorV) else walked.part
-    if isinstance(walked, ListV) and not walked.is_tuple:
+    while isinstance(walked, (GeneratorValue, ReversedValue, IteratorValue)):
+        walked = walked.sequence if isinstance(walked, GeneratorValue) else walked.part
+    if isinstance(walked, ListValue) and not walked.is_tuple:
         if walked.value is not None and is_of_numbers(walked.value.type):
             raise NeedsKnown(walked.value, error)
         reader.speculation.keep_length(walked, error)
     raise error
 
 
-def transposed(reader: Reader, av: AV) -> AV:
+def transposed(reader: Reader, av: AbstractValue) -> AbstractValue:
     """zip(*av) of a sequence whose length is known only at run time."""
-    rows = av if isinstance(av, ListV) else reader.call(Known(list), [av], {})
+    rows = av if isinstance(av, ListValue) else reader.call(Known(list), [av], {})
     held = materialize(reader, rows).type
     assert isinstance(held, ListType)
     row = held.elem.item if isinstance(held.elem, OptionalType) else held.elem
     if not isinstance(row, TupleType) or is_union(row):
-        return IteratorV(reader.call(Known(lists.transposed), [rows], {}))
+        return IteratorValue(reader.call(Known(lists.transposed), [rows], {}))
     columns = [column_of(reader, rows, i) for i in range(len(row.items))]
     count = lambda: Known(len(columns))  # noqa: E731
     none = reader.compare("Eq", reader.call(Known(len), [rows], {}), Known(0))
     if len({str(materialize(reader, c).type) for c in columns}) == 1:  # one list of columns, none if there are no rows
-        made = reader.call(Known(lists.first_of), [Tup(columns), reader.choose(none, lambda: Known(0), count)], {})
-        return IteratorV(made)
-    shapes = [Tup(columns), Tup([])]
+        made = reader.call(
+            Known(lists.first_of), [TupleValue(columns), reader.choose(none, lambda: Known(0), count)], {}
+        )
+        return IteratorValue(made)
+    shapes = [TupleValue(columns), TupleValue([])]
     tags = [reader.kinds.tag(kind_of(s)) for s in shapes]
     which = reader.choose(none, lambda: Known(tags[1]), lambda: Known(tags[0]))
-    return IteratorV(OneOf(materialize(reader, which), dict(zip(tags, shapes, strict=True))))
+    return IteratorValue(OneOf(materialize(reader, which), dict(zip(tags, shapes, strict=True))))
 
 
-def column_of(reader: Reader, rows: AV, i: int) -> AV:
+def column_of(reader: Reader, rows: AbstractValue, i: int) -> AbstractValue:
     made = new_list(reader, [], (reader.position.loc, "column", i))
     reader.call(Known(lists.add_column), [made, rows, Known(i)], {})
     return reader.call(Known(tuple), [made], {})
 
 
-def iteration(reader: Reader, av: AV, site: Any) -> Walk:
-    if isinstance(av, (GeneratorV, ZipV, ReversedV, IteratorV)):
+def iteration(reader: Reader, av: AbstractValue, site: Any) -> Walk:
+    if isinstance(av, (GeneratorValue, ZipValue, ReversedValue, IteratorValue)):
         spend(reader, av)
     refuse_item_sets(reader, av)
     match av:
-        case Tup(items):
+        case TupleValue(items):
             return Walk(items=list(items))
-        case GeneratorV():
+        case GeneratorValue():
             return walk_generator(reader, av, site)
-        case ObjectV(cls) if cls is SequenceIterator and not is_run_time(reader, reader.items_of(av)["sequence"]):
+        case ObjectValue(cls) if cls is SequenceIterator and not is_run_time(reader, reader.items_of(av)["sequence"]):
             return Walk(items=asked_items(reader, av))
-        case ObjectV(cls) if cls is Deque:
+        case ObjectValue(cls) if cls is Deque:
             return walk_queue(reader, av, reader.iteration(reader.items_of(av)["_items"], site))
-        case ObjectV(cls) if cls in ENDLESS:
-            return Walk(count=(Known(0), reader.call(Known(len), [av], {}), Known(1)), item=lambda i: reader.subscript(av, i))
-        case ObjectV():
+        case ObjectValue(cls) if cls in ENDLESS:
+            return Walk(
+                count=(Known(0), reader.call(Known(len), [av], {}), Known(1)), item=lambda i: reader.subscript(av, i)
+            )
+        case ObjectValue():
             return reader.iteration(iterated_object(reader, av), site)
         case Known() if defines(av, "__iter__"):
             return reader.iteration(iterated_object(reader, av), site)
         case OneOf():
             found = checked_iterable(reader, av)
             if isinstance(found, OneOf) and all(sequence_items(a) for a in found.alternatives.values()):
-                found = split(reader, found, lambda a: Tup(reader.iterate(a)))  # tuples of different classes
+                found = split(reader, found, lambda a: TupleValue(reader.iterate(a)))  # tuples of different classes
             return walk_several(reader, found) if isinstance(found, OneOf) else reader.iteration(found, site)
-        case DictV():
+        case DictValue():
             return Walk(items=[Known(k) for k in reader.items_of(av)])
-        case ViewV():
+        case ViewValue():
             return walk_table(reader, av)
-        case Dyn() if is_dict(av) or is_set(av):
+        case RuntimeValue() if is_dict(av) or is_set(av):
             return walk_table(reader, av)
-        case KnownLengthListV():
+        case KnownLengthListValue():
             return Walk(items=current_items(av))
-        case ListV(items=list() as items):
+        case ListValue(items=list() as items):
             reader.speculation.observe(av)
             return Walk(items=list(items))
-        case ListV() if is_empty_list(av):
+        case ListValue() if is_empty_list(av):
             return Walk()
-        case ListV(value=value) if value is not None:
+        case ListValue(value=value) if value is not None:
             return walk_list(reader, av)
-        case RangeV(start, stop, step):
+        case RangeValue(start, stop, step):
             bounds = [b.obj for b in (start, stop, step) if isinstance(b, Known)]  # they may not be by now
             if len(bounds) == 3 and bounds[2] and reader.assumptions.unrolls(site, len(range(*bounds))):
                 return Walk(items=known_range(reader, av))
@@ -170,24 +174,29 @@ def iteration(reader: Reader, av: AV, site: Any) -> Walk:
             return Walk(
                 count=(start, stop, step), item=lambda i: i, length=lambda: reader.call(Known(len), [av], {})
             )  # fmt: skip
-        case Dyn() if is_tensor(av):
+        case RuntimeValue() if is_tensor(av):
             checked_iterable(reader, av)
             count = size_av(reader, av, 0)
             if site is None and isinstance(count, Known) and is_short(count):
                 return Walk(
-                    items=[Dyn(reader.emit.build("select", [av.value, reader.emit.const(i)], dim=0)) for i in range(count.obj)]
+                    items=[
+                        RuntimeValue(reader.emit.build("select", [av.value, reader.emit.const(i)], dim=0))
+                        for i in range(count.obj)
+                    ]
                 )
             return Walk(count=(Known(0), count, Known(1)), item=lambda i: row_of(reader, av, i))
-        case Dyn(value) if is_run_time_text(av):
-            length = Dyn(reader.emit.build("str.len", [value]))
-            return Walk(count=(Known(0), length, Known(1)), item=lambda i: character(reader, value, materialize(reader, i)))
-        case IteratorV(part):
+        case RuntimeValue(value) if is_run_time_text(av):
+            length = RuntimeValue(reader.emit.build("str.len", [value]))
+            return Walk(
+                count=(Known(0), length, Known(1)), item=lambda i: character(reader, value, materialize(reader, i))
+            )
+        case IteratorValue(part):
             return reader.iteration(part, site)
-        case ZipV():
+        case ZipValue():
             return walk_zip(reader, av, site)
-        case ReversedV(RangeV() as part):
+        case ReversedValue(RangeValue() as part):
             return reader.iteration(reversed_range(reader, part), site)
-        case ReversedV(part):
+        case ReversedValue(part):
             walk = reader.iteration(part, site)
             if walk.items is not None and walk.limit is None:
                 return Walk(items=list(walk.items)[::-1])
@@ -206,22 +215,22 @@ def iteration(reader: Reader, av: AV, site: Any) -> Walk:
 def walk_several(reader: Reader, av: OneOf) -> Walk:
     """Over one of several sequences, each item of which is that of the sequence that it is."""
     found = av.alternatives.values()
-    if not all(sequence_items(a) is not None or isinstance(a, ListV) or is_tensor(a) for a in found):
+    if not all(sequence_items(a) is not None or isinstance(a, ListValue) or is_tensor(a) for a in found):
         for alternative in found:
             reader.speculation.promote(alternative)
         reader.reject("iteration_over_one_of_several", what=describe(av))
     length = lambda: split(reader, av, lambda a: reader.call(Known(len), [a], {}))  # noqa: E731
 
-    def item_of(a: AV, i: AV) -> AV:
+    def item_of(a: AbstractValue, i: AbstractValue) -> AbstractValue:
         known = sequence_items(a)
         return reader.subscript(a, i) if known is None else chosen_item(reader, known, i)
 
     item = lambda i: split(reader, av, lambda a: item_of(a, i))  # noqa: E731
-    lists = [a.value for a in found if isinstance(a, ListV) and a.value is not None]
+    lists = [a.value for a in found if isinstance(a, ListValue) and a.value is not None]
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=lists)
 
 
-def chosen_item(reader: Reader, items: Sequence[AV], at: AV) -> AV:
+def chosen_item(reader: Reader, items: Sequence[AbstractValue], at: AbstractValue) -> AbstractValue:
     """The item of a known tuple at a place known only at run time, which lies within it."""
     if not items:
         reader.emit.raise_error("IndexError", "tuple index out of range")
@@ -229,11 +238,15 @@ def chosen_item(reader: Reader, items: Sequence[AV], at: AV) -> AV:
         return items[0]
     middle = len(items) // 2
     first = reader.compare("Lt", at, Known(middle))
-    behind = lambda: chosen_item(reader, items[middle:], Dyn(materialize(reader, reader.binary("Sub", at, Known(middle)))))  # noqa: E731
+    behind = (  # noqa: E731
+        lambda: chosen_item(  # noqa: E731
+            reader, items[middle:], RuntimeValue(materialize(reader, reader.binary("Sub", at, Known(middle))))
+        )
+    )
     return reader.choose(first, lambda: chosen_item(reader, items[:middle], at), behind)
 
 
-def current_items(av: KnownLengthListV) -> Iterator[AV]:
+def current_items(av: KnownLengthListValue) -> Iterator[AbstractValue]:
     """The items one by one; as in Python, the loop that walks a list may change it."""
     i = 0
     while i < len(av.items):
@@ -241,7 +254,7 @@ def current_items(av: KnownLengthListV) -> Iterator[AV]:
         i += 1
 
 
-def walk_queue(reader: Reader, av: ObjectV, walk: Walk) -> Walk:
+def walk_queue(reader: Reader, av: ObjectValue, walk: Walk) -> Walk:
     """Over a deque, as over its items, but that it must not change meanwhile."""
     began = reader.items_of(av)["_changes"]
 
@@ -249,13 +262,13 @@ def walk_queue(reader: Reader, av: ObjectV, walk: Walk) -> Walk:
         same = reader.compare("Eq", reader.items_of(av)["_changes"], began)
         check_that(reader, same, "RuntimeError", "deque mutated during iteration")
 
-    def checked(items: Iterable[AV]) -> Iterator[AV]:
+    def checked(items: Iterable[AbstractValue]) -> Iterator[AbstractValue]:
         for item in items:
             check()
             yield item
         check()
 
-    def length() -> AV:
+    def length() -> AbstractValue:
         assert walk.length is not None
         check()
         return walk.length()
@@ -265,9 +278,9 @@ def walk_queue(reader: Reader, av: ObjectV, walk: Walk) -> Walk:
     return replace(walk, length=length)
 
 
-def iterated_object(reader: Reader, av: ObjectV | Known) -> AV:
+def iterated_object(reader: Reader, av: ObjectValue | Known) -> AbstractValue:
     """What the __iter__ of an object returns, where that is iter() of something."""
-    if isinstance(av, ObjectV) and av.cls is SequenceIterator:
+    if isinstance(av, ObjectValue) and av.cls is SequenceIterator:
         return rest_of(reader, av)
     found = special(reader, av, "__iter__", [])
     if found is None:
@@ -277,22 +290,22 @@ def iterated_object(reader: Reader, av: ObjectV | Known) -> AV:
     return found
 
 
-def rest_of(reader: Reader, av: ObjectV) -> AV:
+def rest_of(reader: Reader, av: ObjectValue) -> AbstractValue:
     """What an iterator has not given yet. Who walks it may stop early, so that it is not asked again."""
     items = reader.items_of(av)
     if isinstance(items["at"], Moved):
         reader.reject("iterator_walked_again")
     sequence, at = items["sequence"], items["at"]
-    if isinstance(sequence, ObjectV) and sequence.cls in ENDLESS:
+    if isinstance(sequence, ObjectValue) and sequence.cls in ENDLESS:
         start = reader.call(reader.attribute(sequence, "behind"), [at], {})
-        rest: AV = ObjectV(sequence.cls, {**reader.items_of(sequence), "start": start})
+        rest: AbstractValue = ObjectValue(sequence.cls, {**reader.items_of(sequence), "start": start})
     else:
-        rest = reader.subscript(sequence, Tup([at, Known(None), Known(None)], slice))
+        rest = reader.subscript(sequence, TupleValue([at, Known(None), Known(None)], slice))
     set_items(reader, av, {**items, "at": Moved()})
     return rest
 
 
-def asked_items(reader: Reader, av: ObjectV) -> Iterator[AV]:
+def asked_items(reader: Reader, av: ObjectValue) -> Iterator[AbstractValue]:
     """The items that an iterator over a sequence of known length still has, each taken when it is asked for."""
     sequence = reader.items_of(av)["sequence"]
     known = reader.iterate(sequence)
@@ -301,62 +314,62 @@ def asked_items(reader: Reader, av: ObjectV) -> Iterator[AV]:
         yield known[at]
 
 
-def walk_list(reader: Reader, av: ListV) -> Walk:
+def walk_list(reader: Reader, av: ListValue) -> Walk:
     value = av.value
     assert value is not None and isinstance(value.type, ListType)
-    length = lambda: Dyn(reader.emit.build("list.len", [value]))  # noqa: E731
+    length = lambda: RuntimeValue(reader.emit.build("list.len", [value]))  # noqa: E731
 
-    def item(i: AV) -> AV:
+    def item(i: AbstractValue) -> AbstractValue:
         return fetched(reader, value, materialize(reader, i))
 
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=[value])
 
 
-def row_of(reader: Reader, tensor: AV, index: AV) -> AV:
+def row_of(reader: Reader, tensor: AbstractValue, index: AbstractValue) -> AbstractValue:
     """tensor[i] for a counter that lies within it, so that no check is needed."""
     op = reader.emit.builder.op(
         "select", [materialize(reader, tensor), materialize(reader, index)], reader.position.loc, proved=True, dim=0
     )
-    return Dyn(op.result)
+    return RuntimeValue(op.result)
 
 
-def starts_at_zero(count: tuple[AV, AV, AV]) -> bool:
+def starts_at_zero(count: tuple[AbstractValue, AbstractValue, AbstractValue]) -> bool:
     start, _, step = count
     return isinstance(start, Known) and start.obj == 0 and isinstance(step, Known) and step.obj == 1
 
 
-def walk_zip(reader: Reader, av: ZipV, site: Any) -> Walk:
-    walks = [reader.iteration(p, None if isinstance(p, RangeV) else site) for p in av.parts]
+def walk_zip(reader: Reader, av: ZipValue, site: Any) -> Walk:
+    walks = [reader.iteration(p, None if isinstance(p, RangeValue) else site) for p in av.parts]
     if any(w.items is None and w.count is None for w in walks):
         if not av.strict:
             return Walk()
         walks = [Walk(items=[]) if w.items is None and w.count is None else w for w in walks]
     if all(w.items is not None and w.limit is None for w in walks):
         columns = [list(w.items or []) for w in walks]
-        rows: list[Sequence[AV]] = list(zip(*columns, strict=False))
+        rows: list[Sequence[AbstractValue]] = list(zip(*columns, strict=False))
         if av.offset is None:
             return Walk(items=known_rows(reader, rows, [len(c) for c in columns] if av.strict else []))
         return Walk(items=[enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(rows)])
     walks = [count_walk(reader, w) for w in walks]
     assert all(w.items is not None or w.count is not None and starts_at_zero(w.count) for w in walks)
 
-    def least(lengths: list[AV]) -> AV:
+    def least(lengths: list[AbstractValue]) -> AbstractValue:
         if all(isinstance(length, Known) for length in lengths):
             return Known(min(length.obj for length in lengths if isinstance(length, Known)))
         found = lengths[0]
         for other in lengths[1:]:
-            found = Dyn(reader.emit.build("int.min", [materialize(reader, found), materialize(reader, other)]))
+            found = RuntimeValue(reader.emit.build("int.min", [materialize(reader, found), materialize(reader, other)]))
         return found
 
     limits = [w.limit for w in walks if w.limit is not None]
     counted = [w for w in walks if w.count is not None]
     length = lambda: least([*map(length_of, counted), *(limit() for limit in limits)])  # noqa: E731
 
-    def item(i: AV) -> AV:
+    def item(i: AbstractValue) -> AbstractValue:
         row = [w.item(i) for w in walks]  # type: ignore[misc]
         if av.offset is None:
-            return Tup(row)
-        return Tup([reader.binary("Add", av.offset, i), row[0]])
+            return TupleValue(row)
+        return TupleValue([reader.binary("Add", av.offset, i), row[0]])
 
     if len(counted) < len(walks):
         if av.strict and limits:
@@ -364,7 +377,7 @@ def walk_zip(reader: Reader, av: ZipV, site: Any) -> Walk:
         finish = (lambda: check_equal(reader, [*map(length_of, walks)])) if av.strict else None
         made = limited_rows(reader, walks)
         if av.offset is None:
-            return Walk(items=(Tup(r) for r in made), limit=length, finish=finish)
+            return Walk(items=(TupleValue(r) for r in made), limit=length, finish=finish)
         items = (enumerated(reader, av.offset, i, r[0]) for i, r in enumerate(made))
         return Walk(items=items, limit=length, finish=walks[0].finish)
     changing = [v for w in walks for v in w.lists]
@@ -374,15 +387,15 @@ def walk_zip(reader: Reader, av: ZipV, site: Any) -> Walk:
     return Walk(count=(Known(0), length(), Known(1)), item=item, length=length, lists=changing, finish=finish)
 
 
-def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AV]]:
+def limited_rows(reader: Reader, walks: list[Walk]) -> Iterator[list[AbstractValue]]:
     """The rows of a zip of known sequences and others, each made when it is asked for."""
     for i, row in enumerate(zip(*(w.items for w in walks if w.items is not None), strict=False)):
         known = iter(row)
-        at = Dyn(materialize(reader, Known(i)))
+        at = RuntimeValue(materialize(reader, Known(i)))
         yield [next(known) if w.item is None else w.item(at) for w in walks]
 
 
-def length_of(walk: Walk) -> AV:
+def length_of(walk: Walk) -> AbstractValue:
     """How many items a walk by an index that starts at zero has by now, or one over known items without a limit."""
     if walk.items is not None:
         return Known(len(list(walk.items)))
@@ -392,18 +405,18 @@ def length_of(walk: Walk) -> AV:
     return walk.count[1]
 
 
-def enumerated(reader: Reader, start: AV, i: int, item: AV) -> AV:
+def enumerated(reader: Reader, start: AbstractValue, i: int, item: AbstractValue) -> AbstractValue:
     """An item of enumerate."""
-    return Tup([reader.binary("Add", start, Known(i)), item])
+    return TupleValue([reader.binary("Add", start, Known(i)), item])
 
 
-def known_rows(reader: Reader, rows: list[Sequence[AV]], lengths: list[int]) -> Iterator[AV]:
+def known_rows(reader: Reader, rows: list[Sequence[AbstractValue]], lengths: list[int]) -> Iterator[AbstractValue]:
     """The items of a zip of known sequences, and behind the last what a strict one raises."""
-    yield from (Tup(r) for r in rows)
+    yield from (TupleValue(r) for r in rows)
     check_equal(reader, [Known(n) for n in lengths])
 
 
-def check_equal(reader: Reader, lengths: Sequence[AV]) -> None:
+def check_equal(reader: Reader, lengths: Sequence[AbstractValue]) -> None:
     """What zip(strict=True) asks when one of its sequences has ended."""
     for i, length in enumerate(lengths[1:]):
         equal = reader.compare("Eq", lengths[0], length)
@@ -419,20 +432,20 @@ def count_walk(reader: Reader, walk: Walk) -> Walk:
     if walk.count is None or starts_at_zero(walk.count) or walk.item is None:
         return walk
     start, _, step = walk.count
-    length = reader.call(Known(len), [RangeV(*walk.count)], {})
+    length = reader.call(Known(len), [RangeValue(*walk.count)], {})
     item = walk.item
 
-    def at(i: AV) -> AV:
+    def at(i: AbstractValue) -> AbstractValue:
         return item(reader.binary("Add", start, reader.binary("Mult", i, step)))
 
     return Walk(count=(Known(0), length, Known(1)), item=at)
 
 
-def reversed_range(reader: Reader, av: RangeV) -> RangeV:
+def reversed_range(reader: Reader, av: RangeValue) -> RangeValue:
     count = reader.call(Known(len), [av], {})
     last = reader.binary("Add", av.start, reader.binary("Mult", reader.binary("Sub", count, Known(1)), av.step))
     step = reader.binary("Sub", Known(0), av.step)
-    return RangeV(last, reader.binary("Add", av.start, step), step)
+    return RangeValue(last, reader.binary("Add", av.start, step), step)
 
 
 def unrolled_walk(reader: Reader, walk: Walk, site: Any) -> Walk:

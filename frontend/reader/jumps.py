@@ -8,7 +8,7 @@ from scriptc.frontend.reader.dispatch import runs
 from scriptc.frontend.reader.paths import keep_variables, snapshot
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import read_inside
-from scriptc.frontend.values.abstract import AV, Known
+from scriptc.frontend.values.abstract import AbstractValue, Known
 from scriptc.frontend.values.frame import ReturnSite
 
 RETURNED = "·returned"
@@ -20,13 +20,13 @@ def run_return(reader: Reader, node: ast.Return) -> bool:
     return False
 
 
-def leave_with(reader: Reader, av: AV) -> None:
+def leave_with(reader: Reader, av: AbstractValue) -> None:
     if read_inside(reader.position.frame.source.node):
         av = keep_variables(reader, av)
     leave_by(reader, "return", av)
 
 
-def return_value(reader: Reader, av: AV) -> None:
+def return_value(reader: Reader, av: AbstractValue) -> None:
     label = reader.position.frame.label
     op = reader.emit.effect("break", (), to=label) if label else reader.emit.effect("return", ())
     reader.position.frame.returns.append(ReturnSite(op, av, dict(reader.heap.contents)))
@@ -53,7 +53,7 @@ def leave_loop(reader: Reader, way: str) -> None:
     target.continues.append((op, snapshot(reader)))
 
 
-def leave_by(reader: Reader, way: str, value: AV | None) -> None:
+def leave_by(reader: Reader, way: str, value: AbstractValue | None) -> None:
     """return, break or continue, by way of the innermost `finally` that it passes."""
     frame = reader.position.frame
     final = frame.finals[-1] if frame.finals else None

@@ -32,7 +32,17 @@ from scriptc.frontend.reader.paths import (
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import assign
 from scriptc.frontend.source.scope import assigned, has_leave
-from scriptc.frontend.values.abstract import AV, Content, Dyn, GeneratorV, Ident, Known, Moved, ObjectV, OneOf
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Content,
+    GeneratorValue,
+    Ident,
+    Known,
+    Moved,
+    ObjectValue,
+    OneOf,
+    RuntimeValue,
+)
 from scriptc.frontend.values.frame import LoopTarget
 from scriptc.frontend.values.joins import OneOfPlan, Plan, is_number
 from scriptc.frontend.values.structure import UNROLL_LIMIT
@@ -81,10 +91,10 @@ def run_for(reader: Reader, node: ast.For) -> bool:
     names = assigned([node.target, *node.body]) & reader.position.frame.live.header[node]
     sequence = reader.evaluate(node.iter)
     site = (reader.position.loc, "for")
-    if isinstance(sequence, GeneratorV) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
+    if isinstance(sequence, GeneratorValue) and sequence.node.generators[1:] and not has_leave(node.body, ast.Break):
         return loop_of_loops(reader, node, sequence)
-    take: Callable[[ast.For, AV, frozenset[str]], bool] = partial(take_item, reader)
-    if isinstance(sequence, GeneratorV) and is_filtered(sequence):
+    take: Callable[[ast.For, AbstractValue, frozenset[str]], bool] = partial(take_item, reader)
+    if isinstance(sequence, GeneratorValue) and is_filtered(sequence):
         spend(reader, sequence)
         take, sequence = filter_of(reader, sequence), sequence.sequence
     if is_asked(reader, sequence):
@@ -93,7 +103,7 @@ def run_for(reader: Reader, node: ast.For) -> bool:
     plan = unrolled_walk(reader, reader.iteration(sequence, site), site)
     if plan.items is not None:
         items = iter(plan.items)
-        item: AV | None = None
+        item: AbstractValue | None = None
 
         def advance() -> bool:
             nonlocal item
@@ -114,7 +124,7 @@ def run_for(reader: Reader, node: ast.For) -> bool:
 
     def loop(breaks: LoopTarget | None) -> bool:
         def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
-            return take(node, plan.item(Dyn(target.counter)), names)  # type: ignore[misc, arg-type]
+            return take(node, plan.item(RuntimeValue(target.counter)), names)  # type: ignore[misc, arg-type]
 
         assert plan.count is not None
         before = len(reader.emit.builder.block.ops)
@@ -127,7 +137,7 @@ def run_for(reader: Reader, node: ast.For) -> bool:
     return with_else(reader, node, names, loop, plan.finish)
 
 
-def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorV) -> bool:
+def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorValue) -> bool:
     """A loop over a generator expression of several `for`: a loop over each, so that items are made as they are asked
     for."""
     first, *rest = av.node.generators
@@ -141,24 +151,24 @@ def loop_of_loops(reader: Reader, node: ast.For, av: GeneratorV) -> bool:
     live = reader.position.frame.live
     live.after[whole], live.after[each] = live.after[node], live.header[node]
     live.header[whole] = live.header[each] = live.header[node]
-    reader.position.frame.locals[name] = GeneratorV(outer, av.frame, av.sequence, av.scopes, ident=av.ident)
+    reader.position.frame.locals[name] = GeneratorValue(outer, av.frame, av.sequence, av.scopes, ident=av.ident)
     try:
         return run_for(reader, whole)
     finally:
         reader.position.frame.locals.pop(name, None)
 
 
-def take_item(reader: Reader, node: ast.For, item: AV, names: frozenset[str]) -> bool:
+def take_item(reader: Reader, node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
     """The body of a loop, for one item."""
     assign(reader, node.target, item)
     return reader.run(node.body)
 
 
-def filter_of(reader: Reader, av: GeneratorV) -> Callable[[ast.For, AV, frozenset[str]], bool]:
+def filter_of(reader: Reader, av: GeneratorValue) -> Callable[[ast.For, AbstractValue, frozenset[str]], bool]:
     """The body of a loop over a generator expression, for an item that this may leave out."""
     keep, make = stages(reader, av)
 
-    def take(node: ast.For, item: AV, names: frozenset[str]) -> bool:
+    def take(node: ast.For, item: AbstractValue, names: frozenset[str]) -> bool:
         truth = keep(item)
         run = lambda: take_item(reader, node, make(item), names)  # noqa: E731
         if isinstance(truth, Known):
@@ -168,12 +178,18 @@ def filter_of(reader: Reader, av: GeneratorV) -> Callable[[ast.For, AV, frozense
     return take
 
 
-def is_asked(reader: Reader, av: AV) -> bool:
+def is_asked(reader: Reader, av: AbstractValue) -> bool:
     """Whether a sequence is an iterator over what has a length known only at run time."""
-    return isinstance(av, ObjectV) and av.cls is SequenceIterator and is_run_time(reader, reader.items_of(av)["sequence"])
+    return (
+        isinstance(av, ObjectValue)
+        and av.cls is SequenceIterator
+        and is_run_time(reader, reader.items_of(av)["sequence"])
+    )
 
 
-def asking_loop(reader: Reader, node: ast.For, names: frozenset[str], iterator: AV, breaks: LoopTarget | None) -> bool:
+def asking_loop(
+    reader: Reader, node: ast.For, names: frozenset[str], iterator: AbstractValue, breaks: LoopTarget | None
+) -> bool:
     """A loop over an iterator, which its body may ask as well, and which has more items behind a `break`."""
 
     def body(target: LoopTarget, leave: Callable[[], bool]) -> bool:
@@ -185,7 +201,7 @@ def asking_loop(reader: Reader, node: ast.For, names: frozenset[str], iterator: 
 
 def growing_loop(
     reader: Reader, node: ast.For, names: frozenset[str], plan: Walk, breaks: LoopTarget | None,
-    take: Callable[[ast.For, AV, frozenset[str]], bool],
+    take: Callable[[ast.For, AbstractValue, frozenset[str]], bool],
 ) -> bool:  # fmt: skip
     """A loop over lists whose lengths its body changes: Python asks for the length before each item."""
     at = f"·at {node.lineno}:{node.col_offset}"
@@ -196,7 +212,7 @@ def growing_loop(
         index = reader.position.frame.locals[at]
         reader.branch(reader.compare("Lt", index, plan.length()), lambda: True, leave, frozenset())
         reader.position.frame.locals[at] = reader.binary("Add", index, Known(1))
-        return take(node, plan.item(Dyn(materialize(reader, index))), names)
+        return take(node, plan.item(RuntimeValue(materialize(reader, index))), names)
 
     return dynamic_loop(reader, node, names | {at}, None, body, breaks)
 
@@ -226,7 +242,7 @@ def dynamic_loop(
     reader: Reader,
     node: ast.For | ast.While,
     names: frozenset[str],
-    bounds: tuple[AV, AV, AV] | None,
+    bounds: tuple[AbstractValue, AbstractValue, AbstractValue] | None,
     body: Callable[[LoopTarget, Callable[[], bool]], bool],
     breaks: LoopTarget | None,
     site: object = None,
@@ -306,7 +322,13 @@ def dynamic_loop(
     initial = flatten(reader, plans, before, envs)
     types = [t for plan in plans.values() for t in plan.types()]
     op = reader.emit.builder.op(
-        "loop", [*bound_values, *initial], reader.position.loc, regions=[block], types=types, label=label, counted=bool(bounds)
+        "loop",
+        [*bound_values, *initial],
+        reader.position.loc,
+        regions=[block],
+        types=types,
+        label=label,
+        counted=bool(bounds),
     )
     if not bounds and not exits:  # nothing ends this loop but a return, a raise or a break past its else
         reader.emit.effect("unreachable", ())
@@ -315,7 +337,9 @@ def dynamic_loop(
     return True
 
 
-def unroll_instead(reader: Reader, site: object, bounds: tuple[AV, AV, AV] | None) -> None:
+def unroll_instead(
+    reader: Reader, site: object, bounds: tuple[AbstractValue, AbstractValue, AbstractValue] | None
+) -> None:
     """No type holds what the iterations of a loop make, but each may be known where it is known how many there are: a list
     of dims that grows, say. Returns where it is not."""
     numbers = [b.obj for b in bounds or () if isinstance(b, Known)]
@@ -396,7 +420,9 @@ def _has_lengths(key: Hashable, plan: Plan, envs: Sequence[Env]) -> bool:
         return False
     held = [env[key] for env in envs if key in env]
     parts = [part for av in held for part in (av.alternatives.values() if isinstance(av, OneOf) else [av])]
-    lists = [p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]]
+    lists = [
+        p.items for p in parts if isinstance(p, Content) and p.cls is None and [*p.items] == [*range(len(p.items))]
+    ]
     return len(lists) == len(parts) and all(is_number(i) for items in lists for i in items.values())
 
 

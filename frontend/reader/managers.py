@@ -20,14 +20,14 @@ from scriptc.frontend.reader.raised import is_exception
 from scriptc.frontend.reader.statements import assign, inline
 from scriptc.frontend.source.scope import assigned, has_leave
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     ClassOf,
-    Dyn,
     Ident,
     Known,
-    ManagerV,
-    ObjectV,
+    ManagerValue,
+    ObjectValue,
+    RuntimeValue,
     Unbound,
     describe,
 )
@@ -45,7 +45,7 @@ def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) ->
     item, *rest = items
     manager = reader.evaluate(item.context_expr)
 
-    def enter(value: AV) -> bool:
+    def enter(value: AbstractValue) -> bool:
         if item.optional_vars is not None:
             assign(reader, item.optional_vars, value)
         return with_items(reader, node, rest)
@@ -61,14 +61,14 @@ def with_items(reader: Reader, node: ast.With, items: Sequence[ast.withitem]) ->
             if cast.device == "cpu" and cast._enabled:
                 reader.reject("autocast")
             return enter(manager)
-        case ObjectV(contextlib.nullcontext, items=held):
+        case ObjectValue(contextlib.nullcontext, items=held):
             return enter(held["enter_result"])
-        case ObjectV(contextlib.suppress, items=held):
+        case ObjectValue(contextlib.suppress, items=held):
             classes = classes_of(reader, held["classes"])
             return suppressing(reader, node, lambda: enter(Known(None)), lambda e: is_exception(reader, e, classes))
-        case ManagerV():
+        case ManagerValue():
             return generated(reader, node, manager, enter)
-        case ObjectV(cls) if _is_manager(cls):
+        case ObjectValue(cls) if _is_manager(cls):
             return managed(reader, node, manager, enter)
         case Known(obj) if _is_manager(type(obj)) and not is_library(type(obj).__module__):
             return managed(reader, node, manager, enter)
@@ -79,7 +79,7 @@ def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
     """A body in which names are bound to new tensors without gradients. Those that were there before keep theirs."""
     saved, reader.emit.graded = (
         reader.emit.graded,
-        {av.value for av in reader.position.frame.locals.values() if isinstance(av, Dyn)},
+        {av.value for av in reader.position.frame.locals.values() if isinstance(av, RuntimeValue)},
     )
     try:
         return body()
@@ -87,23 +87,25 @@ def without_grad(reader: Reader, body: Callable[[], bool]) -> bool:
         reader.emit.graded = saved
 
 
-def suppressing(reader: Reader, node: ast.With, body: Callable[[], bool], swallows: Callable[[AV], AV]) -> bool:
+def suppressing(
+    reader: Reader, node: ast.With, body: Callable[[], bool], swallows: Callable[[AbstractValue], AbstractValue]
+) -> bool:
     live = reader.position.frame.live
 
-    def caught(e: AV) -> bool:
+    def caught(e: AbstractValue) -> bool:
         return swallow(reader, e, swallows(e))
 
     return guarded(reader, live.caught[node], assigned([node]) & live.after[node], body, caught)
 
 
-def swallow(reader: Reader, e: AV, answer: AV) -> bool:
+def swallow(reader: Reader, e: AbstractValue, answer: AbstractValue) -> bool:
     """The exception goes on unless the answer is true."""
     if isinstance(answer, Known):
         return True if answer.obj else raise_value(reader, e)
     return reader.branch(answer, lambda: True, lambda: raise_value(reader, e), frozenset())
 
 
-def managed(reader: Reader, node: ast.With, manager: AV, enter: Callable[[AV], bool]) -> bool:
+def managed(reader: Reader, node: ast.With, manager: AbstractValue, enter: Callable[[AbstractValue], bool]) -> bool:
     """An object with __enter__ and __exit__."""
     leave = reader.attribute(manager, "__exit__")
     value = reader.call(reader.attribute(manager, "__enter__"), [], {})
@@ -113,8 +115,8 @@ def managed(reader: Reader, node: ast.With, manager: AV, enter: Callable[[AV], b
         reader.call(leave, [Known(None)] * 3, {})
         return True
 
-    def caught(e: AV) -> bool:
-        assert isinstance(e, Dyn)
+    def caught(e: AbstractValue) -> bool:
+        assert isinstance(e, RuntimeValue)
         return swallow(reader, e, reader.truth(reader.call(leave, [ClassOf(e), e, Bound(e, "__traceback__")], {})))
 
     written = assigned([node])
@@ -124,7 +126,7 @@ def managed(reader: Reader, node: ast.With, manager: AV, enter: Callable[[AV], b
 # ---- generators ----
 
 
-def generated(reader: Reader, node: ast.With, manager: ManagerV, enter: Callable[[AV], bool]) -> bool:
+def generated(reader: Reader, node: ast.With, manager: ManagerValue, enter: Callable[[AbstractValue], bool]) -> bool:
     """A generator that yields once: it is followed as a call, and the body runs where it yields. What the body assigns
     lives in the heap meanwhile, since it is joined where paths of the generator meet; where the body is left early, the
     rest of the generator runs first."""
@@ -144,7 +146,7 @@ def generated(reader: Reader, node: ast.With, manager: ManagerV, enter: Callable
     reader.heap.contents[leaving.way], reader.heap.contents[leaving.returned] = Known(0), Unbound()
     leaves = any(has_leave(node.body, kind) for kind in (ast.Break, ast.Continue)) or _returns(node.body)
 
-    def body(value: AV) -> AV:
+    def body(value: AbstractValue) -> AbstractValue:
         reader.position.frames.append(caller)
         saved, reader.position.node = reader.position.node, node
         try:
@@ -166,7 +168,7 @@ def generated(reader: Reader, node: ast.With, manager: ManagerV, enter: Callable
 
 
 @reads(ast.Yield)
-def read_yield(reader: Reader, node: ast.Yield) -> AV:
+def read_yield(reader: Reader, node: ast.Yield) -> AbstractValue:
     if reader.position.frame.on_yield is None:
         reader.reject("yield")
     return reader.position.frame.on_yield(Known(None) if node.value is None else reader.evaluate(node.value))

@@ -11,7 +11,16 @@ from scriptc.frontend.reader.iterables import item_at
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import bind_name
 from scriptc.frontend.source.scope import assigned
-from scriptc.frontend.values.abstract import AV, DictV, Dyn, Known, ListV, OneOf, Poison, Tup
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    DictValue,
+    Known,
+    ListValue,
+    OneOf,
+    Poison,
+    RuntimeValue,
+    TupleValue,
+)
 from scriptc.frontend.values.alternatives import split
 
 _CAPTURED = "·captured "  # in front of names that a pattern captures, until it is known to fit
@@ -25,7 +34,7 @@ def run_match(reader: Reader, node: ast.Match) -> bool:
     return run_cases(reader, subject, node.cases, live)
 
 
-def run_cases(reader: Reader, subject: AV, cases: Sequence[ast.match_case], live: frozenset[str]) -> bool:
+def run_cases(reader: Reader, subject: AbstractValue, cases: Sequence[ast.match_case], live: frozenset[str]) -> bool:
     if not cases:
         return True
     case, *rest = cases
@@ -36,12 +45,12 @@ def run_cases(reader: Reader, subject: AV, cases: Sequence[ast.match_case], live
     return reader.branch(fits, lambda: reader.run(case.body), lambda: run_cases(reader, subject, rest, live), names)
 
 
-def case_fits(reader: Reader, subject: AV, case: ast.match_case) -> AV:
+def case_fits(reader: Reader, subject: AbstractValue, case: ast.match_case) -> AbstractValue:
     """Whether a case is taken; binds what its pattern captures, as Python does, before the guard is asked."""
     matched = matches(reader, subject, case.pattern)
     names = assigned([case.pattern])
 
-    def guarded() -> AV:
+    def guarded() -> AbstractValue:
         for name in names:
             bind_name(reader, name, reader.position.frame.locals.pop(_CAPTURED + name, Poison()))
         return Known(True) if case.guard is None else reader.test(case.guard)
@@ -49,7 +58,7 @@ def case_fits(reader: Reader, subject: AV, case: ast.match_case) -> AV:
     return reader.choose(matched, guarded, lambda: Known(False))
 
 
-def matches(reader: Reader, subject: AV, pattern: ast.pattern) -> AV:
+def matches(reader: Reader, subject: AbstractValue, pattern: ast.pattern) -> AbstractValue:
     """A bool; captures are kept under hidden names."""
     if isinstance(subject, OneOf):
         return split(reader, subject, lambda s: matches(reader, s, pattern))
@@ -67,7 +76,7 @@ def matches(reader: Reader, subject: AV, pattern: ast.pattern) -> AV:
             return sequence(reader, subject, patterns)
         case ast.MatchClass():
             return instance(reader, subject, pattern)
-        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if isinstance(subject, DictV):
+        case ast.MatchMapping(keys=keys, patterns=patterns, rest=None) if isinstance(subject, DictValue):
             items = reader.items_of(subject)
             found = [require_known(reader, reader.evaluate(k), "the key of a pattern") for k in keys]
             if any(k not in items for k in found):
@@ -78,35 +87,35 @@ def matches(reader: Reader, subject: AV, pattern: ast.pattern) -> AV:
     reader.reject("pattern")
 
 
-def may_be(subject: AV, value: object) -> bool:
-    return isinstance(subject, Known) or (isinstance(value, bool) and isinstance(subject, Dyn))
+def may_be(subject: AbstractValue, value: object) -> bool:
+    return isinstance(subject, Known) or (isinstance(value, bool) and isinstance(subject, RuntimeValue))
 
 
-def capture(reader: Reader, name: str | None, subject: AV) -> AV:
+def capture(reader: Reader, name: str | None, subject: AbstractValue) -> AbstractValue:
     if name is not None:
         reader.position.frame.locals[_CAPTURED + name] = subject
     return Known(True)
 
 
-def and_then(reader: Reader, first: AV, then: Callable[[], AV]) -> AV:
+def and_then(reader: Reader, first: AbstractValue, then: Callable[[], AbstractValue]) -> AbstractValue:
     return reader.choose(first, then, lambda: Known(False))
 
 
-def any_of(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV:
+def any_of(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.pattern]) -> AbstractValue:
     first, *rest = patterns
     matched = matches(reader, subject, first)
     return reader.choose(matched, lambda: Known(True), lambda: any_of(reader, subject, rest)) if rest else matched
 
 
-def all_of(reader: Reader, subjects: Sequence[AV], patterns: Sequence[ast.pattern]) -> AV:
+def all_of(reader: Reader, subjects: Sequence[AbstractValue], patterns: Sequence[ast.pattern]) -> AbstractValue:
     if not patterns:
         return Known(True)
     matched = matches(reader, subjects[0], patterns[0])
     return and_then(reader, matched, lambda: all_of(reader, subjects[1:], patterns[1:]))
 
 
-def sequence(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV:
-    if not isinstance(subject, (Tup, ListV)) and not (
+def sequence(reader: Reader, subject: AbstractValue, patterns: Sequence[ast.pattern]) -> AbstractValue:
+    if not isinstance(subject, (TupleValue, ListValue)) and not (
         isinstance(subject, Known) and isinstance(subject.obj, (tuple, list, range))
     ):
         return Known(False)
@@ -115,7 +124,7 @@ def sequence(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV
     length = reader.call(Known(len), [subject], {})
     long_enough = reader.compare("GtE" if stars else "Eq", length, Known(least))
 
-    def items() -> AV:
+    def items() -> AbstractValue:
         if not stars:
             return all_of(reader, [item_at(reader, subject, i) for i in range(least)], patterns)
         at, star = stars[0], patterns[stars[0]]
@@ -129,18 +138,21 @@ def sequence(reader: Reader, subject: AV, patterns: Sequence[ast.pattern]) -> AV
     return and_then(reader, long_enough, items)
 
 
-def instance(reader: Reader, subject: AV, pattern: ast.MatchClass) -> AV:
+def instance(reader: Reader, subject: AbstractValue, pattern: ast.MatchClass) -> AbstractValue:
     cls = require_known(reader, reader.evaluate(pattern.cls), "the class of a pattern")
     is_instance = reader.truth(reader.call(Known(isinstance), [subject, Known(cls)], {}))
 
-    def attributes() -> AV:
+    def attributes() -> AbstractValue:
         if cls in _SELF_MATCHED and pattern.patterns:
             return matches(reader, subject, pattern.patterns[0])
         names = [*getattr(cls, "__match_args__", ())[: len(pattern.patterns)], *pattern.kwd_attrs]
         parts = [*pattern.patterns, *pattern.kwd_patterns]
         if len(names) < len(parts):
             reader.emit.raise_error("TypeError", f"{cls.__name__}() accepts fewer positional sub-patterns")
-        if any(not require_known(reader, reader.call(Known(hasattr), [subject, Known(n)], {}), "an attribute") for n in names):
+        if any(
+            not require_known(reader, reader.call(Known(hasattr), [subject, Known(n)], {}), "an attribute")
+            for n in names
+        ):
             return Known(False)
         return all_of(reader, [reader.attribute(subject, n) for n in names], parts)
 

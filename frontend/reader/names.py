@@ -10,13 +10,13 @@ from scriptc.frontend.environment.lookup import free_name
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.source.scope import local_names
-from scriptc.frontend.values.abstract import AV, Known, Maybe, Unbound
+from scriptc.frontend.values.abstract import AbstractValue, Known, MaybeUnbound, Unbound
 from scriptc.frontend.values.frame import Frame
 
 _COMPREHENSIONS_ARE_FUNCTIONS = sys.version_info < (3, 12)  # so that names around them are free variables in them
 
 
-def load(reader: Reader, name: str) -> AV:
+def load(reader: Reader, name: str) -> AbstractValue:
     """The value of a name: local, of an enclosing function, captured, global or builtin."""
     frame: Frame | None = reader.position.frame
     own = reader.position.frame
@@ -50,15 +50,17 @@ def in_function_of_comprehension(frame: Frame) -> bool:
     return frame.generators > 0 or (frame.comprehensions > 0 and _COMPREHENSIONS_ARE_FUNCTIONS)
 
 
-def bound(reader: Reader, frame: Frame, name: str) -> AV:
+def bound(reader: Reader, frame: Frame, name: str) -> AbstractValue:
     cell = frame.cells.get(name)
-    if cell is not None and cell not in reader.heap.contents:  # made on one of several paths, by a function that has returned
+    if (
+        cell is not None and cell not in reader.heap.contents
+    ):  # made on one of several paths, by a function that has returned
         reader.reject("function_as_value", who=f"the function with the variable '{name}'")
     av = reader.heap.contents[cell] if cell is not None else frame.locals[name]
     free = frame is not reader.position.frame or in_function_of_comprehension(frame)
     if isinstance(av, Unbound):
         unbound(reader, name, free=free)
-    if isinstance(av, Maybe):
+    if isinstance(av, MaybeUnbound):
         reader.emit.effect("check.free" if free else "check.bound", [materialize(reader, av.flag)], name=name)
         if frame is reader.position.frame and cell is None:
             frame.locals[name] = av.av  # bound from here on

@@ -13,17 +13,17 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.rejections import rejection
 from scriptc.frontend.source.scope import declared
 from scriptc.frontend.values.abstract import (
-    AV,
     RECORDS,
+    AbstractValue,
     Closure,
     Content,
-    DictV,
+    DictValue,
     Ident,
     Known,
-    KnownLengthListV,
-    Maybe,
+    KnownLengthListValue,
+    MaybeUnbound,
     Moved,
-    ObjectV,
+    ObjectValue,
     OneOf,
     Poison,
     Unbound,
@@ -39,7 +39,7 @@ from scriptc.frontend.values.structure import identity_of, replaced, shape_of
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Op, Value
 
-Env = dict[Any, AV]  # by name: locals of the function being read; by Ident: the heap
+Env = dict[Any, AbstractValue]  # by name: locals of the function being read; by Ident: the heap
 Exit = tuple[Op, Env]  # an op that leaves for a label (its operands are filled in later), and the state at that point
 Names = frozenset[str]
 
@@ -59,7 +59,7 @@ def restore(reader: Reader, env: Env) -> None:
 
 
 def branch(
-    reader: Reader, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
+    reader: Reader, condition: AbstractValue, then: Callable[[], bool], orelse: Callable[[], bool], names: Names | None
 ) -> bool:  # fmt: skip
     """An `if` on a condition known only at run time; `names` are joined behind it, None for all that change."""
     cond_value = materialize(reader, condition)
@@ -109,12 +109,14 @@ def join_blocks(
     return True
 
 
-def choose(reader: Reader, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+def choose(
+    reader: Reader, condition: AbstractValue, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
+) -> AbstractValue:
     """The value of one of two expressions."""
     if isinstance(condition, Known):
         return then() if condition.obj else orelse()
 
-    def keep(run: Callable[[], AV]) -> Callable[[], bool]:
+    def keep(run: Callable[[], AbstractValue]) -> Callable[[], bool]:
         def kept() -> bool:
             reader.position.frame.locals[_VALUE] = run()
             return True
@@ -140,7 +142,7 @@ def learn(reader: Reader, condition: Value, truth: bool) -> None:
     """Names whose kind a condition decides hold just that kind from here on."""
     for tag, number, is_it in _facts(condition, truth):
 
-        def swap(av: AV, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AV:
+        def swap(av: AbstractValue, tag: Value = tag, number: int = number, is_it: bool = is_it) -> AbstractValue:
             if not isinstance(av, OneOf) or av.tag is not tag or number not in av.alternatives:
                 return av
             return av.alternatives[number] if is_it else without(av, number)
@@ -148,7 +150,7 @@ def learn(reader: Reader, condition: Value, truth: bool) -> None:
         swap_all(reader, swap)
 
 
-def swap_all(reader: Reader, swap: Callable[[AV], AV]) -> None:
+def swap_all(reader: Reader, swap: Callable[[AbstractValue], AbstractValue]) -> None:
     reader.position.frame.locals = {k: replaced(v, swap) for k, v in reader.position.frame.locals.items()}
     reader.heap.contents = {k: replaced(v, swap) for k, v in reader.heap.contents.items()}
 
@@ -161,11 +163,11 @@ def joinable(reader: Reader, keys: Iterable[Hashable]) -> set[Hashable]:
     return set(keys) - reader.position.frame.cells.keys() - declared(reader.position.frame.source.node).keys()
 
 
-def settle(reader: Reader, av: AV, env: Env) -> AV:
+def settle(reader: Reader, av: AbstractValue, env: Env) -> AbstractValue:
     """The value with what its objects hold in `env`."""
 
-    def swap(part: AV) -> AV:
-        if not isinstance(part, (DictV, KnownLengthListV, ObjectV)) or isinstance(part, RECORDS):
+    def swap(part: AbstractValue) -> AbstractValue:
+        if not isinstance(part, (DictValue, KnownLengthListValue, ObjectValue)) or isinstance(part, RECORDS):
             return part
         if part.home is not None and part.home.place is not None:
             return part  # arguments may hold one another; each is joined by itself
@@ -177,11 +179,13 @@ def settle(reader: Reader, av: AV, env: Env) -> AV:
     return replaced(av, swap)
 
 
-def holding(reader: Reader, part: DictV | KnownLengthListV | ObjectV, content: AV | None, env: Env) -> AV:
+def holding(
+    reader: Reader, part: DictValue | KnownLengthListValue | ObjectValue, content: AbstractValue | None, env: Env
+) -> AbstractValue:
     """An object with what it holds, None for what it was made with."""
     if isinstance(content, (Moved, Poison)):
         return part
-    made: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+    made: dict[Any, AbstractValue] = part.first if isinstance(part, KnownLengthListValue) else part.items
     assert content is None or isinstance(content, Content)
     items = made if content is None else content.items
     if part.ident in reader.heap.settling:
@@ -192,14 +196,14 @@ def holding(reader: Reader, part: DictV | KnownLengthListV | ObjectV, content: A
         held = {k: settle(reader, v, env) for k, v in items.items()}
     finally:
         reader.heap.settling.discard(part.ident)
-    if isinstance(part, DictV):
-        return DictV(held, part.ident, part.home, part.sites, part.made)
-    if isinstance(part, KnownLengthListV):
-        return KnownLengthListV(held, part.reader, part.ident, part.home, part.site)
-    return ObjectV(part.cls, held, part.ident, part.home)
+    if isinstance(part, DictValue):
+        return DictValue(held, part.ident, part.home, part.sites, part.made)
+    if isinstance(part, KnownLengthListValue):
+        return KnownLengthListValue(held, part.reader, part.ident, part.home, part.site)
+    return ObjectValue(part.cls, held, part.ident, part.home)
 
 
-def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
+def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AbstractValue:
     """What a name or object holds in `env`; an object that no path but another has changed, what it was made with."""
     av = env.get(key)
     if av is None:
@@ -208,20 +212,20 @@ def held_in(reader: Reader, env: Env, key: Hashable, envs: Sequence[Env]) -> AV:
     return settle(reader, av, env)
 
 
-def keep_variables(reader: Reader, av: AV) -> AV:
+def keep_variables(reader: Reader, av: AbstractValue) -> AbstractValue:
     """What a function returns; there and in all objects, the functions made in it keep its variables as they are now."""
     frame, left, seen = reader.position.frame, reader.position.frame.left(), set[Ident]()
     left.locals = reframed(left.locals, frame, left)
 
-    def swap(part: AV) -> AV:
+    def swap(part: AbstractValue) -> AbstractValue:
         if isinstance(part, Closure) and part.frame is frame:
             frame.is_kept = True
             return replace(part, frame=left)
         ident = identity_of(part)
         if ident is not None and ident not in seen and ident not in reader.heap.contents:
             seen.add(ident)
-            assert isinstance(part, (DictV, KnownLengthListV, ObjectV))
-            first: dict[Any, AV] = part.first if isinstance(part, KnownLengthListV) else part.items
+            assert isinstance(part, (DictValue, KnownLengthListValue, ObjectValue))
+            first: dict[Any, AbstractValue] = part.first if isinstance(part, KnownLengthListValue) else part.items
             held = {k: replaced(v, swap) for k, v in first.items()}
             if any(held[k] is not v for k, v in first.items()):
                 reader.heap.contents[ident] = Content(held, first, getattr(part, "cls", None))
@@ -260,7 +264,7 @@ def promote_beside_tables(reader: Reader) -> None:
         reader.speculation.promote(display)
 
 
-def conflict(reader: Reader, key: Hashable, what: str, avs: Sequence[AV]) -> UserError:
+def conflict(reader: Reader, key: Hashable, what: str, avs: Sequence[AbstractValue]) -> UserError:
     name = getattr(key, "name", key)
     if isinstance(key, Ident) and not name:
         return UserError(reader.position.loc, *rejection("paths_leave_other_content", what=what))  # fmt: skip
@@ -284,9 +288,7 @@ def keep_identities(reader: Reader, plans: dict[Hashable, Plan], envs: Sequence[
             for ident in identities(settle(reader, env.get(key, Unbound()), env)):
                 if ident.serial >= mark and ident in seen:
                     promote_objects(reader, [env[key]])
-                    reader.diagnostics.report(
-                        UserError(reader.position.loc, *rejection("two_names_of_an_object"))
-                    )
+                    reader.diagnostics.report(UserError(reader.position.loc, *rejection("two_names_of_an_object")))
                     plans[key] = poisoned_plan(reader)
                 seen.add(ident)
 
@@ -295,7 +297,9 @@ def flatten(reader: Reader, plans: dict[Hashable, Plan], env: Env, envs: Sequenc
     return [v for key, plan in plans.items() for v in plan.flatten(reader, held_in(reader, env, key, envs or [env]))]
 
 
-def rebind(reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float) -> None:
+def rebind(
+    reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value], envs: Sequence[Env], mark: float
+) -> None:
     """Gives joined names and objects the results of the op that joins them."""
     values = iter(results)
     kept: set[Ident] = set()
@@ -309,7 +313,7 @@ def rebind(reader: Reader, plans: dict[Hashable, Plan], results: Sequence[Value]
                     reader.heap.contents[ident] = Moved()
 
 
-def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value]) -> AV:
+def bind_key(reader: Reader, key: Hashable, plan: Plan, values: Iterator[Value]) -> AbstractValue:
     av = plan.rebuild(values, key if isinstance(key, str) and not key.startswith("·") else "")
     if isinstance(key, Ident):
         reader.heap.contents[key] = av
@@ -364,12 +368,10 @@ def splice_block(reader: Reader, block: Block) -> None:
         reader.emit.builder.insert(op)
 
 
-def _contents(av: AV) -> Iterator[Content]:
+def _contents(av: AbstractValue) -> Iterator[Content]:
     """What an object holds, on one path or another."""
-    parts = av.alternatives.values() if isinstance(av, OneOf) else [av.av if isinstance(av, Maybe) else av]
+    parts = av.alternatives.values() if isinstance(av, OneOf) else [av.av if isinstance(av, MaybeUnbound) else av]
     return (part for part in parts if isinstance(part, Content))
-
-
 
 
 def changed(before: Env, env: Env, mark: float) -> set[Hashable]:
@@ -384,7 +386,7 @@ def _order(key: Hashable) -> tuple[int, str]:
     return (key.serial + 1, "") if isinstance(key, Ident) else (0, str(key))
 
 
-def identities(av: AV) -> Iterator[Ident]:
+def identities(av: AbstractValue) -> Iterator[Ident]:
     """The objects that a value is or holds, arguments aside."""
     home = home_of(av)
     if home is not None and home.place is not None:
@@ -392,10 +394,10 @@ def identities(av: AV) -> Iterator[Ident]:
     ident = identity_of(av)
     if ident is not None:
         yield ident
-    parts: Iterable[AV] = ()
+    parts: Iterable[AbstractValue] = ()
     if isinstance(av, OneOf):
         parts = av.alternatives.values()
-    elif isinstance(av, Maybe):
+    elif isinstance(av, MaybeUnbound):
         parts = [av.av]
     elif (shape := shape_of(av)) is not None and not isinstance(av, Content):
         parts = shape.parts

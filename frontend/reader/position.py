@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from scriptc.frontend.source.stack_room import StackLeft
-from scriptc.frontend.values.abstract import AV
+from scriptc.frontend.values.abstract import AbstractValue
 from scriptc.frontend.values.frame import Frame, Watch
 from scriptc.ir.loc import Loc
 
@@ -18,9 +18,9 @@ class Position:
         self.frames: list[Frame] = []
         self.node: ast.AST = ast.Pass()  # being read: where ops and errors are located
         self.watches: list[Watch] = []  # bodies of `try` around what is read
-        self.handling: list[AV] = []  # exceptions whose handlers are being read
+        self.handling: list[AbstractValue] = []  # exceptions whose handlers are being read
         self.generators: list[int] = []  # generator expressions around what is read: how many `try` stand around each
-        self.walked: list[AV] = []  # sequences of known length that the loops around what is read walk
+        self.walked: list[AbstractValue] = []  # sequences of known length that the loops around what is read walk
         self.any_order = 0  # callers around what is read whose result does not depend on the order of a set
         self.stack_left: StackLeft | None = None
 

@@ -6,34 +6,42 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, RECORDS, Content, DictV, Maybe, ObjectV, OneOf
+from scriptc.frontend.values.abstract import (
+    RECORDS,
+    AbstractValue,
+    Content,
+    DictValue,
+    MaybeUnbound,
+    ObjectValue,
+    OneOf,
+)
 from scriptc.frontend.values.structure import shape_of
 from scriptc.frontend.values.user_classes import is_plain
 from scriptc.ir.types import Names, Record
 
 
-def may_be_record(av: ObjectV | DictV) -> bool:
+def may_be_record(av: ObjectValue | DictValue) -> bool:
     """Whether an object that compiled code makes may exist at run time."""
     if isinstance(av, RECORDS) or av.home is not None:
         return False
-    if isinstance(av, DictV):
+    if isinstance(av, DictValue):
         return av.made.cls is dict and all(isinstance(key, (str, int)) for key in av.items)
     return is_plain(av.cls) and bool(av.cls.__dictoffset__)
 
 
-def record_key(av: ObjectV | DictV) -> Any:
+def record_key(av: ObjectValue | DictValue) -> Any:
     """What is one for objects that are instances of one record."""
-    return av.cls if isinstance(av, ObjectV) else ("dict", *av.items)
+    return av.cls if isinstance(av, ObjectValue) else ("dict", *av.items)
 
 
-def promote_objects(reader: Reader, avs: Iterable[AV]) -> None:
+def promote_objects(reader: Reader, avs: Iterable[AbstractValue]) -> None:
     """From the next reading on, the objects that values are or hold exist at run time; returns where there are none."""
     found = [o for av in avs for o in objects_made(av, 0) if may_be_record(o)]
     for made in found:
-        if isinstance(made, DictV) and (not made.items or record_key(made) in reader.assumptions.records):
+        if isinstance(made, DictValue) and (not made.items or record_key(made) in reader.assumptions.records):
             free_sites(reader, made.sites)  # it got its keys, or gets them, behind the place where it is made
             reader.speculation.promote(made)
-    classes = {record_key(o): o.cls if isinstance(o, ObjectV) else dict for o in found}
+    classes = {record_key(o): o.cls if isinstance(o, ObjectValue) else dict for o in found}
     if not classes.keys() <= reader.assumptions.records.keys():
         names = Names({r.name: 1 for r in reader.assumptions.records.values()})
         for key, cls in classes.items():
@@ -44,25 +52,25 @@ def promote_objects(reader: Reader, avs: Iterable[AV]) -> None:
         reader.speculation.read_again(f"instances of {names_of} are needed as values of run time")
 
 
-def promote_nested(reader: Reader, avs: Iterable[AV]) -> None:
+def promote_nested(reader: Reader, avs: Iterable[AbstractValue]) -> None:
     """The same of objects that hold others of their class, where each turn of a recursion would make one more."""
     for av in avs:
         for made in objects_made(av, 0):
             inner = (o for part in made.items.values() for o in objects_made(part, 1))
-            if isinstance(made, ObjectV) and any(isinstance(o, ObjectV) and o.cls is made.cls for o in inner):
+            if isinstance(made, ObjectValue) and any(isinstance(o, ObjectValue) and o.cls is made.cls for o in inner):
                 promote_objects(reader, [made])
 
 
-def objects_made(av: AV, depth: int) -> Iterator[ObjectV | DictV]:
+def objects_made(av: AbstractValue, depth: int) -> Iterator[ObjectValue | DictValue]:
     if depth > 8:
         return
-    if isinstance(av, (ObjectV, DictV)):
+    if isinstance(av, (ObjectValue, DictValue)):
         yield av
         return
-    parts: Iterable[AV] = ()
+    parts: Iterable[AbstractValue] = ()
     if isinstance(av, OneOf):
         parts = av.alternatives.values()
-    elif isinstance(av, Maybe):
+    elif isinstance(av, MaybeUnbound):
         parts = [av.av]
     elif isinstance(av, Content):
         parts = av.items.values()

@@ -17,18 +17,27 @@ from scriptc.frontend.operations.materialize import apply_op, make_tuple, materi
 from scriptc.frontend.operations.objects import object_attribute
 from scriptc.frontend.reader.paths import note_change
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Ident, Known, Maybe, ObjectV, Tup, Unbound
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Ident,
+    Known,
+    MaybeUnbound,
+    ObjectValue,
+    RuntimeValue,
+    TupleValue,
+    Unbound,
+)
 from scriptc.ir.core import Value
 from scriptc.ir.exceptions import own_class
 
 
-class CaughtV(Dyn):
+class CaughtValue(RuntimeValue):
     """An exception that was caught: what instances of the classes that it may be of hold."""
 
     __slots__ = ("instances", "named")
 
-    def __init__(self, value: Value, named: Sequence[type], instances: dict[type, ObjectV]):
-        Dyn.__init__(self, value)
+    def __init__(self, value: Value, named: Sequence[type], instances: dict[type, ObjectValue]):
+        RuntimeValue.__init__(self, value)
         self.named, self.instances = named, instances  # named: the classes that the handler names
 
 
@@ -41,9 +50,11 @@ class RaisedExceptions:
     unseen: set[type] = field(default_factory=set)  # some of the class are raised in functions that call themselves
 
 
-def exception_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+def exception_of(
+    reader: Reader, cls: type, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+) -> AbstractValue:
     """cls(*args, **kwargs)"""
-    made = ObjectV(cls, {"args": make_tuple(list(args))})
+    made = ObjectValue(cls, {"args": make_tuple(list(args))})
     init = own_init(cls)
     if init is not None:
         reader.environment.guard("TYPE_ATTR_IS", cls, "__init__", init)
@@ -56,7 +67,7 @@ def exception_of(reader: Reader, cls: type, args: Sequence[AV], kwargs: dict[str
 # ---- raising ----
 
 
-def note_held(reader: Reader, made: ObjectV) -> None:
+def note_held(reader: Reader, made: ObjectValue) -> None:
     """Sets what an exception holds that is about to be raised."""
     items = reader.items_of(made)
     if own_init(made.cls) is None:
@@ -66,10 +77,10 @@ def note_held(reader: Reader, made: ObjectV) -> None:
     names = tuple(items)
     if reader.raised.held_names.setdefault(made.cls, names) != names:
         reader.reject("raised_with_other_attributes", name=made.cls.__name__)
-    set_held(reader, made.cls, Tup(list(items.values())))
+    set_held(reader, made.cls, TupleValue(list(items.values())))
 
 
-def set_held(reader: Reader, cls: type, held: AV) -> None:
+def set_held(reader: Reader, cls: type, held: AbstractValue) -> None:
     place = reader.raised.held_places.setdefault(cls, Ident(cls.__name__, -1 - len(reader.raised.held_places)))
     reader.heap.contents[place] = held
     note_change(reader, place)
@@ -78,41 +89,45 @@ def set_held(reader: Reader, cls: type, held: AV) -> None:
     if not reader.state.ahead:
         holder = reader.environment.raised.setdefault(cls, Raised(cls))
         target = find_target(reader, holder, "held", None, exception_name(reader, cls))
-        set_target(reader, target, Tup([Known(reader.raised.held_names[cls]), held]))
+        set_target(reader, target, TupleValue([Known(reader.raised.held_names[cls]), held]))
 
 
-def hold_again(reader: Reader, av: AV) -> None:
+def hold_again(reader: Reader, av: AbstractValue) -> None:
     """The same of an exception that is raised again: another one of its class may have been raised since."""
-    for cls, made in av.instances.items() if isinstance(av, CaughtV) else ():
-        set_held(reader, cls, Tup(list(made.items.values())))
+    for cls, made in av.instances.items() if isinstance(av, CaughtValue) else ():
+        set_held(reader, cls, TupleValue(list(made.items.values())))
 
 
 # ---- handlers ----
 
 
-def caught_instance(reader: Reader, e: AV, classes: Sequence[type]) -> AV:
+def caught_instance(reader: Reader, e: AbstractValue, classes: Sequence[type]) -> AbstractValue:
     """The exception that a handler for some classes has got, with what it holds."""
-    if not isinstance(e, Dyn):
+    if not isinstance(e, RuntimeValue):
         return e
-    instances: dict[type, ObjectV] = {}
+    instances: dict[type, ObjectValue] = {}
     for cls, place in reader.raised.held_places.items():
         held = reader.heap.contents.get(place)
-        held = held.av if isinstance(held, Maybe) else held
+        held = held.av if isinstance(held, MaybeUnbound) else held
         if issubclass(cls, tuple(classes)) and held is not None and not isinstance(held, Unbound):
-            instances[cls] = ObjectV(cls, dict(zip(reader.raised.held_names[cls], reader.iterate(held), strict=True)))
-    return CaughtV(e.value, classes, instances) if instances else e
+            instances[cls] = ObjectValue(
+                cls, dict(zip(reader.raised.held_names[cls], reader.iterate(held), strict=True))
+            )
+    return CaughtValue(e.value, classes, instances) if instances else e
 
 
-def caught_attribute(reader: Reader, e: AV, name: str) -> AV:
-    instances = e.instances if isinstance(e, CaughtV) else {}
+def caught_attribute(reader: Reader, e: AbstractValue, name: str) -> AbstractValue:
+    instances = e.instances if isinstance(e, CaughtValue) else {}
     if not instances or name.startswith("__") or reader.recursion.nested or reader.raised.unseen:
         reader.reject("attribute_of_exception", name=name)
-    assert isinstance(e, CaughtV)
+    assert isinstance(e, CaughtValue)
     only = all(own_init(cls) is not None for cls in e.named)
     return attribute_of_one(reader, e, list(instances.values()), name, only)
 
 
-def attribute_of_one(reader: Reader, e: CaughtV, instances: Sequence[ObjectV], name: str, only: bool) -> AV:
+def attribute_of_one(
+    reader: Reader, e: CaughtValue, instances: Sequence[ObjectValue], name: str, only: bool
+) -> AbstractValue:
     """The attribute of whichever it is; `only`: it is one of these."""
     if not instances:
         if name in ("args", "add_note", "with_traceback"):
@@ -162,14 +177,18 @@ def exception_name(reader: Reader, cls: type[BaseException]) -> str:
     return name
 
 
-def is_exception(reader: Reader, av: AV, classes: Sequence[type[BaseException]], *, exact: bool = False) -> AV:
+def is_exception(
+    reader: Reader, av: AbstractValue, classes: Sequence[type[BaseException]], *, exact: bool = False
+) -> AbstractValue:
     """Whether an exception is an instance of one of the classes, and if `exact` of none derived from them."""
-    if isinstance(av, ObjectV):
+    if isinstance(av, ObjectValue):
         return Known(av.cls in classes if exact else issubclass(av.cls, tuple(classes)))
     if not exact and BaseException in classes:
         return Known(True)
     if not exact and Exception in classes:
-        others = Dyn(reader.emit.build("exc.is", [materialize(reader, av)], classes=_NO_EXCEPTIONS, exact=False))
-        return Dyn(reader.emit.build("bool.not", [materialize(reader, others)]))
+        others = RuntimeValue(
+            reader.emit.build("exc.is", [materialize(reader, av)], classes=_NO_EXCEPTIONS, exact=False)
+        )
+        return RuntimeValue(reader.emit.build("bool.not", [materialize(reader, others)]))
     names = tuple(exception_name(reader, c) for c in classes)
-    return Dyn(reader.emit.build("exc.is", [materialize(reader, av)], classes=names, exact=exact))
+    return RuntimeValue(reader.emit.build("exc.is", [materialize(reader, av)], classes=names, exact=exact))

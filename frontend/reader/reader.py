@@ -31,7 +31,7 @@ from scriptc.frontend.reader.position import Position
 from scriptc.frontend.reader.raised import RaisedExceptions
 from scriptc.frontend.reader.recursion import RecursiveFunctions
 from scriptc.frontend.reader.speculation import Speculation
-from scriptc.frontend.values.abstract import AV, DictV, Kinds, KnownLengthListV, ObjectV
+from scriptc.frontend.values.abstract import AbstractValue, DictValue, Kinds, KnownLengthListValue, ObjectValue
 from scriptc.ir.core import Module
 
 _REGISTERED = (exceptions, jumps, loops, managers, matching)  # imported for the statements that they register
@@ -53,10 +53,10 @@ class EntryReader:
         self.speculation = Speculation(assumptions, self.position, self.diagnostics)
         self.state = OutsideState(ahead)
 
-    def evaluate(self, node: ast.expr) -> AV:
+    def evaluate(self, node: ast.expr) -> AbstractValue:
         return expressions.evaluate(self, node)
 
-    def test(self, node: ast.expr) -> AV:
+    def test(self, node: ast.expr) -> AbstractValue:
         return expressions.test(self, node)
 
     def run(self, stmts: Sequence[ast.stmt]) -> bool:
@@ -66,51 +66,59 @@ class EntryReader:
         self.diagnostics.reject(key, **details)
 
     def branch(
-        self, condition: AV, then: Callable[[], bool], orelse: Callable[[], bool], names: frozenset[str] | None
+        self,
+        condition: AbstractValue,
+        then: Callable[[], bool],
+        orelse: Callable[[], bool],
+        names: frozenset[str] | None,
     ) -> bool:
         return paths.branch(self, condition, then, orelse, names)
 
-    def choose(self, condition: AV, then: Callable[[], AV], orelse: Callable[[], AV]) -> AV:
+    def choose(
+        self, condition: AbstractValue, then: Callable[[], AbstractValue], orelse: Callable[[], AbstractValue]
+    ) -> AbstractValue:
         return paths.choose(self, condition, then, orelse)
 
-    def call(self, func: AV, args: Sequence[AV], kwargs: dict[str, AV]) -> AV:
+    def call(
+        self, func: AbstractValue, args: Sequence[AbstractValue], kwargs: dict[str, AbstractValue]
+    ) -> AbstractValue:
         return calls.call(self, func, args, kwargs)
 
-    def attribute(self, owner: AV, name: str) -> AV:
+    def attribute(self, owner: AbstractValue, name: str) -> AbstractValue:
         return attributes.attribute(self, owner, name)
 
-    def store_attribute(self, owner: AV, name: str, value: AV) -> None:
+    def store_attribute(self, owner: AbstractValue, name: str, value: AbstractValue) -> None:
         expressions.store_attribute(self, owner, name, value)
 
-    def subscript(self, owner: AV, index: AV) -> AV:
+    def subscript(self, owner: AbstractValue, index: AbstractValue) -> AbstractValue:
         return expressions.subscript(self, owner, index)
 
-    def store_item(self, owner: AV, index: AV, value: AV) -> None:
+    def store_item(self, owner: AbstractValue, index: AbstractValue, value: AbstractValue) -> None:
         expressions.store_item(self, owner, index, value)
 
-    def delete_item(self, owner: AV, index: AV) -> None:
+    def delete_item(self, owner: AbstractValue, index: AbstractValue) -> None:
         expressions.delete_item(self, owner, index)
 
-    def items_of(self, av: DictV | ObjectV | KnownLengthListV) -> dict[Any, AV]:
+    def items_of(self, av: DictValue | ObjectValue | KnownLengthListValue) -> dict[Any, AbstractValue]:
         return contents.items_of(self, av)
 
-    def truth(self, av: AV) -> AV:
+    def truth(self, av: AbstractValue) -> AbstractValue:
         return operators.truth(self, av)
 
-    def compare(self, op: str, a: AV, b: AV) -> AV:
+    def compare(self, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         return comparison.compare(self, op, a, b)
 
-    def unary(self, node: ast.unaryop, av: AV) -> AV:
+    def unary(self, node: ast.unaryop, av: AbstractValue) -> AbstractValue:
         return operators.unary(self, node, av)
 
-    def binary(self, op: str, a: AV, b: AV) -> AV:
+    def binary(self, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         return operators.binary(self, op, a, b)
 
-    def inplace(self, op: str, a: AV, b: AV) -> AV:
+    def inplace(self, op: str, a: AbstractValue, b: AbstractValue) -> AbstractValue:
         return operators.inplace(self, op, a, b)
 
-    def iterate(self, av: AV) -> list[AV]:
+    def iterate(self, av: AbstractValue) -> list[AbstractValue]:
         return iteration.iterate(self, av)
 
-    def iteration(self, av: AV, site: Any) -> Walk:
+    def iteration(self, av: AbstractValue, site: Any) -> Walk:
         return iteration.iteration(self, av, site)

@@ -25,19 +25,19 @@ from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.reader.statements import enter
 from scriptc.frontend.source.scope import captured_names
 from scriptc.frontend.values.abstract import (
-    AV,
     RECORDS,
+    AbstractValue,
     Closure,
     Content,
-    DictV,
-    Dyn,
-    GeneratorV,
+    DictValue,
+    GeneratorValue,
     Ident,
     Known,
-    ListV,
-    Maybe,
-    ObjectV,
+    ListValue,
+    MaybeUnbound,
+    ObjectValue,
     OneOf,
+    RuntimeValue,
     Unbound,
     describe,
     home_of,
@@ -70,7 +70,7 @@ class Recursive:
     name: str
     arguments: dict[Hashable, Plan]
     results: dict[Hashable, Plan] | None = None
-    objects: list[ObjectV | DictV] = field(default_factory=list)  # among the arguments, as `results` name them
+    objects: list[ObjectValue | DictValue] = field(default_factory=list)  # among the arguments, as `results` name them
 
 
 @dataclass
@@ -83,18 +83,18 @@ class RecursiveFunctions:
     nested: int = 0  # functions that are read within each other
 
 
-def kinds_of_arguments(reader: Reader, avs: Sequence[AV]) -> _Signature:
+def kinds_of_arguments(reader: Reader, avs: Sequence[AbstractValue]) -> _Signature:
     """The leaves of arguments: what is known of each, or its kind."""
     return tuple(leaf for av in avs for leaf in leaf_kinds(settle(reader, av, {**reader.heap.contents})))
 
 
-def leaf_kinds(av: AV) -> Iterator[Hashable]:
+def leaf_kinds(av: AbstractValue) -> Iterator[Hashable]:
     home = home_of(av)
     if home is not None and home.place is not None:  # an object of the caller is known as which one it is
         yield "known", home.place
         return
     shape = shape_of(av)
-    if isinstance(av, Maybe):
+    if isinstance(av, MaybeUnbound):
         yield "maybe"
         yield from leaf_kinds(av.av)
     elif isinstance(av, Unbound):
@@ -110,11 +110,11 @@ def leaf_kinds(av: AV) -> Iterator[Hashable]:
     elif isinstance(av, Known):
         by_value = type(av.obj) in NUMBERS or isinstance(av.obj, str)
         yield "known", type(av.obj), av.obj if by_value else id(av.obj)
-    elif isinstance(av, ListV) and av.value is None:
+    elif isinstance(av, ListValue) and av.value is None:
         yield "list of kinds"
         for item in av.items or ():
             yield from leaf_kinds(item)
-    elif isinstance(av, (Dyn, ListV, *RECORDS)):
+    elif isinstance(av, (RuntimeValue, ListValue, *RECORDS)):
         yield kind_of(av)
     else:
         yield id(av)
@@ -124,7 +124,7 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
     """Whether the call that `frame` is for cannot be followed: its function is being read for such arguments."""
     node = frame.source.node
     frame.signature = kinds_of_arguments(reader, [*frame.locals.values()])
-    frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorV)))
+    frame.codes = frozenset(av.node for av in frame.locals.values() if isinstance(av, (Closure, GeneratorValue)))
     if node in reader.assumptions.recursive:
         return True
     around = [f for f in reader.position.frames if f.source.node is node and f.func is frame.func]
@@ -143,7 +143,7 @@ def calls_itself(reader: Reader, frame: Frame) -> bool:
     return False
 
 
-def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
     """A call of an IR function; `frame` has the arguments bound."""
     places = list(captured(frame))
     given: Env = {**{f"·{i} {name}": f.locals[name] for i, (f, name) in enumerate(places)}, **frame.locals}
@@ -165,7 +165,7 @@ def call_recursive(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV
     return emit_call(reader, function, settled, shared)
 
 
-def new_function(reader: Reader, frame: Frame, settled: dict[str, AV]) -> Recursive:
+def new_function(reader: Reader, frame: Frame, settled: dict[str, AbstractValue]) -> Recursive:
     if len(reader.recursion.functions) >= _MAX_FUNCTIONS or reader.recursion.nested > _MAX_NESTED:
         reader.reject("recursion_of_ever_new_kinds", name=frame.source.name)
     seen = [o.ident for av in settled.values() for o in objects_in(av)]
@@ -192,7 +192,11 @@ def read_function(
         reader.position.generators,
     )
     outer = [(frame, name, frame.locals[name]) for frame, name in places]
-    errors, poisoned, known = len(reader.diagnostics.errors), reader.diagnostics.poisoned, set(reader.recursion.functions)
+    errors, poisoned, known = (
+        len(reader.diagnostics.errors),
+        reader.diagnostics.poisoned,
+        set(reader.recursion.functions),
+    )
     leaves = [0] if reader.position.leaves_generator else []  # then so does what the function does not catch
     reader.recursion.nested += 1
     try:
@@ -240,7 +244,7 @@ def read_function(
 def read_body(
     reader: Reader, function: Recursive, outline: Frame, body: Sequence[ast.stmt], places: Sequence[Place],
     shared: Sequence[Ident], block: Block,
-) -> tuple[dict[Hashable, Plan] | None, list[ObjectV | DictV]]:  # fmt: skip
+) -> tuple[dict[Hashable, Plan] | None, list[ObjectValue | DictValue]]:  # fmt: skip
     """One reading into `block`: how what it returns is handed over, None where it does not return; and the objects
     among its arguments."""
     frame = Frame(outline.source, outline.func, None, outer=outline.outer)
@@ -260,7 +264,7 @@ def read_body(
         frame.first_arg = next(iter(frame.locals.values()))
     reader.position.frames = [frame]
     reader.position.node = outline.source.node
-    mark, before = Ident().serial, dict[Any, AV](reader.heap.contents)
+    mark, before = Ident().serial, dict[Any, AbstractValue](reader.heap.contents)
     with reader.emit.builder.at(block):
         enter(reader, frame)
         if reached(lambda: reader.run(body)):
@@ -277,7 +281,9 @@ def read_body(
     return {numbers.get(k, k) if isinstance(k, Ident) else k: plan for k, plan in plans.items()}, objects
 
 
-def emit_call(reader: Reader, function: Recursive, settled: dict[str, AV], shared: Sequence[Ident]) -> AV:
+def emit_call(
+    reader: Reader, function: Recursive, settled: dict[str, AbstractValue], shared: Sequence[Ident]
+) -> AbstractValue:
     operands = flatten(reader, function.arguments, {k: v for k, v in settled.items()})
     for plan_type, value in zip(_types(function.arguments), operands, strict=True):
         if isinstance(plan_type, ListType) and isinstance(value.type, ListType) and not plan_type.is_tuple:
@@ -291,9 +297,9 @@ def emit_call(reader: Reader, function: Recursive, settled: dict[str, AV], share
     values = iter(op.results)
     objects = [o for av in settled.values() for o in objects_in(av)]
     own = {theirs.ident: ours for theirs, ours in zip(function.objects, objects, strict=True)}
-    found: AV = Known(None)
+    found: AbstractValue = Known(None)
 
-    def ours_for_theirs(part: AV) -> AV:
+    def ours_for_theirs(part: AbstractValue) -> AbstractValue:
         ident = identity_of(part)
         return part if ident is None else own.get(ident, part)
 
@@ -309,7 +315,7 @@ def emit_call(reader: Reader, function: Recursive, settled: dict[str, AV], share
     return found
 
 
-def as_made(reader: Reader, settled: ObjectV | DictV) -> ObjectV | DictV:
+def as_made(reader: Reader, settled: ObjectValue | DictValue) -> ObjectValue | DictValue:
     """An object as it was made, where `settled` has what it holds now."""
     content = reader.heap.contents.get(settled.ident)
     if isinstance(content, Content):
@@ -371,7 +377,7 @@ def _types(plans: dict[Hashable, Plan]) -> Iterator[Any]:
         yield from plan.types()
 
 
-def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectV | DictV]) -> dict[Hashable, str] | None:
+def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectValue | DictValue]) -> dict[Hashable, str] | None:
     """Equal for results that are handed over alike; objects among the arguments are named by their places."""
     if plans is None:
         return None
@@ -380,48 +386,50 @@ def _keys(plans: dict[Hashable, Plan] | None, objects: list[ObjectV | DictV]) ->
     return {key: re.sub(r"same object (\d+)", named, plan.key()) for key, plan in plans.items()}
 
 
-def erased(av: AV) -> AV:
+def erased(av: AbstractValue) -> AbstractValue:
     """The value without what an IR function is not specialised on: sizes of tensors, numbers."""
 
-    def swap(part: AV) -> AV:
+    def swap(part: AbstractValue) -> AbstractValue:
         if is_tensor(part):
             t = tensor_type(part)
             sizes = None if t.dims is None else (None,) * len(t.dims)
-            return Dyn(Value(TensorType(t.dtype, sizes), Block()))
+            return RuntimeValue(Value(TensorType(t.dtype, sizes), Block()))
         if isinstance(part, Known) and type(part.obj) in NUMBERS:
-            return Dyn(Value(NUMBERS[type(part.obj)], Block()))
+            return RuntimeValue(Value(NUMBERS[type(part.obj)], Block()))
         return part
 
     return _replaced_within(av, swap)
 
 
-def _replaced_within(av: AV, swap: Any) -> AV:
+def _replaced_within(av: AbstractValue, swap: Any) -> AbstractValue:
     """As `replaced`, going into objects and dicts, which must be settled."""
-    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
+    if isinstance(av, (ObjectValue, DictValue)) and not isinstance(av, RECORDS):
         return replace(av, items={k: _replaced_within(v, swap) for k, v in av.items.items()})
     return replaced(av, swap)
 
 
-def objects_in(av: AV) -> Iterator[ObjectV | DictV]:
+def objects_in(av: AbstractValue) -> Iterator[ObjectValue | DictValue]:
     """The objects and dicts that a settled value leads to."""
-    if isinstance(av, (ObjectV, DictV)) and not isinstance(av, RECORDS):
+    if isinstance(av, (ObjectValue, DictValue)) and not isinstance(av, RECORDS):
         yield av
     for part in parts_of(av):
         yield from objects_in(part)
 
 
-def has_argument(av: AV) -> bool:
+def has_argument(av: AbstractValue) -> bool:
     """Whether a value is, or leads to, an object or dict that is an argument of the entry."""
     home = home_of(av)
     return home is not None and home.place is not None or any(map(has_argument, parts_of(av)))
 
 
-def lists_in(av: AV) -> Iterator[ListV]:
-    if isinstance(av, ListV) and not av.is_tuple:
+def lists_in(av: AbstractValue) -> Iterator[ListValue]:
+    if isinstance(av, ListValue) and not av.is_tuple:
         yield av
     for part in parts_of(av):
         yield from lists_in(part)
 
 
 def _symbol(name: str) -> str:
-    return "".join(c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda"))
+    return "".join(
+        c if c.isalnum() or c in "._" else "_" for c in name.replace("<locals>.", "").replace("<lambda>", "lambda")
+    )

@@ -12,7 +12,16 @@ from scriptc.frontend.reader.assumptions import Assumptions, Reason, TableSite
 from scriptc.frontend.reader.diagnostics import Diagnostics
 from scriptc.frontend.reader.errors import Restart, UserError
 from scriptc.frontend.reader.position import Position
-from scriptc.frontend.values.abstract import AV, Content, DictV, KnownLengthListV, KnownSet, ListV, OneOf, describe
+from scriptc.frontend.values.abstract import (
+    AbstractValue,
+    Content,
+    DictValue,
+    KnownLengthListValue,
+    KnownSet,
+    ListValue,
+    OneOf,
+    describe,
+)
 from scriptc.frontend.values.element_types import fresh, holds, is_laid_out_anew, is_storable, is_union, spelt, unite
 from scriptc.ir.core import Value
 from scriptc.ir.types import NEVER, NONE, Elem, JoinError, ListType, OptionalType, TensorType, Type, cells, tuple_of
@@ -68,12 +77,12 @@ class Speculation:
             self.assumptions.mutated |= sites
             self.read_again("a list is changed by another name, after its items were taken as known")
 
-    def settle_lengths(self, av: KnownLengthListV, content: AV) -> None:
+    def settle_lengths(self, av: KnownLengthListValue, content: AbstractValue) -> None:
         """Reads again if a list has several lengths, which was taken to have one because lists in it were: what these hold,
         objects and dicts, exists at run time then."""
         held = content.alternatives.values() if isinstance(content, OneOf) else ()
         items = [item for part in held if isinstance(part, Content) for item in part.items.values()]
-        inner = {item.site for item in items if isinstance(item, KnownLengthListV)} & self.assumptions.known_length
+        inner = {item.site for item in items if isinstance(item, KnownLengthListValue)} & self.assumptions.known_length
         if inner - {av.site}:
             self.assumptions.run_time_lists |= inner
             self.assumptions.known_length -= inner | {av.site}
@@ -86,20 +95,20 @@ class Speculation:
             self.assumptions.known_length.clear()
             self.read_again("a container holds values of several kinds")
 
-    def promote(self, av: AV) -> None:
+    def promote(self, av: AbstractValue) -> None:
         """From the next reading on, a dict or set has run-time keys; returns where it cannot."""
-        if isinstance(av, DictV) and av.home is not None and self.assumptions.take_tables():
+        if isinstance(av, DictValue) and av.home is not None and self.assumptions.take_tables():
             self.read_again("a dict of the caller has keys that are known only at run time")
-        sites = set(av.sites) if isinstance(av, (DictV, KnownSet)) else set()
+        sites = set(av.sites) if isinstance(av, (DictValue, KnownSet)) else set()
         if not sites <= self.assumptions.tables and not sites & self.assumptions.untabled.keys():
             self.assumptions.tables |= sites
             self.read_again(f"{describe(av)} has keys that are known only at run time")
 
-    def observe(self, av: ListV) -> None:
+    def observe(self, av: ListValue) -> None:
         """Something is decided by the known items of a list: if the list changes later, this reading was wrong."""
         av.observed = True
 
-    def mutate(self, av: ListV) -> Value:
+    def mutate(self, av: ListValue) -> Value:
         """The run-time list, which is about to change."""
         assert not av.is_tuple
         if av.value is None:
@@ -115,12 +124,12 @@ class Speculation:
             self.settle_changes()
         return av.value
 
-    def keep_length(self, av: ListV, error: UserError) -> NoReturn:
+    def keep_length(self, av: ListValue, error: UserError) -> NoReturn:
         """Another reading takes the list for one whose length is known throughout; an error where that is no help."""
         cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
         self.keep_sites(self.sites_of(av), cell, error)
 
-    def sites_of(self, av: ListV) -> set[Any]:
+    def sites_of(self, av: ListValue) -> set[Any]:
         """The sites of the program at which a list may have been made."""
         cell = av.value.type.cell.find() if av.value is not None and isinstance(av.value.type, ListType) else None
         return {site for site, made in self.cells if cell is not None and made.find() is cell} | {av.site}

@@ -23,18 +23,18 @@ from scriptc.frontend.rejections import STATEMENTS_AND_EXPRESSIONS
 from scriptc.frontend.source.scope import assigned, declared, shared_names
 from scriptc.frontend.source.stack_room import require_room
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Closure,
-    DictV,
-    Dyn,
-    GeneratorV,
+    DictValue,
+    GeneratorValue,
     Ident,
-    IteratorV,
+    IteratorValue,
     Known,
-    ListV,
+    ListValue,
     OneOf,
     Poison,
-    Tup,
+    RuntimeValue,
+    TupleValue,
     Unbound,
     is_plain_tuple,
     is_tensor,
@@ -123,7 +123,7 @@ def run_aug_assign(reader: Reader, node: ast.AugAssign) -> bool:
             owner, index = reader.evaluate(node.target.value), reader.evaluate(node.target.slice)
             old = reader.subscript(owner, index)
             new = reader.inplace(op, old, reader.evaluate(node.value))
-            if new is not old or not isinstance(owner, (Known, DictV, ListV)):  # else it was changed in place
+            if new is not old or not isinstance(owner, (Known, DictValue, ListValue)):  # else it was changed in place
                 reader.store_item(owner, index, new)
         case _:
             owner, name = reader.evaluate(node.target.value), node.target.attr
@@ -204,7 +204,7 @@ def run_import_from(reader: Reader, node: ast.ImportFrom) -> bool:
 @runs(ast.FunctionDef)
 def run_function_def(reader: Reader, node: ast.FunctionDef) -> bool:
     decorators = [reader.evaluate(d) for d in node.decorator_list]
-    made: AV = closure(reader, node)
+    made: AbstractValue = closure(reader, node)
     for decorator in reversed(decorators):
         if isinstance(decorator, Known) and hasattr(decorator.obj, "__enter__"):
             reader.reject("decorator_inside")
@@ -236,15 +236,19 @@ def run_if(reader: Reader, node: ast.If) -> bool:
 # ---- binding ----
 
 
-def assign(reader: Reader, target: ast.expr, value: AV) -> None:
+def assign(reader: Reader, target: ast.expr, value: AbstractValue) -> None:
     match target:
         case ast.Name(id=name):
-            if isinstance(value, Dyn) and not value.value.name and value.value.op is not None:
+            if isinstance(value, RuntimeValue) and not value.value.name and value.value.op is not None:
                 value.value.name = name
-            if reader.emit.graded is not None and is_tensor(value) and materialize(reader, value) not in reader.emit.graded:
+            if (
+                reader.emit.graded is not None
+                and is_tensor(value)
+                and materialize(reader, value) not in reader.emit.graded
+            ):
                 made = materialize(reader, value)
                 value = apply_op(reader, "alias", value, hint=name) if is_fresh(made) or shares_memory(made) else value
-            if isinstance(value, ListV) and value.value is not None and not value.value.name:
+            if isinstance(value, ListValue) and value.value is not None and not value.value.name:
                 value.value.name = name
             bind_name(reader, name, value)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
@@ -259,7 +263,7 @@ def assign(reader: Reader, target: ast.expr, value: AV) -> None:
             raise AssertionError(target)
 
 
-def bind_name(reader: Reader, name: str, value: AV) -> None:
+def bind_name(reader: Reader, name: str, value: AbstractValue) -> None:
     frame = reader.position.frame
     kind = declared(frame.source.node).get(name)
     if kind is ast.Global:
@@ -285,11 +289,11 @@ def run_global(reader: Reader, node: ast.Global | ast.Nonlocal) -> bool:
     return True  # see bind_name
 
 
-def unpack(reader: Reader, targets: list[ast.expr], value: AV) -> None:
+def unpack(reader: Reader, targets: list[ast.expr], value: AbstractValue) -> None:
     starred = [i for i, t in enumerate(targets) if isinstance(t, ast.Starred)]
     if starred and isinstance(value, OneOf) and is_plain_tuple(value):
-        value = ListV(any_length(reader, value))  # of several lengths
-    if starred and isinstance(value, ListV) and is_run_time(reader, value):
+        value = ListValue(any_length(reader, value))  # of several lengths
+    if starred and isinstance(value, ListValue) and is_run_time(reader, value):
         items = unpacked_around(reader, value, starred[0], len(targets) - starred[0] - 1)
     else:
         items = unpacked(reader, value, None if starred else len(targets))
@@ -298,7 +302,7 @@ def unpack(reader: Reader, targets: list[ast.expr], value: AV) -> None:
         assign(reader, t, item)
 
 
-def with_rest(reader: Reader, items: list[AV], at: int, count: int) -> list[AV]:
+def with_rest(reader: Reader, items: list[AbstractValue], at: int, count: int) -> list[AbstractValue]:
     """Known items as `count` targets take them, of which the one at a place is starred."""
     after = count - at - 1
     if len(items) < count - 1:
@@ -309,42 +313,46 @@ def with_rest(reader: Reader, items: list[AV], at: int, count: int) -> list[AV]:
     return [*items[:at], rest, *items[len(items) - after :]]
 
 
-def unpacked_around(reader: Reader, value: ListV, before: int, after: int) -> list[AV]:
+def unpacked_around(reader: Reader, value: ListValue, before: int, after: int) -> list[AbstractValue]:
     """What `*_, rest, *_` takes from a list whose length is known only at run time."""
     length = reader.call(Known(len), [value], {})
     enough = reader.compare("GtE", length, Known(before + after))
     message = [Known(f"not enough values to unpack (expected at least {before + after}, got "), length, Known(")")]
     reader.branch(enough, lambda: True, lambda: raise_with(reader, "ValueError", joined(reader, message)), frozenset())
     last = reader.binary("Sub", length, Known(after))
-    rest = reader.call(Known(list), [reader.subscript(value, Tup([Known(before), last, Known(None)], slice))], {})
+    rest = reader.call(
+        Known(list), [reader.subscript(value, TupleValue([Known(before), last, Known(None)], slice))], {}
+    )
     return [
         *(item_at(reader, value, i) for i in range(before)), rest, *(item_at(reader, value, i - after) for i in range(after))
     ]  # fmt: skip
 
 
-def unpacked(reader: Reader, value: AV, count: int | None) -> list[AV]:
+def unpacked(reader: Reader, value: AbstractValue, count: int | None) -> list[AbstractValue]:
     """The items of a value that is unpacked into `count` targets, None where any number will do."""
     value = present(reader, value, "TypeError", "cannot unpack non-iterable NoneType object")
     refuse_item_sets(reader, value)
-    if isinstance(value, IteratorV):
+    if isinstance(value, IteratorValue):
         spend(reader, value)
         value = value.part
-    if isinstance(value, GeneratorV) and isinstance(value.sequence, IteratorV):  # map(list, zip(*rows))
+    if isinstance(value, GeneratorValue) and isinstance(value.sequence, IteratorValue):  # map(list, zip(*rows))
         spend(reader, value.sequence)
         walk = value
-        value = split(reader, value.sequence.part, lambda part: Tup(unpacked(reader, replace(walk, sequence=part), count)))
+        value = split(
+            reader, value.sequence.part, lambda part: TupleValue(unpacked(reader, replace(walk, sequence=part), count))
+        )
     if isinstance(value, OneOf) and count is not None:
-        value = split(reader, value, lambda a: Tup(unpacked(reader, a, count)))
+        value = split(reader, value, lambda a: TupleValue(unpacked(reader, a, count)))
     match value:
-        case Tup(items=items):
-            found: list[AV] = list(items)
-        case ListV(items=list() as known):
+        case TupleValue(items=items):
+            found: list[AbstractValue] = list(items)
+        case ListValue(items=list() as known):
             reader.speculation.observe(value)
             found = list(known)
-        case ListV(value=list_value) if list_value is not None and count is not None:
+        case ListValue(value=list_value) if list_value is not None and count is not None:
             reader.emit.effect("check.unpack", [reader.emit.build("list.len", [list_value])], count=count)
             return [item_at(reader, value, i) for i in range(count)]
-        case Dyn() if is_tensor(value) and count is not None:
+        case RuntimeValue() if is_tensor(value) and count is not None:
             reader.emit.effect("check.unpack", [size_of(reader, value, 0)], count=count)
             return [item_at(reader, value, i) for i in range(count)]
         case _:
@@ -359,7 +367,7 @@ def unpacked(reader: Reader, value: AV, count: int | None) -> list[AV]:
 # ---- functions ----
 
 
-def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AV:
+def inline(reader: Reader, frame: Frame, body: Sequence[ast.stmt]) -> AbstractValue:
     """Runs the body of a called function in place; the value is what it returns."""
     frame.label = reader.emit.fresh_label()
     mark, before = Ident().serial, dict(reader.heap.contents)

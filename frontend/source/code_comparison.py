@@ -30,7 +30,11 @@ class Token(NamedTuple):
 
 
 _FLAGS = (
-    inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+    | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
 )
 _FUTURE = 0xFFF0000 & ~0x4000000  # flags of `from __future__`; Python 3.14 has one more there, for docstrings
 _SILENT = frozenset(  # instructions that prepare or follow others
@@ -121,8 +125,12 @@ def make_private(function: FunctionNode, owner: str | None) -> None:
         setattr(node, field, [full if n == name else n for n in value] if isinstance(value, list) else full)
 
 
-_LOADS = {op: name for name, op in dis.opmap.items() if re.search("LOAD_(GLOBAL|NAME|DEREF|FAST(_BORROW|_CHECK)?)$", name)}
-_PAIRS = {op for op, name in _LOADS.items() if name.count("_FAST") == 2}  # the second name is in the lower half of a byte
+_LOADS = {
+    op: name for name, op in dis.opmap.items() if re.search("LOAD_(GLOBAL|NAME|DEREF|FAST(_BORROW|_CHECK)?)$", name)
+}
+_PAIRS = {
+    op for op, name in _LOADS.items() if name.count("_FAST") == 2
+}  # the second name is in the lower half of a byte
 _GLOBAL, _ATTRIBUTE, _METHOD, _SUPER, _CACHE = map(
     dis.opmap.get, ("LOAD_GLOBAL", "LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "CACHE")
 )

@@ -96,9 +96,13 @@ def passes_on(func: FunctionType, inner: FunctionType) -> bool:
     first = [a.arg for a in (*node.args.posonlyargs, *node.args.args)]
     if tuple(first) != inner.__code__.co_varnames[: len(first)]:
         return False
-    names = {n for n, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True) if _holds(cell, inner)}
+    names = {
+        n for n, cell in zip(func.__code__.co_freevars, func.__closure__ or (), strict=True) if _holds(cell, inner)
+    }
     whole = ", ".join([*first, f"*{rest}", f"**{named}"])
-    calls = [c for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names]
+    calls = [
+        c for c in ast.walk(node) if isinstance(c, ast.Call) and isinstance(c.func, ast.Name) and c.func.id in names
+    ]
     uses = sum(isinstance(n, ast.Name) and n.id in (rest, named) for n in ast.walk(node))
     return uses == 2 * len(calls) > 0 and all(ast.unparse(c) == f"{ast.unparse(c.func)}({whole})" for c in calls)
 

@@ -44,9 +44,3 @@ def _marked(node: ast.expr, own: Container[str]) -> ast.expr:
     if owner.id not in own or not node.func.attr.endswith("_") or node.func.attr[:-1] not in RESHAPES:
         return node
     return ast.copy_location(Reshape(ast.copy_location(ast.Name(owner.id, ast.Store()), owner), node), node)
-
-
-
-
-
-

@@ -1,4 +1,4 @@
-"""The texts in which the source of a function may stand. `scriptc.frontend.source.functions` finds out which is the function's."""
+"""The texts in which the source of a function may stand. `frontend.source.functions` finds out which is the function's."""
 
 from __future__ import annotations
 

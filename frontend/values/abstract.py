@@ -36,14 +36,14 @@ if TYPE_CHECKING:
     from scriptc.frontend.reader.protocol import Frame, Reader
 
 
-class AV:
+class AbstractValue:
     """Base of abstract values."""
 
     __slots__ = ()
 
 
 @dataclass(eq=False, slots=True)
-class Known(AV):
+class Known(AbstractValue):
     """A Python object known at compile time."""
 
     obj: Any
@@ -60,7 +60,7 @@ class KnownSet(Known):
 
 
 @dataclass(eq=False, slots=True)
-class Dyn(AV):
+class RuntimeValue(AbstractValue):
     """A value that the compiled code computes: a tensor, a number, or a dict or set with run-time keys."""
 
     value: Value
@@ -71,21 +71,21 @@ class Dyn(AV):
 
 
 @dataclass(eq=False, slots=True)
-class Tup(AV):
+class TupleValue(AbstractValue):
     """A tuple of known length; `cls` is its class (tuple, torch.Size, a NamedTuple)."""
 
-    items: Sequence[AV]
+    items: Sequence[AbstractValue]
     cls: type = tuple
 
 
 @dataclass(eq=False, slots=True)
-class ListV(AV):
+class ListValue(AbstractValue):
     """A list, or a tuple whose length is known only at run time. `value` is what it is at run time (None for a list whose
     items have no common type); `items` the content of a list while that is known: nobody has changed it since the display
     that made it."""
 
     value: Value | None
-    items: list[AV] | None = None
+    items: list[AbstractValue] | None = None
     site: Any = None
     observed: bool = False  # something was decided by `items`
 
@@ -95,11 +95,11 @@ class ListV(AV):
 
 
 @dataclass(eq=False, slots=True)
-class ComplexV(AV):
+class ComplexValue(AbstractValue):
     """A Python complex number that the program computes: its parts are floats."""
 
-    real: AV
-    imag: AV
+    real: AbstractValue
+    imag: AbstractValue
 
 
 _serials = itertools.count()
@@ -115,16 +115,16 @@ class Ident:
 
 
 @dataclass(eq=False, slots=True)
-class Content(AV):
+class Content(AbstractValue):
     """What an object or dict holds after a change; `first` is what it held when it was made. cls: of an object."""
 
-    items: dict[Any, AV]
-    first: dict[Any, AV]
+    items: dict[Any, AbstractValue]
+    first: dict[Any, AbstractValue]
     cls: type | None = None
 
 
 @dataclass(eq=False, slots=True)
-class Moved(AV):
+class Moved(AbstractValue):
     """The content of an object that, behind a join, is one of several: it can no longer be told which changes are its."""
 
 
@@ -133,7 +133,7 @@ class Made:
     """What class of dict or set something is. `factory` makes the items that a defaultdict lacks: Known or Closure."""
 
     cls: type
-    factory: AV | None = None
+    factory: AbstractValue | None = None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Made) and (self.cls, self._maker()) == (other.cls, other._maker())
@@ -147,7 +147,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Home:
+class CallerLocation:
     """Where a dict, object or list of the caller lives: keys that lead to it from a dict or list outside; or the argument
     itself, of which `owner` is the place. Nothing changes what has no owner."""
 
@@ -160,41 +160,41 @@ class Home:
 
 
 @dataclass(eq=False, slots=True)
-class DictV(AV):
+class DictValue(AbstractValue):
     """A dict with known keys in order: a display or **kwargs. `items` is what it was made with."""
 
-    items: dict[Any, AV] = field(default_factory=dict)
+    items: dict[Any, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    home: Home | None = None  # of the caller: changes are written back to it
+    home: CallerLocation | None = None  # of the caller: changes are written back to it
     sites: tuple[Any, ...] = ()  # where it may be made as a dict with run-time keys
     made: Made = Made(dict)
 
 
 @dataclass(eq=False, slots=True)
-class ViewV(AV):
+class ViewValue(AbstractValue):
     """d.keys(), d.values() or d.items() of a dict with run-time keys."""
 
-    table: AV
+    table: AbstractValue
     part: str
 
 
 @dataclass(eq=False, slots=True)
-class ObjectV(AV):
+class ObjectValue(AbstractValue):
     """An instance of a user's class, made in compiled code or an argument. `items` are the attributes it began with."""
 
     cls: type
-    items: dict[str, AV] = field(default_factory=dict)
+    items: dict[str, AbstractValue] = field(default_factory=dict)
     ident: Ident = field(default_factory=Ident)
-    home: Home | None = None  # of the caller: changes are written back to it
+    home: CallerLocation | None = None  # of the caller: changes are written back to it
 
 
-class RecordV(ObjectV):
+class RecordValue(ObjectValue):
     """An instance of a user's class that exists at run time, so that nobody needs to know which one it is."""
 
     __slots__ = ("value",)
 
     def __init__(self, cls: type, value: Value):
-        ObjectV.__init__(self, cls)
+        ObjectValue.__init__(self, cls)
         self.value = value
 
     @property
@@ -203,13 +203,13 @@ class RecordV(ObjectV):
         return self.value.type.record
 
 
-class RecordDictV(DictV):
+class RecordDictValue(DictValue):
     """A dict with known keys that exists at run time."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Value):
-        DictV.__init__(self)
+        DictValue.__init__(self)
         self.value = value
 
     @property
@@ -218,18 +218,18 @@ class RecordDictV(DictV):
         return self.value.type.record
 
 
-RECORDS = (RecordV, RecordDictV)
+RECORDS = (RecordValue, RecordDictValue)
 
 
 @dataclass(eq=False, slots=True)
-class SuperV(AV):
+class SuperValue(AbstractValue):
     """super() in a method of an object made in compiled code."""
 
     after: type
-    obj: AV
+    obj: AbstractValue
 
 
-class KnownLengthListV(ListV):
+class KnownLengthListValue(ListValue):
     """A list made in compiled code whose length is known throughout, so that its items may be of any kinds: it is kept
     like a dict with the keys 0, 1, ... `first` is what it was made with; what it holds now stands in the reader's heap
     (`reader` is None for one that will not change any more)."""
@@ -237,31 +237,35 @@ class KnownLengthListV(ListV):
     __slots__ = ("first", "home", "ident", "reader")
 
     def __init__(
-        self, first: dict[int, AV], reader: Reader | None, ident: Ident | None = None, home: Home | None = None,
+        self,
+        first: dict[int, AbstractValue],
+        reader: Reader | None,
+        ident: Ident | None = None,
+        home: CallerLocation | None = None,
         site: Any = None,
-    ):  # fmt: skip
+    ):
         self.value, self.site, self.observed = None, site, False
         self.first, self.reader, self.ident, self.home = first, reader, ident or Ident(), home
 
     @property
-    def items(self) -> list[AV]:  # type: ignore[override]
+    def items(self) -> list[AbstractValue]:  # type: ignore[override]
         held = self.first if self.reader is None else self.reader.items_of(self)
         return list(held.values())
 
 
 @dataclass(eq=False, slots=True)
-class ClassOf(AV):
+class ClassOf(AbstractValue):
     """The class of an exception that was caught."""
 
-    exception: AV
+    exception: AbstractValue
 
 
 @dataclass(eq=False, slots=True)
-class OneOf(AV):
+class OneOf(AbstractValue):
     """A value of one of several kinds: `tag` says which at run time."""
 
     tag: Value
-    alternatives: dict[int, AV]
+    alternatives: dict[int, AbstractValue]
 
 
 class Kinds:
@@ -271,7 +275,7 @@ class Kinds:
 
     def __init__(self, in_containers: bool = False) -> None:
         self.in_containers = in_containers
-        self.beside_tables: list[DictV] = []  # dicts with known keys that meet some with run-time keys
+        self.beside_tables: list[DictValue] = []  # dicts with known keys that meet some with run-time keys
         self.tags: dict[Hashable, int] = {("known", type(None), None): self.NONE}
 
     def tag(self, kind: Hashable) -> int:
@@ -279,167 +283,167 @@ class Kinds:
 
 
 @dataclass(eq=False, slots=True)
-class RangeV(AV):
-    start: AV
-    stop: AV
-    step: AV
+class RangeValue(AbstractValue):
+    start: AbstractValue
+    stop: AbstractValue
+    step: AbstractValue
 
 
 @dataclass(eq=False, slots=True)
-class ZipV(AV):
+class ZipValue(AbstractValue):
     """zip(...) or enumerate(...): several sequences walked in step. `offset` numbers the items of the first for enumerate."""
 
-    parts: Sequence[AV]
-    offset: AV | None = None
+    parts: Sequence[AbstractValue]
+    offset: AbstractValue | None = None
     strict: bool = False  # ValueError where one is shorter than another
     ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
-class ReversedV(AV):
-    part: AV
+class ReversedValue(AbstractValue):
+    part: AbstractValue
     ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
-class IteratorV(AV):
+class IteratorValue(AbstractValue):
     """An iterator over what has been worked out: of itertools."""
 
-    part: AV
+    part: AbstractValue
     ident: Ident = field(default_factory=Ident)
 
 
-Scope = dict[str, AV]  # the variables of a comprehension, as they are now
+Scope = dict[str, AbstractValue]  # the variables of a comprehension, as they are now
 
 
 @dataclass(eq=False, slots=True)
-class Closure(AV):
+class Closure(AbstractValue):
     """A `def` or `lambda` inside compiled code. `scopes`: variables of the comprehensions that it was made in; functions made
     by one comprehension share them, and see what it has bound last."""
 
     node: ast.FunctionDef | ast.Lambda
     frame: Frame
-    defaults: Sequence[AV]
-    kw_defaults: Sequence[AV | None]
+    defaults: Sequence[AbstractValue]
+    kw_defaults: Sequence[AbstractValue | None]
     scopes: Sequence[Scope] = ()
 
 
 @dataclass(eq=False, slots=True)
-class Bound(AV):
+class Bound(AbstractValue):
     """`self.name` where it is callable: a method of a dynamic value, or of a known object whose class defines it."""
 
-    owner: AV
+    owner: AbstractValue
     name: str
     func: Any = None  # the function behind a method of a known object
 
 
 @dataclass(eq=False, slots=True)
-class Native(AV):
+class Native(AbstractValue):
     """A method that the front end itself answers."""
 
-    run: Callable[..., AV]
+    run: Callable[..., AbstractValue]
 
 
 @dataclass(eq=False, slots=True)
-class GeneratorV(AV):
+class GeneratorValue(AbstractValue):
     """A generator expression whose first sequence is evaluated."""
 
     node: ast.GeneratorExp
     frame: Frame
-    sequence: AV
+    sequence: AbstractValue
     scopes: Sequence[Scope] = ()  # of the comprehensions that it was made in
     scope: Scope = field(default_factory=dict)  # its own
     ident: Ident = field(default_factory=Ident)
 
 
 @dataclass(eq=False, slots=True)
-class PartialV(AV):
+class PartialValue(AbstractValue):
     """functools.partial(...) made in compiled code."""
 
-    func: AV
-    args: Sequence[AV]
-    kwargs: dict[str, AV]
+    func: AbstractValue
+    args: Sequence[AbstractValue]
+    kwargs: dict[str, AbstractValue]
 
 
 @dataclass(eq=False, slots=True)
-class ManagerV(AV):
+class ManagerValue(AbstractValue):
     """What a generator decorated with contextlib.contextmanager gives when it is called."""
 
     func: FunctionType
-    args: Sequence[AV]
-    kwargs: dict[str, AV]
+    args: Sequence[AbstractValue]
+    kwargs: dict[str, AbstractValue]
 
 
 @dataclass(eq=False, slots=True)
-class Maybe(AV):
+class MaybeUnbound(AbstractValue):
     """A name that some path leaves unbound; `flag` says whether it is bound."""
 
-    flag: AV
-    av: AV
+    flag: AbstractValue
+    av: AbstractValue
 
 
 @dataclass(eq=False, slots=True)
-class Unbound(AV):
+class Unbound(AbstractValue):
     """A name that no path so far has bound."""
 
 
 @dataclass(eq=False, slots=True)
-class Poison(AV):
+class Poison(AbstractValue):
     """The value of an expression in error: never reported again."""
 
 
-def is_tensor(av: AV) -> bool:
-    return isinstance(av, Dyn) and isinstance(av.type, TensorType)
+def is_tensor(av: AbstractValue) -> bool:
+    return isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)
 
 
 class NoTensor(Exception):
     """Something else stands where a function takes a tensor."""
 
-    def __init__(self, av: AV):
+    def __init__(self, av: AbstractValue):
         super().__init__(describe(av))
         self.av = av
 
 
-def tensor_type(av: AV) -> TensorType:
-    if not (isinstance(av, Dyn) and isinstance(av.type, TensorType)):
+def tensor_type(av: AbstractValue) -> TensorType:
+    if not (isinstance(av, RuntimeValue) and isinstance(av.type, TensorType)):
         raise NoTensor(av)
     return av.type
 
 
-def of_value(value: Value) -> AV:
+def of_value(value: Value) -> AbstractValue:
     """What an SSA value is for the front end."""
     if isinstance(value.type, ListType):
-        return ListV(value)
+        return ListValue(value)
     if isinstance(value.type, ObjectType):
         cls = value.type.record.cls
-        return RecordDictV(value) if cls is dict else RecordV(cls, value)
-    return Dyn(value)
+        return RecordDictValue(value) if cls is dict else RecordValue(cls, value)
+    return RuntimeValue(value)
 
 
-def home_of(av: AV) -> Home | None:
-    return av.home if isinstance(av, (DictV, KnownLengthListV, ObjectV)) else None
+def home_of(av: AbstractValue) -> CallerLocation | None:
+    return av.home if isinstance(av, (DictValue, KnownLengthListValue, ObjectValue)) else None
 
 
-def is_plain_tuple(av: AV) -> bool:
+def is_plain_tuple(av: AbstractValue) -> bool:
     """Whether a value is a tuple of no class of its own: of known length, of any, or one of several."""
     match av:
         case OneOf():
             return all(map(is_plain_tuple, av.alternatives.values()))
-        case Tup():
+        case TupleValue():
             return av.cls is tuple
-        case ListV():
+        case ListValue():
             return av.is_tuple
     return isinstance(av, Known) and type(av.obj) is tuple
 
 
-def is_dict(av: AV) -> bool:
+def is_dict(av: AbstractValue) -> bool:
     """Whether it is a dict with run-time keys."""
-    return isinstance(av, Dyn) and isinstance(av.type, DictType)
+    return isinstance(av, RuntimeValue) and isinstance(av.type, DictType)
 
 
-def is_set(av: AV) -> bool:
+def is_set(av: AbstractValue) -> bool:
     """Whether it is a set with run-time keys."""
-    return isinstance(av, Dyn) and isinstance(av.type, SetType)
+    return isinstance(av, RuntimeValue) and isinstance(av.type, SetType)
 
 
 def made_of(t: Type) -> Made:
@@ -453,49 +457,49 @@ def python_of(t: Type) -> type:
     return made_of(t).cls
 
 
-def has_kinds(av: AV) -> bool:
+def has_kinds(av: AbstractValue) -> bool:
     """Whether a value, or a part of a tuple or a slice, is one of several kinds."""
-    return isinstance(av, OneOf) or isinstance(av, Tup) and any(map(has_kinds, av.items))
+    return isinstance(av, OneOf) or isinstance(av, TupleValue) and any(map(has_kinds, av.items))
 
 
-def is_text(av: AV) -> bool:
+def is_text(av: AbstractValue) -> bool:
     """Whether a value is a string: a known one, one made at run time, or one of several."""
     if isinstance(av, OneOf):
         return all(map(is_text, av.alternatives.values()))
-    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, Dyn) and av.type == STR
+    return isinstance(av.obj, str) if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == STR
 
 
-def is_run_time_text(av: AV) -> bool:
-    return isinstance(av, Dyn) and av.type == STR
+def is_run_time_text(av: AbstractValue) -> bool:
+    return isinstance(av, RuntimeValue) and av.type == STR
 
 
-def is_empty_list(av: AV) -> bool:
+def is_empty_list(av: AbstractValue) -> bool:
     """A list of which the signature says that it is empty."""
-    return isinstance(av, ListV) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
+    return isinstance(av, ListValue) and av.value is not None and isinstance(av.value.type, ListType) and isinstance(
         av.value.type.elem, NeverType
     ) and av.value.type.cell.find().fixed  # fmt: skip
 
 
-def is_function(av: AV) -> bool:
+def is_function(av: AbstractValue) -> bool:
     """Whether a value is a function, a method or a module."""
     if isinstance(av, Known):
         return callable(av.obj) and not isinstance(av.obj, type)
-    return isinstance(av, (Closure, Bound, PartialV, Native))
+    return isinstance(av, (Closure, Bound, PartialValue, Native))
 
 
-def is_bool(av: AV) -> bool:
-    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, Dyn) and av.type == BOOL
+def is_bool(av: AbstractValue) -> bool:
+    return type(av.obj) is bool if isinstance(av, Known) else isinstance(av, RuntimeValue) and av.type == BOOL
 
 
-def is_complex_number(av: AV) -> bool:
-    return isinstance(av, ComplexV) or isinstance(av, Known) and type(av.obj) is complex
+def is_complex_number(av: AbstractValue) -> bool:
+    return isinstance(av, ComplexValue) or isinstance(av, Known) and type(av.obj) is complex
 
 
-def has_one_class(av: AV) -> bool:
+def has_one_class(av: AbstractValue) -> bool:
     """Whether the Python class of a value is known, and is that of data: no function, iterator or exception."""
-    if isinstance(av, Dyn):
+    if isinstance(av, RuntimeValue):
         return av.type != EXC
-    return isinstance(av, (Known, Tup, ListV, DictV, ObjectV, RangeV, ComplexV))
+    return isinstance(av, (Known, TupleValue, ListValue, DictValue, ObjectValue, RangeValue, ComplexValue))
 
 
 def has_method(cls: type, name: str) -> bool:
@@ -503,28 +507,28 @@ def has_method(cls: type, name: str) -> bool:
     return any(name in vars(base) for base in cls.__mro__)
 
 
-def describe(av: AV) -> str:
+def describe(av: AbstractValue) -> str:
     """The value in words, for messages."""
     match av:
         case Known(obj):
             return f"{obj!r}" if isinstance(obj, (int, float, str, type(None))) else f"{type(obj).__name__}"
-        case Dyn() if av.type == EXC:
+        case RuntimeValue() if av.type == EXC:
             return "an exception"
-        case Dyn():
+        case RuntimeValue():
             return "a tensor" if isinstance(av.type, TensorType) else spelt(av.type)
-        case Tup():
+        case TupleValue():
             return f"a {av.cls.__name__} of {len(av.items)}"
-        case ListV():
+        case ListValue():
             return "a tuple" if av.is_tuple else "a list"
-        case DictV():
+        case DictValue():
             return f"a {av.made.cls.__name__}"
-        case ObjectV():
+        case ObjectValue():
             return f"a {av.cls.__name__}"
-        case ComplexV():
+        case ComplexValue():
             return "a complex number"
         case OneOf():
             return " or ".join(describe(a) for a in av.alternatives.values())
         case Closure() | Bound():
             return "a function"
         case _:
-            return f"a {type(av).__name__.removesuffix('V').lower()}"
+            return f"a {type(av).__name__.removesuffix('Value').lower()}"

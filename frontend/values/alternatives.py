@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from scriptc.frontend.reader.protocol import Reader
-from scriptc.frontend.values.abstract import AV, Dyn, Kinds, OneOf, Tup, has_kinds, is_tensor
+from scriptc.frontend.values.abstract import AbstractValue, Kinds, OneOf, RuntimeValue, TupleValue, has_kinds, is_tensor
 
 
-def has_alternatives(av: AV) -> bool:
+def has_alternatives(av: AbstractValue) -> bool:
     return isinstance(av, OneOf)
 
 
-def is_of_ranks(av: AV) -> bool:
+def is_of_ranks(av: AbstractValue) -> bool:
     """Return whether a value may be one of several kinds of tensors, whose ranks decompositions ask for as they are read."""
     return isinstance(av, OneOf) and sum(map(is_tensor, av.alternatives.values())) > 1
 
 
-def is_kind(reader: Reader, av: OneOf, number: int) -> AV:
-    return Dyn(reader.emit.build("int.eq", [av.tag, reader.emit.const(number)]))
+def is_kind(reader: Reader, av: OneOf, number: int) -> AbstractValue:
+    return RuntimeValue(reader.emit.build("int.eq", [av.tag, reader.emit.const(number)]))
 
 
-def split(reader: Reader, av: AV, run: Callable[[AV], AV]) -> AV:
+def split(reader: Reader, av: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """run(av), each alternative for itself."""
     if not isinstance(av, OneOf):
         return run(av)
@@ -33,8 +33,12 @@ def split(reader: Reader, av: AV, run: Callable[[AV], AV]) -> AV:
 
 
 def split_all(
-    reader: Reader, avs: Sequence[AV], run: Callable[[list[AV]], AV], *, splits: Callable[[AV], bool] = has_alternatives
-) -> AV:
+    reader: Reader,
+    avs: Sequence[AbstractValue],
+    run: Callable[[list[AbstractValue]], AbstractValue],
+    *,
+    splits: Callable[[AbstractValue], bool] = has_alternatives,
+) -> AbstractValue:
     """run(avs), for each alternative of those that `splits` names."""
     at = next((i for i, av in enumerate(avs) if splits(av)), None)
     if at is None:
@@ -42,20 +46,20 @@ def split_all(
     return split(reader, avs[at], lambda av: split_all(reader, [*avs[:at], av, *avs[at + 1 :]], run, splits=splits))
 
 
-def split_index(reader: Reader, index: AV, run: Callable[[AV], AV]) -> AV:
+def split_index(reader: Reader, index: AbstractValue, run: Callable[[AbstractValue], AbstractValue]) -> AbstractValue:
     """run(index), for each alternative of the index, or of a part of it."""
     if isinstance(index, OneOf):
         return split(reader, index, lambda i: split_index(reader, i, run))
     if not has_kinds(index):
         return run(index)
-    assert isinstance(index, Tup)
+    assert isinstance(index, TupleValue)
     at = next(i for i, part in enumerate(index.items) if has_kinds(part))
     before, behind = index.items[:at], index.items[at + 1 :]
-    made = lambda part: Tup([*before, part, *behind], index.cls)  # noqa: E731
+    made = lambda part: TupleValue([*before, part, *behind], index.cls)  # noqa: E731
     return split_index(reader, index.items[at], lambda part: split_index(reader, made(part), run))
 
 
-def present(reader: Reader, av: AV, type: str, message: str) -> AV:
+def present(reader: Reader, av: AbstractValue, type: str, message: str) -> AbstractValue:
     """The value where it is not None; where it is, Python raises."""
     if not isinstance(av, OneOf) or Kinds.NONE not in av.alternatives:
         return av
@@ -67,7 +71,7 @@ def present(reader: Reader, av: AV, type: str, message: str) -> AV:
     return without(av, Kinds.NONE)
 
 
-def without(av: OneOf, number: int) -> AV:
+def without(av: OneOf, number: int) -> AbstractValue:
     """The value where it is known not to be of one kind."""
     rest = {t: a for t, a in av.alternatives.items() if t != number}
     return next(iter(rest.values())) if len(rest) == 1 else OneOf(av.tag, rest)

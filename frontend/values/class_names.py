@@ -4,61 +4,61 @@ from __future__ import annotations
 
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
+    AbstractValue,
     Bound,
     Closure,
-    ComplexV,
-    DictV,
-    Dyn,
-    GeneratorV,
+    ComplexValue,
+    DictValue,
+    GeneratorValue,
     Known,
     KnownSet,
-    ListV,
-    ObjectV,
+    ListValue,
+    ObjectValue,
     OneOf,
-    PartialV,
-    RangeV,
-    ReversedV,
-    SuperV,
-    Tup,
-    ViewV,
-    ZipV,
+    PartialValue,
+    RangeValue,
+    ReversedValue,
+    RuntimeValue,
+    SuperValue,
+    TupleValue,
+    ViewValue,
+    ZipValue,
     describe,
     python_of,
 )
 from scriptc.ir.types import DictType, SetType
 
-_CLASSES: dict[type[AV], str] = {
-    GeneratorV: "generator", PartialV: "functools.partial", ReversedV: "list_reverseiterator", SuperV: "super",
+_CLASSES: dict[type[AbstractValue], str] = {
+    GeneratorValue: "generator", PartialValue: "functools.partial", ReversedValue: "list_reverseiterator", SuperValue: "super",
 }  # fmt: skip
 
 
-def class_name_of(reader: Reader, av: AV) -> str:
+def class_name_of(reader: Reader, av: AbstractValue) -> str:
     """The name of the Python class, for messages."""
     match av:
         case Known(obj):
             return type(obj).__name__
-        case Dyn():
+        case RuntimeValue():
             if isinstance(av.type, (DictType, SetType)):
                 return python_of(av.type).__name__
             return {"i64": "int", "f64": "float", "bool": "bool", "str": "str"}.get(str(av.type), "Tensor")
-        case Tup():
+        case TupleValue():
             return av.cls.__name__
-        case ComplexV():
+        case ComplexValue():
             return "complex"
-        case ListV():
+        case ListValue():
             return "tuple" if av.is_tuple else "list"
-        case DictV():
+        case DictValue():
             return av.made.cls.__name__
-        case ViewV():
+        case ViewValue():
             return f"dict_{av.part}"
-        case RangeV():
+        case RangeValue():
             return "range"
-        case ObjectV():
+        case ObjectValue():
             return av.cls.__name__
         case Closure() | Bound():
             return "function"
-        case ZipV(offset=offset):
+        case ZipValue(offset=offset):
             return "zip" if offset is None else "enumerate"
         case KnownSet():
             return "set"

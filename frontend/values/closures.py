@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 
-from scriptc.frontend.values.abstract import AV, Closure
+from scriptc.frontend.values.abstract import AbstractValue, Closure
 from scriptc.frontend.values.frame import Frame
 
 
-def function_parts(av: Closure) -> tuple[Hashable, list[AV], Callable[[list[AV]], AV]]:
+def function_parts(av: Closure) -> tuple[Hashable, list[AbstractValue], Callable[[list[AbstractValue]], AbstractValue]]:
     """Of a function made here: the variables of the functions around it are joined by themselves, but not those of functions
     that have returned, of comprehensions, and its defaults."""
     scopes = [*av.scopes, *(frame.locals for frame in _left_frames(av.frame))]
@@ -20,11 +20,11 @@ def function_parts(av: Closure) -> tuple[Hashable, list[AV], Callable[[list[AV]]
     ]  # fmt: skip
     kw_names = [i for i, default in enumerate(av.kw_defaults) if default is not None]
 
-    def make(parts: list[AV]) -> AV:
+    def make(parts: list[AbstractValue]) -> AbstractValue:
         rest = iter(parts)
         defaults = [next(rest) for _ in av.defaults]
         kw_defaults = [None if default is None else next(rest) for default in av.kw_defaults]
-        made: list[dict[str, AV]] = [dict(scope) for scope in scopes]
+        made: list[dict[str, AbstractValue]] = [dict(scope) for scope in scopes]
         for i, name in held:
             made[i][name] = next(rest)
         n = len(av.scopes)
@@ -47,7 +47,7 @@ def _left_frames(frame: Frame) -> list[Frame]:
     return [found for found in _around(frame) if found.is_left]
 
 
-def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AV]]) -> Frame:
+def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AbstractValue]]) -> Frame:
     """The frames of functions that have returned, with other variables."""
     if not scopes:
         return frame
@@ -58,6 +58,6 @@ def _rebuilt(frame: Frame, scopes: Sequence[dict[str, AV]]) -> Frame:
     return made
 
 
-def reframed(variables: dict[str, AV], old: Frame, new: Frame) -> dict[str, AV]:
+def reframed(variables: dict[str, AbstractValue], old: Frame, new: Frame) -> dict[str, AbstractValue]:
     """Variables of which functions made in one frame find those of another."""
     return {k: replace(v, frame=new) if isinstance(v, Closure) and v.frame is old else v for k, v in variables.items()}

@@ -10,7 +10,7 @@ from typing import Any
 
 from scriptc.frontend.source.functions import Source
 from scriptc.frontend.source.scope import Liveness, liveness, read_inside
-from scriptc.frontend.values.abstract import AV, Ident, Scope
+from scriptc.frontend.values.abstract import AbstractValue, Ident, Scope
 from scriptc.ir.core import Op, Value
 from scriptc.ir.lazy import cached_property
 from scriptc.ir.loc import Loc
@@ -22,8 +22,8 @@ class ReturnSite:
     heap at that point."""
 
     op: Op
-    av: AV
-    heap: dict[Ident, AV]
+    av: AbstractValue
+    heap: dict[Ident, AbstractValue]
 
 
 @dataclass(eq=False)
@@ -33,8 +33,8 @@ class LoopTarget:
     break_label: str
     continue_label: str
     continue_op: str = "continue"  # "break" where an iteration is a scope of its own
-    breaks: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
-    continues: list[tuple[Op, dict[Hashable, AV]]] = field(default_factory=list)
+    breaks: list[tuple[Op, dict[Hashable, AbstractValue]]] = field(default_factory=list)
+    continues: list[tuple[Op, dict[Hashable, AbstractValue]]] = field(default_factory=list)
     counter: Value | None = None
 
 
@@ -44,7 +44,7 @@ class Final:
     the scope behind which that goes on, and who left so with which names."""
 
     loops: int
-    ways: dict[str, tuple[str, list[tuple[Op, dict[Hashable, AV]]]]] = field(default_factory=dict)
+    ways: dict[str, tuple[str, list[tuple[Op, dict[Hashable, AbstractValue]]]]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -63,7 +63,7 @@ class Site:
 
     op: Op
     key: str | Ident
-    env: dict[Any, AV]
+    env: dict[Any, AbstractValue]
 
 
 @dataclass(eq=False)
@@ -86,15 +86,15 @@ class Frame:
     inlined_at: Loc | None
     label: str = ""  # of the scope that a return leaves; "" where it leaves the function
     outer: Frame | None = None
-    locals: dict[str, AV] = field(default_factory=dict)
+    locals: dict[str, AbstractValue] = field(default_factory=dict)
     cells: dict[str, Ident] = field(default_factory=dict)  # variables that inner functions assign, in the heap
     returns: list[ReturnSite] = field(default_factory=list)
     loops: list[LoopTarget] = field(default_factory=list)
     finals: list[Final] = field(default_factory=list)
     signature: tuple[Hashable, ...] = ()  # what is known of the arguments, see Recursion
     codes: frozenset[Any] = frozenset()  # nodes of the functions and generators among them
-    on_yield: Callable[[AV], AV] | None = None  # what the yield of a context manager does
-    first_arg: AV | None = None  # what zero-argument super() is bound to
+    on_yield: Callable[[AbstractValue], AbstractValue] | None = None  # what the yield of a context manager does
+    first_arg: AbstractValue | None = None  # what zero-argument super() is bound to
     comprehensions: int = 0  # around what is being read
     scopes: list[Scope] = field(default_factory=list)  # their variables, where what is made in them may outlive these
     generators: int = 0  # likewise generator expressions
@@ -120,7 +120,7 @@ class Frame:
         finally:
             self.rename(names, before)
 
-    def rename(self, names: Iterable[str], before: dict[str, AV]) -> None:
+    def rename(self, names: Iterable[str], before: dict[str, AbstractValue]) -> None:
         """Gives names what they had when the variables were those."""
         for name in names:
             self.locals.pop(name, None)

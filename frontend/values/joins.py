@@ -12,20 +12,20 @@ from scriptc.frontend.operations.materialize import any_length, materialize
 from scriptc.frontend.reader.errors import Conflict, ItemConflict
 from scriptc.frontend.reader.protocol import Reader
 from scriptc.frontend.values.abstract import (
-    AV,
     RECORDS,
-    DictV,
-    Dyn,
+    AbstractValue,
+    DictValue,
     Kinds,
     Known,
-    ListV,
-    Maybe,
+    ListValue,
+    MaybeUnbound,
     Moved,
     OneOf,
     Poison,
-    RecordDictV,
-    RecordV,
-    Tup,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+    TupleValue,
     Unbound,
     describe,
     home_of,
@@ -59,10 +59,6 @@ from scriptc.ir.types import (
 _MOST = 8  # alternatives of one value
 
 
-
-
-
-
 @dataclass(frozen=True)
 class Plan:
     """How one abstract value is put together from values that paths hand over."""
@@ -75,11 +71,11 @@ class Plan:
         """Types of the values handed over."""
         return iter(())
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         """The values that a path with `av` hands over, built where ctx builds."""
         return iter(())
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         raise NotImplementedError
 
 
@@ -87,7 +83,7 @@ class Plan:
 class Same(Plan):
     """All paths have this very value."""
 
-    av: AV
+    av: AbstractValue
 
     def key(self) -> str:
         if isinstance(self.av, (Unbound, Poison, Moved)):  # made anew wherever a name is looked up
@@ -97,7 +93,7 @@ class Same(Plan):
             return f"same object {ident.serial}"
         return f"same {id(self.av.obj) if isinstance(self.av, Known) else id(self.av)}"
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         return self.av
 
 
@@ -111,7 +107,7 @@ class Leaf(Plan):
     def types(self) -> Iterator[Type]:
         yield self.type
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         if isinstance(av, (Unbound, Poison)):
             yield reader.emit.builder.op("undef", (), reader.position.loc, types=[self.type]).result
         elif isinstance(self.type, ListType) and self.type.is_tuple:
@@ -119,7 +115,7 @@ class Leaf(Plan):
         else:
             yield materialize(reader, av)
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         value = next(values)
         value.name = value.name or name
         return of_value(value)
@@ -139,12 +135,12 @@ class Structure(Plan):
         for part in self.parts:
             yield from part.types()
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         shape = shape_of(av)
         for i, part in enumerate(self.parts):
             yield from part.flatten(reader, av if shape is None else shape.parts[i])
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         return self.shape.make([p.rebuild(values, f"{name}_{i}" if name else "") for i, p in enumerate(self.parts)])
 
 
@@ -152,7 +148,7 @@ class Structure(Plan):
 class Attributes(Plan):
     """Objects of a class, or what they hold, of which some lack attributes that others have."""
 
-    like: AV
+    like: AbstractValue
     parts: tuple[tuple[str, Plan], ...]
 
     def key(self) -> str:
@@ -162,12 +158,12 @@ class Attributes(Plan):
         for _, part in self.parts:
             yield from part.types()
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         found = attributes_of(av)
         for name, part in self.parts:
             yield from part.flatten(reader, av if found is None else found[1].get(name, Unbound()))
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         held = {n: p.rebuild(values, f"{name}_{n}" if name else n) for n, p in self.parts}
         return with_attributes(self.like, held)
 
@@ -183,19 +179,19 @@ class MaybePlan(Plan):
         yield BOOL
         yield from self.item.types()
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         match av:
-            case Maybe(flag, inner):
+            case MaybeUnbound(flag, inner):
                 yield materialize(reader, flag)
                 yield from self.item.flatten(reader, inner)
             case _:
                 yield reader.emit.const(not isinstance(av, Unbound))
                 yield from self.item.flatten(reader, av)
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         flag = next(values)
         flag.name = f"{name}_bound"
-        return Maybe(Dyn(flag), self.item.rebuild(values, name))
+        return MaybeUnbound(RuntimeValue(flag), self.item.rebuild(values, name))
 
 
 @dataclass(frozen=True)
@@ -213,12 +209,14 @@ class OneOfPlan(Plan):
         for _, plan in self.alternatives:
             yield from plan.types()
 
-    def flatten(self, reader: Reader, av: AV) -> Iterator[Value]:
+    def flatten(self, reader: Reader, av: AbstractValue) -> Iterator[Value]:
         absent = Unbound()
-        av = self.gathered(reader, av, TEXT_KIND, is_text, lambda a, plan: Dyn(materialize(reader, a)))
+        av = self.gathered(reader, av, TEXT_KIND, is_text, lambda a, plan: RuntimeValue(materialize(reader, a)))
         for kind in self.tuple_kinds():
             belongs = partial(self.is_tuple_of, kind)
-            av = self.gathered(reader, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(reader, a)]), ""))
+            av = self.gathered(
+                reader, av, kind, belongs, lambda a, plan: plan.rebuild(iter([*plan.flatten(reader, a)]), "")
+            )
         if isinstance(av, OneOf):
             yield av.tag
             held = av.alternatives
@@ -237,18 +235,23 @@ class OneOfPlan(Plan):
         types = [plan.type for _, plan in self.alternatives if isinstance(plan, Leaf)]
         return [kind_of_tuples(t) for t in types if isinstance(t, ListType) and t.is_tuple]
 
-    def is_tuple_of(self, kind: Hashable, av: AV) -> bool:
+    def is_tuple_of(self, kind: Hashable, av: AbstractValue) -> bool:
         """Whether a value is handed over as a tuple of this kind. Empty ones belong to the first kind."""
         if isinstance(av, OneOf):
             return all(self.is_tuple_of(kind, a) for a in av.alternatives.values())
         if not is_plain_tuple(av) or self.kinds.tag(kind_of(av)) in dict(self.alternatives):
-            return isinstance(av, ListV) and av.is_tuple and kind_of(av) == kind
+            return isinstance(av, ListValue) and av.is_tuple and kind_of(av) == kind
         own, known = kind_of_tuples(_any_length([av])), self.tuple_kinds()
         return kind == (own if own in known else known[0])
 
     def gathered(
-        self, reader: Reader, av: AV, kind: Hashable, belongs: Callable[[AV], bool], make: Callable[[AV, Plan], AV]
-    ) -> AV:  # fmt: skip
+        self,
+        reader: Reader,
+        av: AbstractValue,
+        kind: Hashable,
+        belongs: Callable[[AbstractValue], bool],
+        make: Callable[[AbstractValue, Plan], AbstractValue],
+    ) -> AbstractValue:
         """The value with one kind for all alternatives that belong to it, where the plan has that kind."""
         number = self.kinds.tag(kind)
         plan = dict(self.alternatives).get(number)
@@ -262,16 +265,20 @@ class OneOfPlan(Plan):
         if not held or list(held) == [number]:
             return av
         one = make(OneOf(av.tag, held), plan)  # whichever, where the tag says that it is of another kind
-        tag = materialize(reader, split(reader, av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a)))))
+        tag = materialize(
+            reader, split(reader, av, lambda a: Known(number if belongs(a) else self.kinds.tag(kind_of(a))))
+        )
         return OneOf(tag, {**{t: a for t, a in av.alternatives.items() if t not in held}, number: one})
 
-    def rebuild(self, values: Iterator[Value], name: str) -> AV:
+    def rebuild(self, values: Iterator[Value], name: str) -> AbstractValue:
         tag = next(values)
         tag.name = f"{name}_kind"
         return OneOf(tag, {t: p.rebuild(values, name) for t, p in self.alternatives})
 
 
-def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf) -> Plan:
+def unify(
+    avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool = False, fresh: bool = False, mark: float = math.inf
+) -> Plan:
     """The plan for values that meet. `force`: numbers are handed over even where all paths agree (a loop changes them).
     `fresh`: so are dynamic values (they may be defined where they cannot be seen from behind the join). `mark`: objects
     with smaller serials were there before the paths parted."""
@@ -282,8 +289,8 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     if all(isinstance(a, Unbound) for a in sound):
         return Same(Unbound() if len(sound) == len(avs) else Poison())
     avs, first = sound, sound[0]
-    if any(isinstance(a, (Unbound, Maybe)) for a in avs):
-        inner = [a.av if isinstance(a, Maybe) else a for a in avs if not isinstance(a, Unbound)]
+    if any(isinstance(a, (Unbound, MaybeUnbound)) for a in avs):
+        inner = [a.av if isinstance(a, MaybeUnbound) else a for a in avs if not isinstance(a, Unbound)]
         return MaybePlan(unify(inner, kinds, force=force, fresh=True, mark=mark))
     if all(isinstance(a, Known) and isinstance(first, Known) and same_known(a.obj, first.obj) for a in avs) and not (
         force and is_number(first)
@@ -303,7 +310,9 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
         rows = zip(*(s.parts for s in shapes if s is not None), strict=True)
         return Structure(shapes[0], tuple(unify(r, kinds, force=force, fresh=fresh, mark=mark) for r in rows))
     if not (force and is_number(first)):
-        is_run_time = isinstance(first, (Dyn, OneOf, *RECORDS)) or (isinstance(first, ListV) and first.value is not None)
+        is_run_time = isinstance(first, (RuntimeValue, OneOf, *RECORDS)) or (
+            isinstance(first, ListValue) and first.value is not None
+        )
         if all(a is first for a in avs) and not (fresh and is_run_time):
             return Same(first)
         if all(is_run_time_value(a) and is_run_time_value(first) and a.value is first.value for a in avs) and not (
@@ -317,17 +326,21 @@ def unify(avs: Sequence[AV], kinds: Kinds, *, force: bool = False, fresh: bool =
     return _alternatives(avs, kinds, force=force, mark=mark)
 
 
-def _attributes_by_name(avs: Sequence[AV]) -> dict[str, list[AV]] | None:
+def _attributes_by_name(avs: Sequence[AbstractValue]) -> dict[str, list[AbstractValue]] | None:
     """What each of some objects of one class has as each attribute; None where all have the same."""
     found = [attributes_of(a) for a in avs]
     held = [f[1] for f in found if f is not None]
-    if len(held) < len(avs) or len({f[0] for f in found if f is not None}) > 1 or len({frozenset(h) for h in held}) == 1:
+    if (
+        len(held) < len(avs)
+        or len({f[0] for f in found if f is not None}) > 1
+        or len({frozenset(h) for h in held}) == 1
+    ):
         return None
     return {name: [h.get(name, Unbound()) for h in held] for h in held for name in h}
 
 
-def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) -> Plan:
-    groups: dict[int, list[AV]] = {}
+def _alternatives(avs: Sequence[AbstractValue], kinds: Kinds, *, force: bool, mark: float) -> Plan:
+    groups: dict[int, list[AbstractValue]] = {}
     for av in avs:
         held = av.alternatives.items() if isinstance(av, OneOf) else [(kinds.tag(kind_of(av)), av)]
         for tag, alternative in held:
@@ -345,17 +358,17 @@ def _alternatives(avs: Sequence[AV], kinds: Kinds, *, force: bool, mark: float) 
     return OneOfPlan(kinds, (*plans, *tuples))
 
 
-def _beside_tables(avs: Sequence[AV]) -> list[DictV]:
+def _beside_tables(avs: Sequence[AbstractValue]) -> list[DictValue]:
     """The dicts with known keys among some values, where there is one of their class with run-time keys."""
-    tables = {made_of(a.type) for a in avs if isinstance(a, Dyn) and isinstance(a.type, DictType)}
-    return [a for a in avs if isinstance(a, DictV) and not isinstance(a, RECORDS) and a.made in tables]
+    tables = {made_of(a.type) for a in avs if isinstance(a, RuntimeValue) and isinstance(a.type, DictType)}
+    return [a for a in avs if isinstance(a, DictValue) and not isinstance(a, RECORDS) and a.made in tables]
 
 
-def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
+def _tuples_gathered(groups: dict[int, list[AbstractValue]], kinds: Kinds, force: bool) -> list[tuple[int, Plan]]:
     """The plans for tuples of several lengths that become tuples of any length, which are taken out of the groups: a loop
     makes more than two lengths of them, they are too many, or one is such already. None where they stay apart."""
     tags = [tag for tag, group in groups.items() if all(map(is_plain_tuple, group))]
-    found = any(isinstance(av, ListV) for tag in tags for av in groups[tag])
+    found = any(isinstance(av, ListValue) for tag in tags for av in groups[tag])
     if not found and not (force and len(tags) > 2) and (len(tags) < 2 or len(groups) <= _MOST):
         return []
     joined: dict[Hashable, Type] = {}
@@ -374,7 +387,7 @@ def _tuples_gathered(groups: dict[int, list[AV]], kinds: Kinds, force: bool) -> 
     return sorted((kinds.tag(kind), Leaf(t)) for kind, t in joined.items())
 
 
-def _any_length(avs: Sequence[AV]) -> Type:
+def _any_length(avs: Sequence[AbstractValue]) -> Type:
     """The type of tuples of any length that holds all of some tuples."""
     joined: Type = tuple_of(NEVER)
     for av in avs:
@@ -382,42 +395,40 @@ def _any_length(avs: Sequence[AV]) -> Type:
     return joined
 
 
-
-
-def _kinds(avs: Sequence[AV], kinds: Kinds) -> set[int]:
+def _kinds(avs: Sequence[AbstractValue], kinds: Kinds) -> set[int]:
     return {t for a in avs for t in (a.alternatives if isinstance(a, OneOf) else [kinds.tag(kind_of(a))])}
 
 
+def is_number(av: AbstractValue) -> bool:
+    return (
+        type(av.obj) in NUMBERS
+        if isinstance(av, Known)
+        else isinstance(av, RuntimeValue) and isinstance(av.type, ScalarType)
+    )
 
 
-
-
-def is_number(av: AV) -> bool:
-    return type(av.obj) in NUMBERS if isinstance(av, Known) else isinstance(av, Dyn) and isinstance(av.type, ScalarType)
-
-
-def _type_of(av: AV) -> Type:
+def _type_of(av: AbstractValue) -> Type:
     match av:
-        case Dyn():
+        case RuntimeValue():
             return av.type
         case Known(obj) if type(obj) in NUMBERS:
             return NUMBERS[type(obj)]
-        case RecordV() | RecordDictV():
+        case RecordValue() | RecordDictValue():
             return av.value.type
-        case ListV(value) if value is not None:
+        case ListValue(value) if value is not None:
             return value.type
         case Known(str()):
             return STR
         case Known(None):
             return NONE
-        case Tup(items, cls) if cls is tuple:
+        case TupleValue(items, cls) if cls is tuple:
             return TupleType(tuple(map(_type_of, items))) if items else tuple_of(NEVER)
         case Known(tuple() as held) if type(held) is tuple:
-            return _type_of(Tup([Known(x) for x in held]))
+            return _type_of(TupleValue([Known(x) for x in held]))
     raise Conflict(describe(av))
 
 
-def _join_types(avs: Sequence[AV], kinds: Kinds) -> Type:
+def _join_types(avs: Sequence[AbstractValue], kinds: Kinds) -> Type:
     try:
         result = _type_of(avs[0])
         for av in avs[1:]:

@@ -6,7 +6,17 @@ from collections.abc import Hashable
 from typing import TypeGuard
 
 from scriptc.frontend.reader.errors import Conflict
-from scriptc.frontend.values.abstract import AV, RECORDS, Dyn, Known, ListV, RecordDictV, RecordV, describe, made_of
+from scriptc.frontend.values.abstract import (
+    RECORDS,
+    AbstractValue,
+    Known,
+    ListValue,
+    RecordDictValue,
+    RecordValue,
+    RuntimeValue,
+    describe,
+    made_of,
+)
 from scriptc.frontend.values.element_types import type_kind
 from scriptc.frontend.values.structure import shape_of
 from scriptc.ir.types import BOOL, FLOAT, INT, NEVER, STR, DictType, ListType, SetType, TensorType, Type
@@ -26,7 +36,7 @@ def kind_of_tuples(t: Type) -> Hashable:
     return (TUPLE_KIND, type_kind(elem)) if isinstance(elem, TensorType) else TUPLE_KIND
 
 
-def kind_of(av: AV) -> Hashable:
+def kind_of(av: AbstractValue) -> Hashable:
     """Equal for values that one plan other than `OneOfPlan` can stand for; Conflict for those that no plan can."""
     shape = shape_of(av)
     if shape is not None:
@@ -36,18 +46,18 @@ def kind_of(av: AV) -> Hashable:
             return str(NUMBERS[type(obj)])
         case Known(obj):
             return ("known", type(obj), obj if isinstance(obj, str) or obj is None else id(obj))
-        case Dyn(value) if isinstance(value.type, TensorType):
+        case RuntimeValue(value) if isinstance(value.type, TensorType):
             return ("tensor", value.type.dtype, value.type.rank)
-        case Dyn(value) if isinstance(value.type, (DictType, SetType)):
+        case RuntimeValue(value) if isinstance(value.type, (DictType, SetType)):
             return (type(value.type), made_of(value.type))
-        case Dyn(value):
+        case RuntimeValue(value):
             return str(value.type)
-        case RecordV() | RecordDictV():
+        case RecordValue() | RecordDictValue():
             return "object", av.record.name
-        case ListV(value) if value is not None:
+        case ListValue(value) if value is not None:
             return kind_of_tuples(value.type) if av.is_tuple else "list"
     raise Conflict(describe(av))
 
 
-def is_run_time_value(av: AV) -> TypeGuard[Dyn | RecordV | RecordDictV]:
-    return isinstance(av, (Dyn, *RECORDS))
+def is_run_time_value(av: AbstractValue) -> TypeGuard[RuntimeValue | RecordValue | RecordDictValue]:
+    return isinstance(av, (RuntimeValue, *RECORDS))

@@ -11,33 +11,33 @@ import torch
 
 from scriptc.frontend.decompositions.futures import Future
 from scriptc.frontend.environment.host_objects import is_library
-from scriptc.frontend.values.abstract import AV, Known, ObjectV, Tup
+from scriptc.frontend.values.abstract import AbstractValue, Known, ObjectValue, TupleValue
 
 
-def class_of(av: AV) -> type | None:
+def class_of(av: AbstractValue) -> type | None:
     """The class of an object that is made here, or known, or of a named tuple."""
-    if isinstance(av, ObjectV) or isinstance(av, Tup) and hasattr(av.cls, "_fields"):
+    if isinstance(av, ObjectValue) or isinstance(av, TupleValue) and hasattr(av.cls, "_fields"):
         return av.cls
     return type(av.obj) if isinstance(av, Known) else None
 
 
-def defines(av: AV, name: str) -> bool:
+def defines(av: AbstractValue, name: str) -> bool:
     """Whether an object is of a user's class that defines a method: then what it does may change from call to call."""
     method = getattr(class_of(av), name, None)
-    if not isinstance(method, FunctionType) or isinstance(av, ObjectV):
+    if not isinstance(method, FunctionType) or isinstance(av, ObjectValue):
         return isinstance(method, FunctionType)
     root = method.__module__.partition(".")[0]
-    if isinstance(av, Tup):  # what `namedtuple` writes is of the module collections
+    if isinstance(av, TupleValue):  # what `namedtuple` writes is of the module collections
         return not is_library(root)
     return not isinstance(av.obj, type) and not is_library(root) and root not in sys.stdlib_module_names  # type: ignore[attr-defined]
 
 
-def defines_outside(av: AV, name: str) -> bool:
+def defines_outside(av: AbstractValue, name: str) -> bool:
     """Return whether an object that lives outside, or a named tuple, is of a user's class that defines a method."""
-    return isinstance(av, (Known, Tup)) and defines(av, name)
+    return isinstance(av, (Known, TupleValue)) and defines(av, name)
 
 
-def is_generated(av: AV, name: str) -> bool:
+def is_generated(av: AbstractValue, name: str) -> bool:
     """Whether a method is one that `dataclass` wrote, of which there is no source."""
     return defines(av, name) and inspect.unwrap(getattr(class_of(av), name)).__code__.co_filename == "<string>"
 
