@@ -137,8 +137,8 @@ def test_other_threads_go_on(built: dict[str, Path]) -> None:
 def test_the_watching_thread_ends(built: dict[str, Path]) -> None:
     model = scriptc.load(built["count"])
     model(10)
-    watching = [t for t in threading.enumerate() if t.name == "count-signals"]
-    assert watching
+    watching = [t for t in threading.enumerate() if t.name == "scriptc-signals"]
+    assert len(watching) == 1
     for thread in watching:
         thread.join(10)
         assert not thread.is_alive()

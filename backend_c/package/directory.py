@@ -55,7 +55,7 @@ def _files(package: Package) -> dict[str, str | bytes]:
         "tests/pair.h": fill("pair.h"),
         f"python/{name}.py": fill("name.py", name=name, first=package.entries[0].name),
         f"python/{name}_library.py": fill("name_library.py", name=name),
-        f"python/{name}_signals.py": fill("name_signals.py", name=name),
+        f"python/{name}_signals.py": fill("name_signals.py"),
         "CMakeLists.txt": _cmake(package),
         f"{name}.pc.in": fill("name.pc.in", name=name),
         "README.md": _readme(package),

@@ -12,9 +12,11 @@ import collections
 import contextlib
 import ctypes as c
 import functools
+import hashlib
 import inspect
 import logging
 import os
+import sys
 import threading
 import types
 import warnings
@@ -26,15 +28,23 @@ NAME = "@{name}"
 FOLDER = Path(__file__).resolve().parent.parent
 
 
-def _part(name):
-    """Return another file of the loader as a module: that of this folder, whatever sys.path and sys.modules have."""
+def _part(name, is_shared=False):
+    """Return another file of the loader as a module: that of this folder, whatever sys.path and sys.modules have.
+
+    is_shared: one module serves all packages of the process whose files have the same text.
+    """
+    path = FOLDER / "python" / f"{NAME}_{name}.py"
+    text = path.read_bytes()
+    key = f"_scriptc_{name}_{hashlib.sha256(text).hexdigest()}"
+    if is_shared and key in sys.modules:
+        return sys.modules[key]
     module = types.ModuleType(f"{NAME}_{name}")
-    module.__file__ = str(FOLDER / "python" / f"{NAME}_{name}.py")
-    exec(compile(Path(module.__file__).read_bytes(), module.__file__, "exec"), vars(module))
-    return module
+    module.__file__ = str(path)
+    exec(compile(text, path, "exec"), vars(module))
+    return sys.modules.setdefault(key, module) if is_shared else module
 
 
-library, signals = _part("library"), _part("signals").Signals()
+library, signals = _part("library"), _part("signals", is_shared=True).signals
 DTYPES = {
     "bool": np.bool_,
     "u8": np.uint8,

@@ -1,10 +1,9 @@
-"""@{name}_signals: lets the handlers of signals, Ctrl-C's among them, run during calls of @{name}."""
+"""Lets the handlers of signals, Ctrl-C's among them, run during calls of packages. One module serves all of a process."""
 
 import ctypes as c
 import threading
 import time
 
-NAME = "@{name}"
 Check = c.CFUNCTYPE(c.c_void_p, c.c_void_p)
 
 
@@ -74,7 +73,7 @@ class Signals:
         return failed
 
     def start(self):
-        thread = threading.Thread(target=self.watch, name=f"{NAME}-signals", daemon=True)
+        thread = threading.Thread(target=self.watch, name="scriptc-signals", daemon=True)
         try:
             thread.start()
         except RuntimeError:  # no more threads: handlers run when the call is over
@@ -91,3 +90,6 @@ class Signals:
                 context.loaded.c("request_check")(context.handle)
             idle = 0 if context is not None or self.calls != calls else idle + 1
             del context
+
+
+signals = Signals()
