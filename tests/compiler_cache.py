@@ -36,7 +36,9 @@ def main(store: str, compiler: str, arguments: list[str]) -> int:
         os.execv(compiler, [compiler, *arguments])
     source, out, folders, flags, dependencies = plain
     info = os.stat(compiler)
-    named = [os.getcwd(), *folders] if any(f.startswith(NAMES_FOLDERS) for f in flags) else [len(folders)]
+    named: list[object] = [len(folders)]
+    if any(flag.startswith(NAMES_FOLDERS) for flag in flags):
+        named = [os.getcwd(), os.path.abspath(source), *folders]
     made_by = [compiler, info.st_size, info.st_mtime_ns, _cpu() if "-march=native" in flags else ""]
     key = _digest(json.dumps([made_by, flags, named, os.path.basename(source)]), source)
     roots = [os.path.dirname(os.path.abspath(source)), *map(os.path.abspath, folders)]
@@ -58,14 +60,14 @@ def main(store: str, compiler: str, arguments: list[str]) -> int:
             sys.stderr.buffer.write(done.stderr)
             if done.returncode:
                 return done.returncode
-            with open(listed, encoding="utf-8") as file:
-                files = file.read().replace("\\\n", " ").partition(":")[2].split()
+            with open(listed, "rb") as file:
+                files = _dependencies(os.fsdecode(file.read()))
         if not done.stderr:
             _keep(known, roots, files, out)
     if "-MF" in dependencies:
         target = dependencies[dependencies.index("-MT") + 1] if "-MT" in dependencies else out
         with open(dependencies[dependencies.index("-MF") + 1], "w", encoding="utf-8") as file:
-            file.write(f"{target}: {' '.join(files)}\n")
+            file.write(f"{target}: {' '.join(name.replace(' ', chr(92) + ' ') for name in files)}\n")
     return 0
 
 
@@ -95,6 +97,14 @@ def _plain(arguments: list[str]) -> tuple[str, str, list[str], list[str], list[s
     if "-c" not in flags or len(sources) != 1 or not sources[0].endswith(".c") or not out:
         return None
     return sources[0], out, folders, flags, dependencies
+
+
+def _dependencies(text: str) -> list[str]:
+    """Return the files that a rule of make names."""
+    import re
+
+    names = re.split(r"(?<!\\)\s+", text.replace("\\\n", " ").partition(": ")[2].strip())
+    return [re.sub(r"\\([ #\\])", r"\1", name).replace("$$", "$") for name in names]
 
 
 def _cpu() -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 PROGRAM = '''
 import sys
 import traceback

@@ -21,6 +21,8 @@ from scriptc.frontend.environment import specs
 from scriptc.target import target_of
 from scriptc.variant import Dependencies
 
+pytestmark = pytest.mark.usefixtures("compiles_once")
+
 SCALE = 2.5
 
 
