@@ -1,6 +1,6 @@
 # Everything that is done to scriptc. `make` alone lists it.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-san check bench ulp clean
+.PHONY: help demo test test-all test-san check bench ulp clean
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -26,7 +26,10 @@ $(INSTALLED): $(BUILT_FROM)
 demo: $(INSTALLED) ## install into .venv, then compile and run the seed RNN and compare it with eager
 	$(PY) examples/rnn.py $(ARGS)
 
-test: $(INSTALLED) ## install and run all tests
+test: $(INSTALLED) ## install and run the tests, but those that are slow by nature
+	$(PYTEST) -m "not slow" $(ARGS)
+
+test-all: $(INSTALLED) ## run all tests: full sweeps, sanitizers and benchmarks as well
 	$(PYTEST) $(ARGS)
 
 # libstdc++ is named too: ASan must see it at start, or it dies at torch's first C++ exception.

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from settings import sweep
 from torch import Tensor, nn
 
 import scriptc
@@ -172,6 +173,7 @@ def test_cmake_ctest_and_an_installed_cpp_program(rnn: tuple[RNN, Path], tmp_pat
     assert lines[-1] == "cannot open weights 'nowhere': No such file or directory"
 
 
+@pytest.mark.slow
 def test_the_driver_runs_clean_under_sanitizers(rnn: tuple[RNN, Path], tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(rnn[1], tmp_path / "build", env, "-DSC_SANITIZE=ON", "-DSC_MARCH=native", "-DSC_OPTIMIZE=0")
@@ -251,7 +253,8 @@ def test_net_with_embedded_weights(tmp_path: Path) -> None:
     assert "100% tests passed" in run(cmake_tool("ctest"), "--test-dir", tmp_path / "build", env=env)
 
 
-def test_numbers_lists_dicts_and_writes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sanitize", sweep(["OFF", "ON"], "OFF"))
+def test_numbers_lists_dicts_and_writes(sanitize: str, tmp_path: Path) -> None:
     folder = scriptc.build(repeat, torch.arange(6.0).reshape(3, 2), 4, out=tmp_path / "rep", optimize=0, march="native")
     loaded = scriptc.load(folder)
     x = torch.randn(5, 2)
@@ -268,7 +271,7 @@ def test_numbers_lists_dicts_and_writes(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="read-only"):
         loaded(mine, 3)
     env = environment(tmp_path)
-    cmake_build(folder, tmp_path / "build", env, "-DSC_SANITIZE=ON")
+    cmake_build(folder, tmp_path / "build", env, f"-DSC_SANITIZE={sanitize}")
     report = run(cmake_tool("ctest"), "--test-dir", tmp_path / "build", "-V", env=env)
     assert "100% tests passed" in report and "17, 0.5" in report
 

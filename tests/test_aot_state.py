@@ -95,6 +95,7 @@ def test_ctest_replays_the_sequence(built: tuple[Quiet, Path], tmp_path: Path) -
     assert "100% tests passed" in run(cmake_tool("ctest"), "--output-on-failure", env=env, cwd=tmp_path / "build")
 
 
+@pytest.mark.slow
 def test_the_driver_runs_clean_under_sanitizers(built: tuple[Quiet, Path], tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(built[1], tmp_path / "build", env, "-DSC_SANITIZE=ON", "-DSC_OPTIMIZE=0", "-DSC_MARCH=native")

@@ -20,6 +20,7 @@ def bench(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_rnn(tmp_path: Path) -> None:
     saved = tmp_path / "rnn.json"
     out = bench("rnn", "--no-compile", "--sizes", "0", "--samples", "3", "--json", str(saved))
@@ -28,10 +29,12 @@ def test_rnn(tmp_path: Path) -> None:
     assert {"eager", "jit frozen", "scriptc", "scriptc frozen", "in C", "by hand"} <= set(times)
 
 
+@pytest.mark.slow
 def test_lstm() -> None:
     assert "in C / by hand" in bench("lstm", "--no-compile", "--sizes", "0", "--samples", "3")
 
 
+@pytest.mark.slow
 def test_cells(tmp_path: Path) -> None:
     """Each compares eager, torch.jit, scriptc and the cell by hand before it measures."""
     saved = tmp_path / "cells.json"
@@ -39,6 +42,7 @@ def test_cells(tmp_path: Path) -> None:
     assert len(json.loads(saved.read_text())["results"]) == 10
 
 
+@pytest.mark.slow
 @without_asan
 def test_memory_is_flat(tmp_path: Path) -> None:
     saved = tmp_path / "memory.json"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from settings import sweep
 from statements import module_of, statements
 from three_ways import assert_same, call, eager, interpreted
 
@@ -113,7 +114,7 @@ def _parts(form: str) -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("tensors", TENSORS)
+@pytest.mark.parametrize("tensors", sweep(TENSORS, "x y o", "k l p"))
 @pytest.mark.parametrize("kind", [*FORMS, "others"])
 def test_forms(kind: str, tensors: str, tmp_path: Path) -> None:
     written = calls(kind, tensors)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from settings import sweep
 from three_ways import call
 
 from scriptc.dispatch import Dispatcher
@@ -18,7 +19,7 @@ from tests.fuzz.minimise import minimised
 from tests.fuzz.productions import PRODUCTIONS, chosen
 
 
-@pytest.mark.parametrize("levels", [(0, 0), (3, 0), (3, 3)])
+@pytest.mark.parametrize("levels", sweep([(0, 0), (3, 0), (3, 3)], (3, 0)))
 def test_programs_agree_with_python(levels: tuple[int, int]) -> None:
     programs = [program(seed, levels) for seed in range(900_000, 900_020)]
     (reports,) = run_batches([programs])

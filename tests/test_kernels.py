@@ -25,6 +25,7 @@ def run(*command: str | Path) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_contractions_convolution_and_pooling(tmp_path: Path) -> None:
     """Every kernel over edge sizes, layouts and dtypes; addresses and undefined behaviour watched."""
     sources = sorted(p for p in (ROOT / "runtime/src").glob("*.c") if p.name != "sc_all.c")

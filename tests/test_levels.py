@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from settings import sweep
 from test_aot import cmake_build, cmake_tool, environment, run
 from test_memory_plan import Elman
 
@@ -47,7 +48,7 @@ LEVELS = {
 }
 
 
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", sweep(LEVELS, "avx2", "neon"))
 def test_kernels(level: str, tmp_path: Path) -> None:
     """Contractions, convolution and pooling over edge sizes, layouts and dtypes, and the pool of threads."""
     needs, compiler, flags, emulator = LEVELS[level]
@@ -79,6 +80,7 @@ def test_a_package_on_arm(package: Path, tmp_path: Path) -> None:
     assert "100% tests passed" in run(cmake_tool("ctest"), "--test-dir", tmp_path / "build", env=env)
 
 
+@pytest.mark.slow
 def test_a_package_without_vectors(package: Path, tmp_path: Path) -> None:
     env = environment(tmp_path)
     cmake_build(package, tmp_path / "build", env, "-DCMAKE_C_FLAGS=-DSC_PORTABLE", "-DSC_MARCH=x86-64")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from programs.models import LSTM, VARIANTS, HyTorchNet, HyTorchRNN, Pytorch2cNet, custom_add, lstm
-from settings import OPTIMIZE
+from settings import OPTIMIZE, sweep
 from statements import module_of
 from three_ways import assert_same, call, compiled, eager
 
@@ -33,7 +33,7 @@ def loops(c_source: str) -> int:
     return len(re.findall(r"\b(?:for|while) \(", c_source))
 
 
-@pytest.mark.parametrize("optimize", [OPTIMIZE, 3])
+@pytest.mark.parametrize("optimize", sweep([OPTIMIZE, 3], OPTIMIZE))
 def test_hytorch_rnn_at_all_lengths_and_batches(optimize: int) -> None:
     torch.manual_seed(0)
     model = HyTorchRNN(16, 32)

@@ -15,6 +15,7 @@ from measure.command import Measure
 from measure.outcome import Program, run_call, run_calls
 from measure.report import not_passing, reported
 from measure.source import together
+from settings import sweep
 
 GROUPS = 16
 AT_ONCE = 24  # calls in a build
@@ -46,7 +47,7 @@ def failures(calls: list[tuple[str, Program]], directory: Path) -> list[str]:
     return failed
 
 
-@pytest.mark.parametrize("group", range(GROUPS))
+@pytest.mark.parametrize("group", sweep(range(GROUPS), 0, 5, 11))
 def test_functions(group: int, tmp_path: Path) -> None:
     """In float32, and in one of the other dtypes that were measured."""
     others = [dtype for dtype in opinfo.DTYPES[1:] if opinfo.MEASURE.title_of(dtype) in reported()]
@@ -56,13 +57,13 @@ def test_functions(group: int, tmp_path: Path) -> None:
     assert not failures(calls, tmp_path)
 
 
-@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+@pytest.mark.parametrize("group", sweep(range(0, GROUPS, 4), 12))
 def test_core_aten(group: int, tmp_path: Path) -> None:
     names = [name for g in range(group, group + 4) for name in entries(coreaten.MEASURE, "float32", g)]
     assert not failures(first_calls(coreaten.MEASURE, "float32", iter(names), tmp_path), tmp_path)
 
 
-@pytest.mark.parametrize("group", range(0, GROUPS, 4))
+@pytest.mark.parametrize("group", sweep(range(0, GROUPS, 4), 0))
 def test_modules(group: int, tmp_path: Path) -> None:
     names = [name for g in range(group, group + 4) for name in entries(modules.MEASURE, "eval", g)]
     assert not failures(first_calls(modules.MEASURE, "eval", iter(names), tmp_path), tmp_path)

@@ -50,12 +50,14 @@ def build(output: Path, main: str, flags: Sequence[str], directory: Path, source
     return output
 
 
+@pytest.mark.slow
 def test_c_tests_under_sanitizers(tmp_path: Path) -> None:
     flags = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path / "test_core", "test_core.c", flags, tmp_path)
     assert subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout == "ok\n"
 
 
+@pytest.mark.slow
 def test_strings_under_sanitizers(tmp_path: Path) -> None:
     flags = ["-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = build(tmp_path / "test_str", "test_str.c", flags, tmp_path, ["core", "list", "str", "utf8"])

@@ -144,6 +144,7 @@ def test_only_one_name_is_installed(python: Path) -> None:
     assert sorted(path.name for path in packages.iterdir()) == ["scriptc", "scriptc-0.1.0.dist-info"]
 
 
+@pytest.mark.usefixtures("compiles_once")
 def test_the_wheel_compiles_builds_and_loads(python: Path, tmp_path: Path) -> None:
     """Its dependencies come from the environment that runs the tests."""
     program, output = first_program()
@@ -170,6 +171,7 @@ def test_the_source_distribution_holds_what_the_checkout_holds(source: Path) -> 
     assert files(ROOT) - files(source) == set()
 
 
+@pytest.mark.slow
 def test_tests_of_the_source_distribution_are_collected(source: Path) -> None:
     told = call([sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p", "no:cacheprovider"], cwd=source)
     assert "tests collected" in told
