@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scriptc import runtime
+from scriptc.runtime.kernels import SOURCES
 
 from .cache import cache_key, cached
 from .processes import ended_on_interrupt
@@ -25,14 +26,11 @@ from .toolchain import (
 )
 
 LAYOUT = 3  # counts changes of what an entry holds
-# Files that loop over elements, slowest to compile first. In the others -O3 makes nothing faster but takes longer.
-HOT = ("sc_gemm", "sc_reduce", "sc_convert", "sc_planes", "sc_pool", "sc_copy", "sc_stage", "sc_index", "sc_norm",
-       "sc_scan", "sc_sort", "sc_resample", "sc_move", "sc_join", "sc_pad", "sc_peaks")
 
 
 def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
     """The object file of one of the runtime's sources, compiled once per set of flags."""
-    level = optimize if source.stem in HOT else min(optimize, 2)
+    level = optimize if SOURCES[source.stem].hot else min(optimize, 2)  # elsewhere -O3 makes nothing faster, and takes longer
     flags = [*compile_flags(optimize, debug), f"-O{level}", f"-I{runtime.INCLUDE_DIR}", f"-I{runtime.SOURCE_DIR}"]
     key = cache_key("runtime", source.name, level, _environment_key(optimize, debug))
     name = f"{source.stem}.o"
@@ -40,10 +38,14 @@ def runtime_object(source: Path, optimize: int, debug: bool) -> Path:
 
 
 def build_library(
-    c_source: str, name: str, *, optimize: int, debug: bool, building: Callable[[str], object] | None = None
-) -> Path:
-    """Compiles one generated file, links what it needs of the runtime in, and returns the library. `<name>.c` is kept
-    beside it. building: is called with its name where the cache does not have it."""
+    c_source: str, name: str, *, optimize: int, debug: bool, kernels: Iterable[str] = (),
+    building: Callable[[str], object] | None = None,
+) -> Path:  # fmt: skip
+    """Compile a generated file into a library, beside which `<name>.c` is kept, and return its path.
+
+    kernels: functions of the runtime that the file calls, whose files are linked in.
+    building: is called with the library's name where the cache does not have the library.
+    """
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]
     key = cache_key("library", stem, c_source, _environment_key(optimize, debug))
 
@@ -55,7 +57,7 @@ def build_library(
         flags = [*program_flags(optimize, debug), f"-I{runtime.INCLUDE_DIR}", f"-ffile-prefix-map={directory}={final}"]
         source, own = directory / f"{stem}.c", directory / f"{stem}.o"
         source.write_text(c_source, encoding="utf-8")
-        needed = sorted(runtime.needed_sources(c_source), key=_by_compile_time)
+        needed = sorted(runtime.needed_sources(kernels), key=_by_compile_time)
         try:
             with ThreadPoolExecutor(JOBS) as pool, ended_on_interrupt():
                 compiled = pool.submit(compile_object, source, flags, own)
@@ -70,7 +72,7 @@ def build_library(
 
 
 def _by_compile_time(source: Path) -> int:
-    return HOT.index(source.stem) if source.stem in HOT else len(HOT)
+    return SOURCES[source.stem].hot or len(SOURCES)
 
 
 def _environment_key(optimize: int, debug: bool) -> list[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
 from scriptc.ir.phases import verify_phase
+from scriptc.runtime.kernels import KERNELS
 
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
@@ -36,13 +38,14 @@ class CEntry:
 @dataclass(frozen=True)
 class CProgram:
     """Generated C and what its callers need to know. `locs` are the rows of its table, `params` the weights, `sites` what
-    instrumented code counts in."""
+    instrumented code counts in, `kernels` the functions of the runtime that the C calls."""
 
     source: str
     entries: tuple[CEntry, ...]
     locs: tuple[Loc, ...]
     params: tuple[str, ...]
     sites: tuple[instrument.Site, ...] = ()
+    kernels: frozenset[str] = frozenset()
 
 
 def lower_to_loops(module: Module) -> Module:
@@ -90,7 +93,8 @@ def emit_program(
         _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
-    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites)
+    kernels = frozenset(KERNELS.keys() & set(re.findall(r"\w+", source)))
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, kernels)
 
 
 def _keep_reachable(module: Module) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from scriptc import runtime
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ranges import known_int
+from scriptc.runtime.kernels import KERNELS
 
 _SMALL = frozenset(
     "const undef c.expr c.read c.load c.store c.weight c.retain c.release c.cell c.get c.set yield break continue return raise "
@@ -57,7 +57,7 @@ def _iterations(block: Block) -> int | None:
                 if work is None:
                     return None
                 total += work - 1
-        elif op.name not in _SMALL and not (op.name == "c.call" and op.attrs["fn"] in runtime.inline_functions()):
+        elif op.name not in _SMALL and not (op.name == "c.call" and KERNELS[op.attrs["fn"]].inline):
             return None
     return total
 

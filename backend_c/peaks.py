@@ -42,7 +42,7 @@ def measured(threads: int) -> Peaks:
     """The peaks of calls that may use so many threads; measuring takes a moment."""
     from scriptc.runtime import bridge
 
-    library = build_library(PROGRAM, "peaks", optimize=3, debug=False)
+    library = build_library(PROGRAM, "peaks", optimize=3, debug=False, kernels=["sc_measure_peaks"])
 
     def measure(directory: Path) -> None:
         callable_ = bridge.Callable(lambda args, kwargs: None)

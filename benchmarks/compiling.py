@@ -91,7 +91,9 @@ def _phases(function: Any, args: tuple[Any, ...]) -> dict[str, float]:
     passes_at = time.perf_counter()
     program = emit_program(entry.module)
     emitted_at = time.perf_counter()
-    build_library(program.source, entry.module.name, optimize=options.optimize, debug=False)
+    build_library(
+        program.source, entry.module.name, optimize=options.optimize, debug=False, kernels=program.kernels
+    )
     built_at = time.perf_counter()
     return {
         "front end": read_at - start,

@@ -137,8 +137,9 @@ class Dispatcher:
         built: list[str] = []
         with stages.stage("C compiler"):
             library = build_library(
-                source, name, optimize=self.options.optimize, debug=self.options.debug, building=built.append
-            )
+                source, name, optimize=self.options.optimize, debug=self.options.debug, kernels=made.program.kernels,
+                building=built.append,
+            )  # fmt: skip
         if not built:
             stages.rename("C compiler", "library from the disk cache")
         variant = Variant(made.entry, made.gradients, made.random, made.source_ir, library, self.options, made)

@@ -114,7 +114,9 @@ def _is_traced(op: Op) -> bool:
 def _run_compiled(entry: Entry, lists: list[Any], target: Target, options: Options) -> Any:
     optimise(entry.module, options)
     program = emit_program(entry.module)
-    library = build_library(program.source, entry.module.name, optimize=options.optimize, debug=False)
+    library = build_library(
+        program.source, entry.module.name, optimize=options.optimize, debug=False, kernels=program.kernels
+    )
     records = tuple(specs.ListSpec(_spec(list_type)) for list_type in lists)
     widened = replace(entry, result=specs.TupleSpec((entry.result, *records)))
     dispatcher = Dispatcher(target, options)

@@ -51,7 +51,9 @@ class Compiled:
         self.module = module
         self.program = emit_program(module)
         source = f"{self.program.source}\n{DRIVER.read_text()}"
-        self.lib = c.CDLL(str(build_library(source, module.name, optimize=optimize, debug=False)))
+        kernels = {*self.program.kernels, "sc_str_of", "sc_list_new"}  # and those of the driver
+        library = build_library(source, module.name, optimize=optimize, debug=False, kernels=kernels)
+        self.lib = c.CDLL(str(library))
         for name in ("new", "tensor", "list", "str", "describe"):
             getattr(self.lib, f"drv_{name}").restype = c.c_void_p
         for name in ("live", "bytes_peak", "list_len", "str_codes"):

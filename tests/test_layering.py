@@ -113,13 +113,6 @@ def test_import_scriptc_loads_neither_torch_nor_lark() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_kernels_are_compiled_for_each_level() -> None:
-    source = ROOT / "runtime" / "src"
-    included = set(re.findall(r'^#include "(\w+\.c)"', (source / "sc_all.c").read_text(), re.MULTILINE))
-    kernels = {path.name for path in source.glob("*.c") if re.search(r"^SC_KERNEL", path.read_text(), re.MULTILINE)}
-    assert kernels <= included
-
-
 def test_no_source_file_is_too_long() -> None:
     files = [path for folder in CODE_FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in CODE]
     lengths = {str(path.relative_to(ROOT)): len(path.read_bytes().splitlines()) for path in files}

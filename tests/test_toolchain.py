@@ -17,6 +17,7 @@ import pytest
 
 from scriptc import runtime
 from scriptc.backend_c import build, cache, doctor, toolchain
+from scriptc.runtime import kernels
 
 PROGRAM = '__attribute__((visibility("default"))) int answer(void) { return %d; }\n'
 
@@ -34,7 +35,9 @@ def small_runtime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Stands for the real runtime, whose compilation into each test's own cache would take most of the time."""
     folder = tmp_path / "runtime"
     folder.mkdir()
-    for name in ("one", "two"):
+    for name, needs in (("one", ()), ("two", ("one",))):
+        monkeypatch.setitem(kernels.SOURCES, name, kernels.Source(name, needs=needs))
+        monkeypatch.setitem(kernels.FILES, name, (name,))
         (folder / f"{name}.c").write_text(f'#include "sc.h"\nint {name}(void);\nint {name}(void) {{ return 20; }}\n')
     monkeypatch.setattr(runtime, "SOURCE_DIR", folder)
     return folder
@@ -176,32 +179,27 @@ def test_a_damaged_object_of_the_runtime_is_compiled_again(root: Path, small_run
 
 def test_runtime_is_linked_in_and_hidden(root: Path, small_runtime: Path) -> None:
     program = "int one(void);\nint two(void);\n" + PROGRAM.replace("%d", "one() + two() + 2")
-    first = build.build_library(program, "program", optimize=0, debug=False)
+    first = build.build_library(program, "program", optimize=0, debug=False, kernels=["one", "two"])
     library = ctypes.CDLL(str(first))
     assert library.answer() == 42 and not hasattr(library, "one")
     (small_runtime / "one.c").write_text("int one(void);\nint one(void) { return 21; }\n")
-    second = build.build_library(program, "program", optimize=0, debug=False)
+    second = build.build_library(program, "program", optimize=0, debug=False, kernels=["one", "two"])
     assert ctypes.CDLL(str(second)).answer() == 43
 
 
 def test_only_what_is_needed_is_compiled(root: Path, small_runtime: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (small_runtime / "two.c").write_text("int one(void);\nint two(void);\nint two(void)\n{ return one(); }\n")
+    (small_runtime / "two.c").write_text("int one(void);\nint two(void);\nint two(void) { return one(); }\n")
     compiled: list[str] = []
     real = toolchain.compile_object
     monkeypatch.setattr(
         build, "compile_object", lambda source, *rest: (compiled.append(source.stem), real(source, *rest))
     )
-    build.build_library("int one(void);\n" + PROGRAM.replace("%d", "one()"), "first", optimize=0, debug=False)
+    program = "int one(void);\n" + PROGRAM.replace("%d", "one()")
+    build.build_library(program, "first", optimize=0, debug=False, kernels=["one"])
     assert sorted(compiled) == ["first", "one"]
-    build.build_library("int two(void);\n" + PROGRAM.replace("%d", "two()"), "second", optimize=0, debug=False)
+    program = "int two(void);\n" + PROGRAM.replace("%d", "two()")
+    build.build_library(program, "second", optimize=0, debug=False, kernels=["two"])
     assert sorted(compiled[2:]) == ["second", "two"]
-
-
-@pytest.mark.parametrize("source", runtime.c_sources(), ids=lambda path: path.stem)
-def test_each_runtime_file_links_with_what_it_needs(source: Path, tmp_path: Path) -> None:
-    needed = runtime.needed_sources(source.read_text())
-    assert source in needed
-    toolchain.link_shared([build.runtime_object(path, 0, False) for path in needed], tmp_path / "library.so")
 
 
 @pytest.mark.parametrize("source", ["int broken( {\n", "int missing(void);\n" + PROGRAM.replace("%d", "missing()")])

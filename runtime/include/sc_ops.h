@@ -1,201 +1,27 @@
-/* sc_ops.h - tensor operations that generated code calls. All return an owned tensor, or NULL after sc_raise();
- * messages and exception types are eager PyTorch's. */
+/* sc_ops.h - what goes with the kernels of sc_kernels.h: the numbers that choose between their operations, their types, and the
+ * functions in front of them that are small enough to be inlined. */
 #ifndef SC_OPS_H
 #define SC_OPS_H
-#include "sc.h"
-
-/* ---- checks (sc_check.c): raise what the op of the same name would raise; 0 or -1 ---- */
-SC_KERNEL int sc_check_broadcast(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
-SC_KERNEL int sc_check_broadcast_to(sc_ctx *cx, const sc_tensor *src, const sc_tensor *dst); /* in-place ops */
-/* Of in-place ops: raises where dst overlaps with src in part, or, if the two must be apart, in whole. Tensors with gaps pass. */
-SC_KERNEL int sc_check_leaf(sc_ctx *cx, const sc_tensor *dst, bool view);
-SC_KERNEL int sc_check_overlap(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *src, bool apart);
-/* The same of several sources, and raises where elements of dst share memory. */
-SC_KERNEL int sc_check_writable(sc_ctx *cx, const sc_tensor *dst, const sc_tensor *const *src, int n);
-SC_KERNEL int sc_check_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);
-SC_KERNEL int sc_check_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias /* or NULL */);
-SC_KERNEL int sc_check_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index); /* IndexError */
-SC_KERNEL int sc_check_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* x.view(size) */
-SC_KERNEL int sc_check_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* x.reshape(size) */
-/* int(x) and float(x), before sc_item_*: ValueError, where x.item() raises RuntimeError */
-SC_KERNEL int sc_check_one_element(sc_ctx *cx, const sc_tensor *x);
-SC_KERNEL int sc_check_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);
-
-/* ---- views (sc_view.c): share x's storage; dims may be negative ---- */
-SC_KERNEL sc_tensor *sc_alias(sc_ctx *cx, const sc_tensor *x);
-SC_KERNEL sc_tensor *sc_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index);
-SC_KERNEL sc_tensor *sc_slice(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step); /* Python's clamping; step >= 1 */
-SC_KERNEL sc_tensor *sc_narrow(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t start, int64_t length);
-SC_KERNEL sc_tensor *sc_transpose(sc_ctx *cx, const sc_tensor *x, int64_t d0, int64_t d1);
-SC_KERNEL sc_tensor *sc_permute(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int rank);
-SC_KERNEL sc_tensor *sc_view_as_real(sc_ctx *cx, const sc_tensor *x); /* the parts of complex elements, along a new last dim */
-SC_KERNEL sc_tensor *sc_view_dtype(sc_ctx *cx, const sc_tensor *x, int dtype); /* the same bits; RuntimeError where they do not fit */
-SC_KERNEL sc_tensor *sc_view_as_complex(sc_ctx *cx, const sc_tensor *x); /* and back: RuntimeError where they are not side by side */
-SC_KERNEL sc_tensor *sc_unsqueeze(sc_ctx *cx, const sc_tensor *x, int64_t dim);
-SC_KERNEL sc_tensor *sc_squeeze(sc_ctx *cx, const sc_tensor *x, int64_t dim); /* drops dim (known to be 1 by type) */
-SC_KERNEL sc_tensor *sc_view(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);    /* one -1 allowed */
-SC_KERNEL sc_tensor *sc_reshape(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank); /* copies if it must */
-SC_KERNEL sc_tensor *sc_expand(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank);  /* -1 keeps */
-/* In t, which is not x: views for as long as x lives and nobody counts them; what the functions above would raise is excluded. */
-SC_KERNEL void sc_select_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t index);
-SC_KERNEL void sc_slice_here(sc_tensor *t, const sc_tensor *x, int64_t dim, int64_t start, int64_t stop, int64_t step);
-SC_KERNEL void sc_unsqueeze_here(sc_tensor *t, const sc_tensor *x, int64_t dim);
-SC_KERNEL void sc_transpose_here(sc_tensor *t, const sc_tensor *x, int64_t d0, int64_t d1); /* dims from the front */
-SC_KERNEL sc_list *sc_split(sc_ctx *cx, const sc_tensor *x, int64_t size, int64_t dim);         /* list of views */
-SC_KERNEL sc_list *sc_chunk(sc_ctx *cx, const sc_tensor *x, int64_t chunks, int64_t dim);
-SC_KERNEL sc_tensor *sc_diagonal(sc_ctx *cx, const sc_tensor *x, int64_t offset, int64_t dim1, int64_t dim2);
-SC_KERNEL sc_tensor *sc_unfold(sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t size, int64_t step);
-/* offset counts from the start of x's storage, or is -1 for x's own; RuntimeError where that would leave the storage */
-SC_KERNEL sc_tensor *sc_as_strided(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank, const int64_t *stride,
-                                   int n_stride, int64_t offset);
-SC_KERNEL sc_list *sc_unbind(sc_ctx *cx, const sc_tensor *x, int64_t dim);
-
-/* ---- creation and copies (sc_copy.c) ---- */
-SC_KERNEL sc_tensor *sc_full(sc_ctx *cx, int dtype, const int64_t *size, int rank, double f, int64_t i); /* f for floating dtypes, i else, and f too where the number is a float */
-SC_KERNEL sc_tensor *sc_empty_like(sc_ctx *cx, const sc_tensor *x, int dtype); /* preserve_format strides */
-SC_KERNEL sc_tensor *sc_arange(sc_ctx *cx, int dtype, double start, double stop, double step);
-SC_KERNEL sc_tensor *sc_arange_int(sc_ctx *cx, int dtype, int64_t start, int64_t stop, int64_t step);
-SC_KERNEL sc_tensor *sc_clone(sc_ctx *cx, const sc_tensor *x);      /* preserve_format */
-SC_KERNEL sc_tensor *sc_contiguous(sc_ctx *cx, sc_tensor *x);       /* x itself, retained, when it is contiguous */
-SC_KERNEL sc_tensor *sc_plain(sc_ctx *cx, sc_tensor *x);            /* the same, when it has the strides of a new one */
-/* x itself, retained, when it is contiguous and has these sizes, to which it broadcasts */
-SC_KERNEL sc_tensor *sc_fit(sc_ctx *cx, sc_tensor *x, const int64_t *size, int rank);
-SC_KERNEL sc_tensor *sc_to_dtype(sc_ctx *cx, sc_tensor *x, int dtype); /* x itself, retained, when it has the dtype */
-SC_KERNEL int sc_copy_into(sc_ctx *cx, sc_tensor *dst, const sc_tensor *src); /* dst.copy_(src): broadcasts, casts, marks written */
-SC_KERNEL sc_tensor *sc_cat(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
-SC_KERNEL sc_tensor *sc_stack(sc_ctx *cx, const sc_list *tensors, int64_t dim, int dtype);
-/* what a loop appends `total` times, joined as it comes (sc_stacked.c) */
-SC_KERNEL sc_list *sc_stacked_new(sc_ctx *cx);
-SC_KERNEL int sc_stacked_put(sc_ctx *cx, sc_list *s, sc_tensor *x, int64_t total, int64_t dim, bool stack);
-SC_KERNEL sc_tensor *sc_stacked_join(sc_ctx *cx, sc_list *s, int64_t dim, bool stack, int dtype);
-/* along the first dim; tensors of one dtype, whose other sizes fit */
-SC_KERNEL sc_tensor *sc_concat(sc_ctx *cx, sc_tensor *const *tensors, int n);
-SC_KERNEL sc_tensor *sc_repeat(sc_ctx *cx, const sc_tensor *x, const int64_t *repeats, int rank);
-SC_KERNEL sc_tensor *sc_flip(sc_ctx *cx, const sc_tensor *x, const int64_t *dims, int n);
+#include "sc_kernels.h"
 
 typedef enum sc_pad_mode { SC_PAD_REFLECT, SC_PAD_REPLICATE, SC_PAD_CIRCULAR } sc_pad_mode; /* ORDER PAD: ir/ops/views.py */
-/* n numbers: before and after the last dim, then those of the dim before it, and so on (sc_pad.c) */
-SC_KERNEL sc_tensor *sc_pad(sc_ctx *cx, const sc_tensor *x, const int64_t *pad, int n, int64_t mode);
-
-/* ---- dicts and sets (sc_dict.c) ----
- * A key is an array of its leaves: one, or those of a tuple in line. A place numbers an item until the next sc_dict_walk. */
-SC_KERNEL sc_dict *sc_dict_new(sc_ctx *cx, const char *kind, bool counted);
-SC_KERNEL sc_dict *sc_set_new(sc_ctx *cx, const char *kind);
-SC_KERNEL int64_t sc_hash(const char *kind, const sc_value *key); /* Python's; kind: as of sc_dict_new */
-SC_KERNEL int64_t sc_dict_find(const sc_dict *d, const sc_value *key); /* its place, -1 where there is none */
-SC_KERNEL int sc_dict_set(sc_ctx *cx, sc_dict *d, const sc_value *key, sc_value value); /* retains the value */
-SC_KERNEL int sc_set_add(sc_ctx *cx, sc_dict *s, const sc_value *key);
-SC_KERNEL void sc_dict_put(sc_ctx *cx, sc_dict *d, int64_t place, sc_value value); /* another value for a key */
-SC_KERNEL void sc_dict_remove(sc_ctx *cx, sc_dict *d, int64_t place);
-SC_KERNEL void sc_dict_clear(sc_ctx *cx, sc_dict *d);
-/* From here on the items are those at the places 0 to len - 1, in Python's order; gives d->changes. -1: MemoryError. */
-SC_KERNEL int sc_dict_walk(sc_ctx *cx, sc_dict *d, int64_t *changes);
-SC_KERNEL int sc_dict_unchanged(sc_ctx *cx, const sc_dict *d, int64_t changes); /* RuntimeError where keys came or went */
-/* Of sets whose keys are of one kind; the order of the result is Python's. */
-SC_KERNEL int sc_set_merge(sc_ctx *cx, sc_dict *s, const sc_dict *other); /* s |= other, which may be a dict */
-SC_KERNEL int sc_set_keep(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s &= other */
-SC_KERNEL int sc_set_drop(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s -= other */
-SC_KERNEL int sc_set_flip(sc_ctx *cx, sc_dict *s, const sc_dict *other);  /* s ^= other */
-SC_KERNEL sc_dict *sc_set_and(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
-SC_KERNEL sc_dict *sc_set_minus(sc_ctx *cx, const sc_dict *a, const sc_dict *b);
-/* A table that is laid out as one of CPython's: empty, then slot by slot. NULL: a key was removed from the slot. */
-SC_KERNEL int sc_set_layout(sc_ctx *cx, sc_dict *s, uint64_t mask, int64_t fill, uint64_t finger);
-SC_KERNEL int sc_set_lay(sc_ctx *cx, sc_dict *s, uint64_t slot, const sc_value *key);
-SC_KERNEL int64_t sc_set_next(sc_dict *s); /* the place of the key that pop() takes; the set is not empty */
-
-/* ---- elements by index (sc_index.c) ---- */
 typedef enum sc_scatter_op { /* ORDER SCATTER: ir/ops/indexing.py */
     SC_SCATTER_SET, SC_SCATTER_ADD, SC_SCATTER_PROD, SC_SCATTER_AMAX, SC_SCATTER_AMIN, SC_SCATTER_MEAN
 } sc_scatter_op;
-SC_KERNEL sc_tensor *sc_index_select(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index); /* IndexError */
-SC_KERNEL sc_tensor *sc_gather(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index);
-/* A copy of x into which src goes; include_self: whether x's own elements take part in the reduction; over: whether the result may
- * be x itself, which nobody needs any more. */
-SC_KERNEL sc_tensor *sc_scatter(sc_ctx *cx, const sc_tensor *x, int64_t dim, const sc_tensor *index, const sc_tensor *src,
-                                int64_t op, bool include_self, bool over);
-SC_KERNEL sc_tensor *sc_nonzero(sc_ctx *cx, const sc_tensor *x); /* i64 [found, rank] */
-
-/* ---- along one dim (sc_scan.c) ---- */
 typedef enum sc_scan_op { SC_CUMSUM, SC_CUMPROD, SC_LOGCUMSUMEXP } sc_scan_op; /* ORDER SCAN: ir/ops/scans.py */
-SC_KERNEL sc_tensor *sc_scan(sc_ctx *cx, const sc_tensor *x, int64_t op, int64_t dim, int dtype);
-SC_KERNEL sc_tensor *sc_extreme_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest); /* cummax and cummin */
-SC_KERNEL sc_tensor *sc_arg_scan(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool largest);     /* their indices */
-
-/* ---- order along one dim (sc_sort.c): stable, NaN is the largest ---- */
-SC_KERNEL sc_tensor *sc_argsort(sc_ctx *cx, const sc_tensor *x, int64_t dim, bool descending, bool stable);
-SC_KERNEL sc_tensor *sc_topk(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim, bool largest, bool sorted); /* i64: of the first k */
-SC_KERNEL sc_tensor *sc_kthvalue(sc_ctx *cx, const sc_tensor *x, int64_t k, int64_t dim); /* i64: of the k-th from 1 on; 1 along dim */
-
-/* ---- one element to a Python number (sc_copy.c): RuntimeError unless numel is 1 ---- */
-SC_KERNEL int sc_item_f64(sc_ctx *cx, const sc_tensor *x, double *out);
-SC_KERNEL int sc_item_i64(sc_ctx *cx, const sc_tensor *x, int64_t *out); /* int(t): truncates; NaN/inf raise as Python's int() */
-SC_KERNEL int sc_item_bool(sc_ctx *cx, const sc_tensor *x, bool *out);   /* bool(t), with its messages */
-
-/* ---- reductions (sc_reduce.c): dims[] of x, n == 0 means all; sums are pairwise or blocked ---- */
 typedef enum sc_reduction { SC_SUM, SC_PROD, SC_MEAN, SC_AMAX, SC_AMIN, SC_ALL, SC_ANY, SC_SUM_SQUARES } sc_reduction;
-SC_KERNEL sc_tensor *sc_reduce(sc_ctx *cx, const sc_tensor *x, int op, const int64_t *dims, int n, bool keepdim, int dtype);
 typedef enum sc_arg_reduction { SC_ARGMAX, SC_ARGMIN } sc_arg_reduction;
-SC_KERNEL sc_tensor *sc_arg_reduce(sc_ctx *cx, const sc_tensor *x, int op, int64_t dim, bool keepdim);     /* i64; first of equals */
-SC_KERNEL sc_tensor *sc_arg_reduce_all(sc_ctx *cx, const sc_tensor *x, int op);                            /* over the flattened tensor */
+enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL }; /* of sc_random_fill */
 
-/* ---- softmax and normalisation (sc_norm.c) ---- */
-SC_KERNEL sc_tensor *sc_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype); /* of x in dtype */
-SC_KERNEL sc_tensor *sc_log_softmax(sc_ctx *cx, const sc_tensor *x, int64_t dim, int dtype);
-/* weight and bias may be NULL */
-SC_KERNEL sc_tensor *sc_layer_norm(sc_ctx *cx, const sc_tensor *x, const int64_t *size, int n, const sc_tensor *weight,
-                                   const sc_tensor *bias, double eps);
-SC_KERNEL sc_tensor *sc_group_norm(sc_ctx *cx, const sc_tensor *x, int64_t groups, const sc_tensor *weight, const sc_tensor *bias,
-                                   double eps);
-
-/* ---- lists (sc_list.c): indices and bounds are Python's; slice and argsort make a new list ---- */
-SC_KERNEL int sc_list_insert(sc_ctx *cx, sc_list *l, int64_t i, sc_value v);
-SC_KERNEL int sc_list_delete(sc_ctx *cx, sc_list *l, int64_t i); /* IndexError */
-/* Other values for n leaves, from `at` on, of an object: a tuple object that changes. */
-SC_KERNEL void sc_object_set(sc_ctx *cx, sc_list *o, int at, int n, const sc_value *leaves);
-SC_KERNEL sc_list *sc_tuple_join(sc_ctx *cx, const sc_list *a, const sc_list *b);
-SC_KERNEL sc_list *sc_list_slice(sc_ctx *cx, const sc_list *l, int64_t start, int64_t stop, int64_t step);
-SC_KERNEL sc_list *sc_list_repeat(sc_ctx *cx, const sc_list *l, int64_t times);
-SC_KERNEL int sc_list_splice(sc_ctx *cx, sc_list *l, int64_t start, int64_t stop, const sc_list *other); /* l[start:stop] = other */
-SC_KERNEL sc_tensor *sc_list_tensor(sc_ctx *cx, const sc_list *l, char member); /* of i64, f64 or bool by member: i, f or b */
-SC_KERNEL sc_list *sc_list_argsort(sc_ctx *cx, const sc_list *l, char member, bool reverse); /* of numbers; member: i, f or b */
-
-
-/* ---- texts with values (sc_text.c): formats as ir/text.py describes them ---- */
-SC_KERNEL void sc_raise_text(sc_ctx *cx, const char *type, const char *format, ...);
-SC_KERNEL void sc_print_text(sc_ctx *cx, const char *format, ...);
-SC_KERNEL void sc_warn_text(sc_ctx *cx, int loc, const char *category, const char *format, ...);
-
-/* ---- contractions (sc_gemm.c, sc_gemm_*.inc) ---- */
-SC_KERNEL sc_tensor *sc_matmul(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b);                        /* torch.matmul at any ranks */
-SC_KERNEL sc_tensor *sc_linear(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias); /* bias may be NULL */
-/* Weights [N, K], as if their rows were those of one, in the panel layout of this ISA level, with their values at the time
- * of the call. */
-/* panels: their dtype; back: whether the last product took them from the last to the first */
-typedef struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; } sc_packed;
+/* Weights in the layout of the kernels. panels: their dtype; back: whether the last product took them from the last to the first. */
+struct sc_packed { sc_obj obj; sc_storage *storage; uint8_t dtype, panels; bool back; int64_t n, k; };
 /* What was computed from frozen weights; see sc_ctx_keep. */
 static inline sc_tensor *sc_kept_tensor(const sc_ctx *cx, int slot) { return (sc_tensor *)(void *)sc_ctx_kept(cx, slot); }
 static inline sc_packed *sc_kept_packed(const sc_ctx *cx, int slot) { return (sc_packed *)(void *)sc_ctx_kept(cx, slot); }
 static inline int sc_keep_tensor(sc_ctx *cx, int slot, sc_tensor *t) { return sc_ctx_keep(cx, slot, &t->obj, t->storage); }
 static inline int sc_keep_packed(sc_ctx *cx, int slot, sc_packed *p) { return sc_ctx_keep(cx, slot, &p->obj, p->storage); }
-SC_KERNEL sc_packed *sc_pack_linear(sc_ctx *cx, sc_tensor *const *w, int n);
-/* Once per context: w must not change. The panels hold elements of dtype `store`, that of w or a half type. */
-SC_KERNEL sc_packed *sc_pack_linear_kept(sc_ctx *cx, sc_tensor *const *w, int n, int slot, int store);
-SC_KERNEL sc_tensor *sc_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
-SC_KERNEL int sc_check_linear_packed(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias);
-/* addend + linear(x, w, bias), or, addend not being first, linear(x, w, bias) + addend: raises what the sum would raise */
-SC_KERNEL sc_tensor *sc_linear_add(sc_ctx *cx, const sc_tensor *x, const sc_packed *w, const sc_tensor *bias,
-                                   const sc_tensor *addend, bool first);
-/* ---- linear of x[index] in a loop over indices (sc_rows.c), which may compute more rows than are asked for, and keeps
- * them. Neither x, nor the items of xs, nor w and bias may change while one `rows` is used. The index is valid and counts
- * by step, 1 or -1, to stop; sure: unless an error ends it, the loop runs that far. Raises what linear would raise. */
-SC_KERNEL sc_list *sc_rows_new(sc_ctx *cx);
-#ifndef SC_WITHOUT_CONTRACTIONS
-/* The same where sc_rows_at finds no row. */
-SC_KERNEL sc_tensor *sc_linear_rows_anew(sc_ctx *cx, sc_list *rows, const sc_tensor *x, int64_t index, int64_t stop,
-                                         const sc_packed *w, const sc_tensor *bias, int64_t dim, int64_t step, bool sure);
-SC_KERNEL sc_tensor *sc_linear_items_anew(sc_ctx *cx, sc_list *rows, const sc_list *xs, int64_t index, int64_t stop,
-                                          const sc_packed *w, const sc_tensor *bias, int64_t step, bool sure);
 
+#ifndef SC_WITHOUT_CONTRACTIONS
 /* `rows` holds a window of results, [steps, ...], and a view of one of its rows, which is moved where nobody else has it.
  * Behind the list's end stand the index of the window's first row, how many it has, and where they are; 0 where none is. */
 enum { SC_ROWS_WINDOW, SC_ROWS_ROW, SC_ROWS_HELD, SC_ROWS_FIRST = SC_ROWS_HELD, SC_ROWS_COUNT, SC_ROWS_DATA, SC_ROWS_BYTES, SC_ROWS_SLOTS };
@@ -222,52 +48,5 @@ static inline sc_tensor *sc_linear_items(sc_ctx *cx, sc_list *rows, const sc_lis
     return row ? row : sc_linear_items_anew(cx, rows, xs, index, stop, w, bias, step, sure);
 }
 #endif
-
-/* ---- factorisations and what they solve (sc_linalg.c): of float and double, over the last two dims; batch dims broadcast.
- * The results' matrices stand in columns. info: i32, 0 where all went well. ---- */
-/* Pivots are LAPACK's, i32 from 1; info: the first of them that is zero, from 1. */
-SC_KERNEL int sc_linalg_lu(sc_ctx *cx, const sc_tensor *x, sc_tensor **lu, sc_tensor **pivots, sc_tensor **info);
-SC_KERNEL sc_tensor *sc_linalg_lu_solve(sc_ctx *cx, const sc_tensor *lu, const sc_tensor *pivots, const sc_tensor *b,
-                                        bool adjoint); /* of the transposed matrix */
-SC_KERNEL sc_tensor *sc_linalg_triangle(sc_ctx *cx, const sc_tensor *a, const sc_tensor *b, bool upper, bool unit); /* x of a x = b */
-/* Reads the lower triangle. info: the order of the first leading minor that is not positive. */
-SC_KERNEL int sc_linalg_cholesky(sc_ctx *cx, const sc_tensor *x, sc_tensor **l, sc_tensor **info);
-SC_KERNEL int sc_linalg_geqrf(sc_ctx *cx, const sc_tensor *x, sc_tensor **a, sc_tensor **tau);
-SC_KERNEL sc_tensor *sc_linalg_q(sc_ctx *cx, const sc_tensor *v, const sc_tensor *tau); /* householder_product */
-/* Of the symmetric matrix whose lower triangle x has, in ascending order; v is empty without `vectors`. info: not 0 where that
- * does not converge. */
-SC_KERNEL int sc_linalg_eigh(sc_ctx *cx, const sc_tensor *x, bool vectors, sc_tensor **values, sc_tensor **v, sc_tensor **info);
-/* In descending order; u and vh are empty without `vectors`, square with `full`. info: also -4 where x has a NaN. */
-SC_KERNEL int sc_linalg_svd(sc_ctx *cx, const sc_tensor *x, bool vectors, bool full, sc_tensor **u, sc_tensor **values,
-                            sc_tensor **vh, sc_tensor **info);
-
-/* ---- images (sc_conv.c, sc_pool.c): NCHW or CHW; arrays are (h, w) ---- */
-SC_KERNEL sc_tensor *sc_conv2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride,
-                               const int64_t *padding, const int64_t *dilation, int64_t groups);
-/* along a dim: sums over t of weight[t, i] times the element at index[t, i]; IndexError (sc_resample.c) */
-SC_KERNEL sc_tensor *sc_resample(sc_ctx *cx, const sc_tensor *x, const sc_tensor *index, const sc_tensor *weight, int64_t dim);
-/* w [channels, filters of a group, kernel]; arranged: the same as one of the functions below has made it, or NULL */
-SC_KERNEL sc_tensor *sc_conv_transpose2d(sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias,
-                                         const sc_packed *arranged, const int64_t *stride, const int64_t *padding,
-                                         const int64_t *output_padding, int64_t groups, const int64_t *dilation);
-SC_KERNEL sc_packed *sc_arrange_transposed(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
-                                           int64_t groups, const int64_t *dilation);
-SC_KERNEL sc_packed *sc_arrange_transposed_kept(sc_ctx *cx, const sc_tensor *w, const int64_t *stride, const int64_t *padding,
-                                                int64_t groups, const int64_t *dilation, int64_t slot);
-SC_KERNEL sc_tensor *sc_max_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
-                                   const int64_t *padding, const int64_t *dilation, bool ceil_mode);
-SC_KERNEL sc_tensor *sc_avg_pool2d(sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride,
-                                   const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor /* 0: none */);
-
-/* ---- random numbers (sc_random.c): fill dst; 0 or -1 ---- */
-enum { SC_RANDOM_UNIFORM, SC_RANDOM_NORMAL, SC_RANDOM_BERNOULLI, SC_RANDOM_EXPONENTIAL };
-SC_KERNEL int sc_random_fill(sc_ctx *cx, sc_tensor *dst, int kind, double a, double b);
-SC_KERNEL int sc_random_ints(sc_ctx *cx, sc_tensor *dst, int64_t low, int64_t high);
-SC_KERNEL int sc_random_bernoulli(sc_ctx *cx, sc_tensor *dst, const sc_tensor *probability);
-SC_KERNEL int sc_random_permute(sc_ctx *cx, sc_tensor *dst);
-SC_KERNEL int sc_random_slopes(sc_ctx *cx, sc_tensor *dst, const sc_tensor *x, double lower, double upper);
-SC_KERNEL int sc_python_random(sc_ctx *cx, double *out); /* random.random() */
-SC_KERNEL int sc_python_bits(sc_ctx *cx, int64_t k, int64_t *out); /* random.getrandbits(k): ValueError, OverflowError */
-SC_KERNEL int sc_random_places(sc_ctx *cx, sc_tensor *dst, const sc_tensor *sums);
 
 #endif

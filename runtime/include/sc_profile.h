@@ -5,7 +5,7 @@
 #define SC_PROFILE_H
 #include <time.h>
 
-#include "sc.h"
+#include "sc_kernels.h"
 
 typedef struct sc_site {
     int64_t visits, ns;
@@ -49,8 +49,5 @@ static inline void sc_profile_work(const sc_ctx *cx, double flops, double bytes)
     p->sites[p->at].flops += flops;
     p->sites[p->at].bytes += bytes;
 }
-
-/* The most that the context's threads reach here: float operations and bytes a second (sc_peaks.c). -1: no memory. */
-SC_KERNEL int sc_measure_peaks(sc_ctx *cx, double *flops, double *bytes);
 
 #endif

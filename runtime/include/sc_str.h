@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "sc.h"
+#include "sc_kernels.h"
 
 #define SC_STRING static inline __attribute__((unused))
 
@@ -46,7 +46,6 @@ SC_STRING bool sc_str_equal(const sc_str *a, const sc_str *b) {
 SC_STRING uint64_t sc_str_hash(const sc_str *s) {
     return s->hash ? s->hash : sc_str_hash_of(s);
 }
-SC_KERNEL int sc_str_compare(const sc_str *a, const sc_str *b); /* < 0, 0, > 0 */
 
 /* ---- making ---- */
 #ifdef SC_UNITY
@@ -54,13 +53,9 @@ static const sc_str sc_latin1[256];
 #else
 extern SC_KERNEL const sc_str sc_latin1[256]; /* the strings of one Latin-1 character */
 #endif
-SC_KERNEL sc_str *sc_str_wide(sc_ctx *cx, int64_t code);
 SC_STRING sc_str *sc_str_chr(sc_ctx *cx, int64_t code) { /* 0 <= code < SC_CODES; no memory is taken for Latin-1 */
     return code < 256 ? (sc_str *)&sc_latin1[code] : sc_str_wide(cx, code);
 }
-SC_KERNEL sc_str *sc_str_of(sc_ctx *cx, int width, const void *data, int64_t len); /* a copy */
-SC_KERNEL sc_str *sc_str_join_two(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse);
-SC_KERNEL sc_str *sc_str_join_code(sc_ctx *cx, sc_str *a, int64_t code, bool reuse);
 /* a + chr(code). reuse: the caller gives up its reference to a next; where nobody else has one, a grows and is the result,
  * counted twice. */
 SC_STRING sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
@@ -74,11 +69,6 @@ SC_STRING sc_str *sc_str_push(sc_ctx *cx, sc_str *a, int64_t code, bool reuse) {
 SC_STRING sc_str *sc_str_concat(sc_ctx *cx, sc_str *a, sc_str *b, bool reuse) { /* a + b */
     return b->len == 1 ? sc_str_push(cx, a, sc_str_code(b, 0), reuse) : sc_str_join_two(cx, a, b, reuse);
 }
-SC_KERNEL sc_str *sc_str_repeat(sc_ctx *cx, sc_str *s, int64_t times);
-SC_KERNEL sc_str *sc_str_part(sc_ctx *cx, sc_str *s, int64_t start, int64_t len); /* within s */
-SC_KERNEL sc_str *sc_str_slice(sc_ctx *cx, sc_str *s, int64_t start, int64_t stop, int64_t step); /* as lists; step != 0 */
-SC_KERNEL sc_str *sc_str_join(sc_ctx *cx, sc_str *separator, const sc_list *parts);
-SC_KERNEL sc_str *sc_str_replace(sc_ctx *cx, sc_str *s, const sc_str *old, const sc_str *with, int64_t count);
 
 #pragma GCC visibility push(hidden)
 /* ---- UTF-8 (sc_utf8.c) ---- */
@@ -95,14 +85,6 @@ SC_STRING int sc_str_get(sc_ctx *cx, const sc_str *s, int64_t i, int64_t *out) {
     return 0;
 }
 
-/* ---- searching in s[start:stop], bounds as Python reads them ---- */
-SC_KERNEL int64_t sc_str_find(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop); /* -1: it is not there */
-SC_KERNEL int64_t sc_str_rfind(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop);
-SC_KERNEL int64_t sc_str_count(const sc_str *s, const sc_str *sub, int64_t start, int64_t stop);
-SC_KERNEL bool sc_str_startswith(const sc_str *s, const sc_str *prefix, int64_t start, int64_t stop);
-SC_KERNEL bool sc_str_endswith(const sc_str *s, const sc_str *suffix, int64_t start, int64_t stop);
-SC_KERNEL bool sc_str_holds(const sc_str *s, int64_t code);
-
 /* ---- what characters are (sc_unicode.c) ---- */
 enum { /* ORDER PROPERTIES: runtime/tools/unicode_tables.py */
     SC_ALPHA = 1 << 0, SC_DECIMAL = 1 << 1, SC_DIGIT = 1 << 2, SC_NUMERIC = 1 << 3, SC_SPACE = 1 << 4, SC_PRINTABLE = 1 << 5,
@@ -111,9 +93,6 @@ enum { /* ORDER PROPERTIES: runtime/tools/unicode_tables.py */
     SC_ALNUM = SC_ALPHA | SC_DECIMAL | SC_DIGIT | SC_NUMERIC, SC_CASED = SC_LOWER | SC_UPPER | SC_TITLE
 };
 enum { SC_TO_UPPER, SC_TO_LOWER, SC_TO_TITLE, SC_TO_FOLDED }; /* ORDER CASES: the same file */
-SC_KERNEL bool sc_unicode_has(int64_t code, int any_of);
-SC_KERNEL int sc_unicode_map(uint32_t code, int to, uint32_t *out); /* how many of out[3] it becomes */
-SC_KERNEL int sc_unicode_decimal(uint32_t code);                    /* 0 to 9; -1: it is no decimal digit */
 
 SC_STRING bool sc_in_range(int64_t c, int64_t first, int64_t last) {
     return (uint64_t)(c - first) <= (uint64_t)(last - first);
@@ -134,39 +113,11 @@ SC_STRING bool sc_code_is(int64_t c, int any_of) {
     return sc_unicode_has(c, any_of);
 }
 
-/* ---- tests and cases of whole strings (sc_case.c) ---- */
-SC_KERNEL bool sc_str_all(const sc_str *s, int any_of, bool of_empty);
-SC_KERNEL bool sc_str_islower(const sc_str *s);
-SC_KERNEL bool sc_str_isupper(const sc_str *s);
-SC_KERNEL bool sc_str_istitle(const sc_str *s);
-SC_KERNEL bool sc_str_isidentifier(const sc_str *s);
-SC_KERNEL bool sc_str_isascii(const sc_str *s);
-SC_KERNEL sc_str *sc_str_upper(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_str_lower(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_str_title(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_str_capitalize(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_str_swapcase(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_str_casefold(sc_ctx *cx, sc_str *s);
-SC_KERNEL sc_str *sc_code_mapped(sc_ctx *cx, int64_t code, int to);
 SC_STRING sc_str *sc_code_lower(sc_ctx *cx, int64_t code) { /* chr(code).lower() */
     return code < 128 ? sc_str_chr(cx, sc_in_range(code, 'A', 'Z') ? code + 32 : code) : sc_code_mapped(cx, code, SC_TO_LOWER);
 }
 SC_STRING sc_str *sc_code_upper(sc_ctx *cx, int64_t code) {
     return code < 128 ? sc_str_chr(cx, sc_in_range(code, 'a', 'z') ? code - 32 : code) : sc_code_mapped(cx, code, SC_TO_UPPER);
 }
-
-/* ---- numbers and texts (sc_text.c, sc_format.c) ---- */
-SC_KERNEL sc_str *sc_str_text(sc_ctx *cx, const char *format, ...); /* a format as ir/text.py describes it */
-/* str(x) as torch prints it under its options (sc_tensor_text.c); scientific: -1 where the numbers decide */
-SC_KERNEL sc_str *sc_tensor_text(sc_ctx *cx, const sc_tensor *x, int64_t precision, int64_t threshold, int64_t edgeitems,
-                                 int64_t linewidth, int default_dtype, int scientific);
-SC_KERNEL sc_str *sc_str_repr(sc_ctx *cx, const sc_str *s);
-SC_KERNEL sc_str *sc_str_escaped(sc_ctx *cx, const sc_str *s); /* beyond ASCII as \x, \u and \U */
-SC_KERNEL int sc_int_parse(sc_ctx *cx, const sc_str *s, int64_t base, int64_t *out); /* int(s, base): ValueError, OverflowError */
-SC_KERNEL int sc_float_parse(sc_ctx *cx, const sc_str *s, double *out);              /* float(s): ValueError */
-/* format(value, spec): ValueError. */
-SC_KERNEL sc_str *sc_int_format(sc_ctx *cx, int64_t value, const sc_str *spec);
-SC_KERNEL sc_str *sc_float_format(sc_ctx *cx, double value, const sc_str *spec);
-SC_KERNEL sc_str *sc_str_format(sc_ctx *cx, sc_str *value, const sc_str *spec);
 
 #endif

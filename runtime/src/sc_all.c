@@ -1,5 +1,6 @@
-/* sc_all.c - every kernel file in one translation unit, for programs that include the runtime (SC_UNITY): one unit per
- * ISA level, in which unused operations cost nothing. sc_core.c does not depend on the level and is compiled apart. */
+/* sc_all.c - every file that depends on the ISA level in one translation unit, for programs that include the runtime
+ * (SC_UNITY): one unit per level, in which unused operations cost nothing.
+ * Written from runtime/kernels by `python -m scriptc.runtime.kernels`. */
 #ifndef SC_UNITY
 #define SC_UNITY 1
 #endif
@@ -16,6 +17,11 @@
 #include "sc_pad.c"
 #include "sc_stacked.c"
 #include "sc_reduce.c"
+#include "sc_index.c"
+#include "sc_scan.c"
+#include "sc_sort.c"
+#include "sc_norm.c"
+#include "sc_random.c"
 #include "sc_list.c"
 #include "sc_dict.c"
 #include "sc_str.c"
@@ -24,20 +30,14 @@
 #include "sc_format.c"
 #include "sc_text.c"
 #include "sc_tensor_text.c"
-#include "sc_index.c"
-#include "sc_scan.c"
-#include "sc_sort.c"
 #include "sc_special.c"
 #include "sc_peaks.c"
-#include "sc_norm.c"
-#include "sc_random.c"
-
 #ifndef SC_WITHOUT_CONTRACTIONS /* set by tests of the files above alone */
 #include "sc_gemm.c"
 #include "sc_rows.c"
 #include "sc_linalg.c"
 #endif
-#ifndef SC_WITHOUT_IMAGES
+#ifndef SC_WITHOUT_IMAGES /* set by tests of the files above alone */
 #include "sc_planes.c"
 #include "sc_conv.c"
 #include "sc_pool.c"
