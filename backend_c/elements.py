@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 
 from scriptc.backend_c.literals import c_float, c_int
 from scriptc.ir.core import Op, Value
 from scriptc.ir.dtypes import C_TYPES, COMPLEX, FLOATING, PARTS, category
 from scriptc.ir.errors import InternalError
+from scriptc.ir.ops import OPS
 from scriptc.ir.types import TensorType
 
 HALF = {"f16", "bf16"}
@@ -52,14 +54,21 @@ def cast_text(source: str, target: str) -> str:
     return f"({C_TYPES[target]}){{0}}"
 
 
-def template(op: Op, work: str) -> str:
-    c = op.defn.c
+@cache
+def element_template(name: str, work: str) -> tuple[str, tuple[int, ...]]:
+    """Return what computes one element in a dtype, and which operands of the row its {0}, {1}, ... are."""
+    row = OPS[name]
+    c = row.c
     if isinstance(c, Mapping):
         kind = _KINDS[category(work)]
         if kind not in c:
-            raise InternalError(f"{op.name} has no {kind} form", op.loc)
+            raise InternalError(f"{name} has no {kind} form")
         c = c[kind]
-    return str(c).replace("{t}", work).replace("{T}", C_TYPES[work])
+    text = str(c).replace("{t}", work).replace("{T}", C_TYPES[work])
+    used = tuple(i for i in range(len(row.args)) if f"{{{i}}}" in text)
+    for position, i in enumerate(used):
+        text = text.replace(f"{{{i}}}", f"{{{position}}}")
+    return text, used
 
 
 def number_literal(value: bool | int | float, dtype: str) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 from scriptc.backend_c import instrument, interrupts, ownership
 from scriptc.backend_c.ctypes import declare, list_member
-from scriptc.backend_c.function import FunctionPrinter, ProgramNames, signature
+from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.literals import c_str_object, c_string
 from scriptc.backend_c.locations import LocTable
 from scriptc.backend_c.lower import lower
+from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc

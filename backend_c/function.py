@@ -6,48 +6,28 @@ import copy
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from scriptc.backend_c.cnames import CNames, identifier
+from scriptc.backend_c import arguments
+from scriptc.backend_c.cnames import CNames
 from scriptc.backend_c.ctypes import declare, zero
 from scriptc.backend_c.inline import as_operand, fill, unwrapped
-from scriptc.backend_c.literals import c_array, c_const, c_string
+from scriptc.backend_c.literals import c_array, c_string
 from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.program_names import ProgramNames, signature
+from scriptc.backend_c.spelling import constant, template
 from scriptc.backend_c.variables import Variables, is_droppable, loop_parts
 from scriptc.backend_c.writer import INDENT, Writer, wrap
-from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.core import Attr, Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import C_ENUM
+from scriptc.ir.handlers import handlers
 from scriptc.ir.regions import try_around
-from scriptc.ir.types import STR, ElemType, Names, PtrType, is_counted
+from scriptc.ir.types import STR, ElemType, PtrType, is_counted
+from scriptc.runtime.kernels import KERNELS
 
+PRINTERS, prints = handlers()
 Moves = list[tuple[str, str]]
 # A function with more loops over elements than this has each of them as a function of its own: what optimising a function
 # takes grows faster than its size. In others the C compiler decides, and what a call costs is saved in loops over time.
 MAX_LOOPS = 4
-
-
-class ProgramNames:
-    """Names at file scope, and the members of the struct of weights."""
-
-    def __init__(self, module: Module):
-        names, prefix = CNames(), identifier(module.name)
-        self.weights = names.fresh(f"{prefix}_weights") if module.params else None
-        self.functions = {f: names.fresh(f if "." in f else f"{prefix}_{f}") for f in module.funcs}
-        self.entries = {f: names.fresh(f"{self.functions[f]}_entry") for f in module.entries}
-        self.fresh = names.fresh
-        self.texts: dict[str, str] = {}  # constant strings, and what they are called
-        self._text_names = Names()  # in capitals, as no variable is
-        members = CNames()
-        self.members = {path: members.fresh(path) for path in module.params}
-
-    def text(self, text: str) -> str:
-        if text not in self.texts:
-            self.texts[text] = self._text_names.fresh(f"TEXT_{identifier(text[:20]).upper()}")
-        return self.texts[text]
-
-
-def signature(func: Func, names: ProgramNames, parameters: list[str]) -> str:
-    weights = [f"const {names.weights} *w"] if names.weights else []
-    results = [declare(t, f"*result{i}").replace("* *", "**") for i, t in enumerate(func.results)]
-    return f"static int {names.functions[func.name]}({', '.join(['sc_ctx *cx', *weights, *parameters, *results])})"
 
 
 class FunctionPrinter:
@@ -113,16 +93,23 @@ class FunctionPrinter:
                 return f"w->{self.program.members[op.attrs['name']]}"
             case "c.load":
                 return self.loaded(op)
-        return self.filled(op, "text")
+        return self.filled(op)
 
     def constant(self, op: Op) -> str:
         if op.name == "undef":
             return zero(op.result.type)
-        return f"(sc_str *)&{self.program.text(op.attrs['value'])}" if op.result.type == STR else c_const(op.attrs["value"])
+        return f"(sc_str *)&{self.program.text(op.attrs['value'])}" if op.result.type == STR else constant(op)
 
-    def filled(self, op: Op, attr: str) -> str:
-        template = str(op.attrs[attr]).replace("{loc}", str(self.locs.row(op.loc)) if "{loc}" in op.attrs[attr] else "")
-        return fill(template, lambda i: self.value(op.operands[i]))
+    def filled(self, op: Op) -> str:
+        """The C of an expression, or of the arguments of a call."""
+        text = template(op)
+        if "{loc}" in text:
+            text = text.replace("{loc}", str(self.locs.row(op.loc)))
+        return fill(text, lambda i: self.value(op.operands[i]))
+
+    def entries(self, op: Op, entries: Sequence[Attr]) -> list[str]:
+        """The C of some arguments of an op."""
+        return [fill(arguments.template(entry), lambda i: self.value(op.operands[i])) for entry in entries]
 
     def loaded(self, op: Op) -> str:
         return f"({self.element(op)} != 0)" if op.result.type == ElemType("bool") else self.element(op)
@@ -142,8 +129,7 @@ class FunctionPrinter:
     def statement(self, op: Op) -> None:
         if op.name != "yield" or op.operands:
             self.writer.source(op.loc)
-        printer: Callable[[Op], None] = getattr(self, "do_" + op.name.replace(".", "_"))
-        printer(op)
+        PRINTERS.get(op.name, FunctionPrinter.expression)(self, op)  # an expression is printed from its template
 
     def fail(self, op: Op, condition: str = "") -> None:
         """Leaves for whoever catches the error of an op, if there is a condition only where that holds."""
@@ -165,6 +151,7 @@ class FunctionPrinter:
         if condition:
             self.writer.close()
 
+    @prints("c.unwind")
     def do_c_unwind(self, op: Op) -> None:
         self.unwound = op.operands
 
@@ -195,37 +182,40 @@ class FunctionPrinter:
         else:
             self.declare(value, f" = {unwrapped(text)}")
 
+    @prints("const", "undef")
     def do_const(self, op: Op) -> None:
         self.set(op.result, self.constant(op))
 
-    do_undef = do_const
+    def expression(self, op: Op) -> None:
+        self.set(op.result, self.filled(op))
 
-    def do_c_expr(self, op: Op) -> None:
-        self.set(op.result, self.filled(op, "text"))
-
-    def do_c_read(self, op: Op) -> None:
-        self.set(op.result, self.filled(op, "text"))
-
+    @prints("c.load")
     def do_c_load(self, op: Op) -> None:
         self.set(op.result, self.loaded(op))
 
+    @prints("c.store")
     def do_c_store(self, op: Op) -> None:
         self.line(f"{self.element(op)} = {unwrapped(self.value(op.operands[2]))};")
 
+    @prints("c.retain")
     def do_c_retain(self, op: Op) -> None:
         self.line(f"sc_retain({self.value(op.operands[0])});")
 
+    @prints("c.release")
     def do_c_release(self, op: Op) -> None:
         self.line(f"sc_release(cx, {self.value(op.operands[0])});")
 
+    @prints("c.cell")
     def do_c_cell(self, op: Op) -> None:
         self.declare(op.result, f" = {unwrapped(self.value(op.operands[0]))}")
         if is_counted(op.result.type):
             self.line(f"sc_retain({self.value(op.result)});")
 
+    @prints("c.get")
     def do_c_get(self, op: Op) -> None:
         self.set(op.result, self.value(op.operands[0]))
 
+    @prints("c.set")
     def do_c_set(self, op: Op) -> None:
         cell, value = self.variables[op.operands[0]], unwrapped(self.value(op.operands[1]))
         if is_counted(op.operands[0].type):
@@ -233,15 +223,16 @@ class FunctionPrinter:
             self.line(f"sc_release(cx, {cell});")
         self.line(f"{cell} = {value};")
 
+    @prints("c.view")
     def do_c_view(self, op: Op) -> None:
         name = self.variables[op.result]
         self.line(f"sc_tensor {name};")
-        self.line(f"{op.attrs['fn']}(&{name}, {self.filled(op, 'args')});")
+        self.line(f"{op.attrs['kernel']}(&{name}, {self.filled(op)});")
 
+    @prints("c.call")
     def do_c_call(self, op: Op) -> None:
-        args = self.filled(op, "args")
-        fn = op.attrs["fn"]
-        match op.attrs["fails"]:
+        args, fn = self.filled(op), op.attrs["kernel"]
+        match KERNELS[fn].fails:
             case "never" if not op.results:
                 self.line(f"{fn}({args});")
             case "never":
@@ -254,11 +245,13 @@ class FunctionPrinter:
                     args += f", {self.out(result)}"
                 self.fail(op, f"{fn}({args}) < 0")
 
+    @prints("call")
     def do_call(self, op: Op) -> None:
         args = ["cx", *(["w"] if self.program.weights else []), *map(self.value, op.operands)]
         args += map(self.out, op.results)
         self.fail(op, f"{self.program.functions[op.attrs['func']]}({', '.join(args)}) < 0")
 
+    @prints("raise")
     def do_raise(self, op: Op) -> None:
         message = c_string(op.attrs["message"])
         if op.operands:
@@ -268,19 +261,22 @@ class FunctionPrinter:
             self.line(f'sc_raise(cx, {c_string(op.attrs["type"])}, "%s", {message});')
         self.fail(op)
 
+    @prints("c.stop")
     def do_c_stop(self, op: Op) -> None:
         self.fail(op, "sc_check_stop(cx) < 0")
 
+    @prints("reraise")
     def do_reraise(self, op: Op) -> None:
         self.line(f"sc_reraise(cx, {self.value(op.operands[0])});")
         self.fail(op)
 
+    @prints("unreachable")
     def do_unreachable(self, op: Op) -> None:
         self.line("__builtin_unreachable();")
 
+    @prints("c.rows")
     def do_c_rows(self, op: Op) -> None:
-        inputs = fill(op.attrs["args"], lambda i: self.value(op.operands[i]))
-        count = 1 + op.attrs["args"].count(",")
+        inputs = ", ".join(self.entries(op, op.attrs["args"]))
         dtypes = ", ".join(C_ENUM[d] for d in op.attrs["dtypes"])
         names = [self.variables[r] for r in op.results]
         if len(names) == 1:
@@ -291,7 +287,7 @@ class FunctionPrinter:
         begin, last = ("sc_iter_over", f", {op.attrs['last']:#x}") if op.attrs["last"] else ("sc_iter_begin", "")
         self.fail(
             op,
-            f"{begin}(cx, it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {count}, "
+            f"{begin}(cx, it, {len(names)}, (const int[]){{{dtypes}}}, {out}, {len(op.attrs['args'])}, "
             f"(sc_tensor *[]){{{inputs}}}{last}) < 0",
         )
         for i, result in enumerate(op.results):
@@ -304,8 +300,9 @@ class FunctionPrinter:
         self.block(op.regions[0])
         self.writer.close("} while (sc_iter_next(it));")
 
+    @prints("c.new")
     def do_c_new(self, op: Op) -> None:
-        sizes = [fill(size, lambda i: self.value(op.operands[i])) for size in op.attrs["sizes"]]
+        sizes = self.entries(op, op.attrs["sizes"])
         like = f"{C_ENUM[op.attrs['dtype']]}, {len(sizes)}, {fill(c_array(sizes), str)}"
         if op.attrs["take"] < 0:
             self.set(op.result, f"sc_empty(cx, {like})")
@@ -313,6 +310,7 @@ class FunctionPrinter:
             self.set(op.result, f"sc_take(cx, {self.value(op.operands[op.attrs['take']])}, {like})")
         self.fail(op, f"!{self.value(op.result)}")
 
+    @prints("c.for")
     def do_c_for(self, op: Op) -> None:
         if _is_element_loop(op):
             self.loop_over(op, FunctionPrinter.elements)
@@ -356,6 +354,7 @@ class FunctionPrinter:
 
     # ---- structure ----
 
+    @prints("if")
     def do_if(self, op: Op) -> None:
         self.declare_all(op.results)
         condition = unwrapped(self.value(op.operands[0]))
@@ -383,6 +382,7 @@ class FunctionPrinter:
         shared = all(self.variables.find(r) in self.declared for r in ops[0].results)
         return ops[0] if shared and list(ops[1].operands) == ops[0].results else None
 
+    @prints("scope")
     def do_scope(self, op: Op) -> None:
         self.declare_all(op.results)
         self.writer.open("{")
@@ -390,6 +390,7 @@ class FunctionPrinter:
         self.writer.close()
         self.end_label(op)
 
+    @prints("try")
     def do_try(self, op: Op) -> None:
         self.declare_all(op.results)
         body, handler = op.regions
@@ -406,6 +407,7 @@ class FunctionPrinter:
             self.writer.close()
         self.end_label(op)
 
+    @prints("loop")
     def do_loop(self, op: Op) -> None:
         n, init, carried = loop_parts(op)
         for arg, first in zip(carried, init, strict=True):
@@ -492,6 +494,7 @@ class FunctionPrinter:
             self.line(f"const {declare(kept[name].type, copy)} = {name};".replace("const sc_", "sc_", 1))
             pending = [(t, re.sub(rf"\b{re.escape(name)}\b", copy, text)) for t, text in pending]
 
+    @prints("yield")
     def do_yield(self, op: Op) -> None:
         assert op.parent is not None and op.parent.parent is not None
         holder = op.parent.parent
@@ -512,6 +515,7 @@ class FunctionPrinter:
             labels[kind] = self.local.unseen(f"{kind}_{op.attrs.get('label', 'try')}")
         self.line(f"goto {labels[kind]};")
 
+    @prints("break")
     def do_break(self, op: Op) -> None:
         target, is_inner = self.target(op)
         self.move(dict(zip(target.results, op.operands, strict=True)))
@@ -525,6 +529,7 @@ class FunctionPrinter:
         carried = zip(loop.results, loop_parts(loop)[2], strict=False)
         return bool(loop.attrs["counted"]) and any(self.variables[r] != self.variables[a] for r, a in carried)
 
+    @prints("continue")
     def do_continue(self, op: Op) -> None:
         target, is_inner = self.target(op)
         self.move(dict(zip(loop_parts(target)[2], op.operands, strict=True)))
@@ -533,6 +538,7 @@ class FunctionPrinter:
         else:
             self.goto(target, "next")
 
+    @prints("return")
     def do_return(self, op: Op) -> None:
         for i, value in enumerate(op.operands):
             self.line(f"*result{i} = {unwrapped(self.value(value))};")

@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from scriptc.backend_c.arguments import operands_of
+from scriptc.backend_c.spelling import constant, template
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.types import ElemType, ScalarType, is_counted
 
 MAX_LENGTH = 64
 _SLOT = re.compile(r"\{\{|\}\}|\{(\d+)\}")
 _LITERALS = frozenset({"const", "undef", "c.weight"})
-_EXPRESSIONS = frozenset({"c.expr", "c.load", "c.read"})
 
 
 def fill(template: str, value: Callable[[int], str]) -> str:
@@ -76,33 +77,35 @@ def _reads_object(op: Op) -> bool:
 
 def _slot_count(user: Op, value: Value) -> int:
     """How often the C of `user` spells the value."""
-    template = user.attrs.get("text") or user.attrs.get("args")
-    if user.name not in ("c.expr", "c.read", "c.call"):
-        return 1
-    return [m[1] for m in _SLOT.finditer(str(template))].count(str(user.operands.index(value)))
+    index = user.operands.index(value)
+    if user.name == "c.call":
+        return sum(list(operands_of(arg)).count(index) for arg in user.attrs["args"])
+    text = template(user)
+    return text.count(f"{{{index}}}") if text else 1
 
 
 def _may_move(op: Op, user: Op) -> bool:
     """Objects that are read are retained first; loops would read their bounds again and again."""
-    return op.name != "c.read" or not (is_counted(op.result.type) or user.name in ("loop", "c.for"))
+    reads = op.defn.reads and op.name != "c.load"
+    return not reads or not (is_counted(op.result.type) or user.name in ("loop", "c.for"))
 
 
 def is_literal(op: Op) -> bool:
     is_null = op.name == "undef" or (op.name == "const" and op.attrs["value"] is None)
     if is_null and any(_follows(user, op.result) for user in op.result.users()):
         return False  # C knows of no members of NULL
-    return op.name in _LITERALS or (op.name == "c.expr" and not op.operands)
+    return op.name in _LITERALS or (op.has("EXPRESSION") and not op.operands and not op.defn.reads)
 
 
 def _follows(user: Op, value: Value) -> bool:
     """Whether the C of `user` has a member of what the value points to."""
-    return f"{{{user.operands.index(value)}}}->" in str(user.attrs.get("text") or user.attrs.get("args"))
+    return f"{{{user.operands.index(value)}}}->" in template(user)
 
 
 def _is_taken_from_zero(user: Op, value: Value) -> bool:
     """Whether the C of `user` is 0 - value. GCC makes -value of that where it reads that value is an int converted, or an
     absolute value; for 0 the sign is then wrong. It does not look through a variable."""
-    if user.attrs.get("text") != "({0} - {1})" or user.operands[1] is not value:
+    if user.name != "c.expr" or template(user) != "({0} - {1})" or user.operands[1] is not value:
         return False
     return _is_zero(user.operands[0])
 
@@ -110,11 +113,11 @@ def _is_taken_from_zero(user: Op, value: Value) -> bool:
 def _is_zero(value: Value) -> bool:
     """Whether the compiler sees the constant 0 here, or a conversion of it."""
     op = value.op
-    if op is None or op.name not in ("const", "c.expr"):
+    if op is None:
         return False
-    if not op.operands:
-        return op.attrs["value"] == 0 if op.name == "const" else op.attrs["text"].strip("-f") == "0.0"
-    return len(op.operands) == 1 and _is_zero(op.operands[0])
+    if op.name == "const":
+        return constant(op).strip("-f") == "0.0" if isinstance(op.result.type, ElemType) else op.attrs["value"] == 0
+    return op.name in ("c.expr", "c.cast") and len(op.operands) == 1 and _is_zero(op.operands[0])
 
 
 def inlined(block: Block) -> set[Op]:
@@ -124,17 +127,17 @@ def inlined(block: Block) -> set[Op]:
     candidates: dict[Op, Op] = {}  # to the user
     moving: set[Op] = set()  # those that mean the same anywhere in the block
     for op in block.ops:
-        if op.name not in _EXPRESSIONS or op in chosen:
+        if not op.has("EXPRESSION") or op in chosen:
             continue
         makers = [v.op for v in op.operands if v.op is not None]
-        lengths[op] = len(op.attrs.get("text", "")) + sum(lengths.get(m, 4) for m in makers if m in candidates)
+        lengths[op] = len(template(op)) + sum(lengths.get(m, 4) for m in makers if m in candidates)
         users = list(op.result.uses.values())
         fits = len(users) == 1 and users[0].parent is block and _slot_count(users[0], op.result) == 1
         fits = fits and not _is_taken_from_zero(users[0], op.result)
         room = MAX_LENGTH * (2 if fits and users[0].name == "if" else 1)
         if fits and lengths[op] <= room and _may_move(op, users[0]):
             candidates[op] = users[0]
-            pure = op.name == "c.expr" and not _reads_object(op)
+            pure = not op.defn.reads and not _reads_object(op)
             if pure and all(m in moving for m in makers if m in candidates):
                 moving.add(op)
     place: dict[Op, int] = {}  # index of the op where an op's text ends up

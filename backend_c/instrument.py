@@ -10,14 +10,16 @@ elements that it loads and stores. Time between two sites belongs to the first.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.locations import whole_lines
-from scriptc.ir.core import Block, Module, Op, Value
+from scriptc.backend_c.spelling import template
+from scriptc.ir.core import Block, Module, Op
+from scriptc.ir.dtypes import SIZES
 from scriptc.ir.loc import Loc
 from scriptc.ir.ops import OPS
-from scriptc.ir.types import ElemType, PtrType
+from scriptc.ir.types import FLOAT, ElemType, PtrType
 
 # They make nothing happen where they stand.
 _SILENT = frozenset("const undef c.weight c.view c.retain c.release c.cell c.stop loop if scope try unreachable".split())
@@ -47,8 +49,9 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
         kernel = _kernel(_meant(ops, index))
         site = Site(whole_lines(op.loc), kernel)
         is_new = site != at and (kernel or at is None or site.loc != at.loc)
-        if is_new and op.name not in _SILENT and not op.has("TERMINATOR"):
-            _insert(block, op, "sc_profile_at", f"cx, {sites.setdefault(site, len(sites))}", [])
+        is_element = op.name == "const" and isinstance(op.result.type, ElemType)
+        if is_new and (op.name not in _SILENT or is_element) and not op.has("TERMINATOR"):
+            _call(block, op, "sc_profile_at", Args(sites.setdefault(site, len(sites))))
             at = site
         block.append(op)
         if op.name in _LOOPS:
@@ -72,17 +75,18 @@ def _meant(ops: list[Op], index: int) -> Op:
 
 def _kernel(op: Op) -> str:
     if op.name == "c.call":
-        return str(op.attrs["fn"]).removeprefix("sc_")
+        return str(op.attrs["kernel"]).removeprefix("sc_")
     if op.name not in _LOOPS:
         return ""
-    texts = [o.attrs["text"] for o in _expressions(op)]
-    names = [name for text in texts for name in re.findall(r"sc_(\w+?)_(?:[fui]\d+|bf16)\(", text)]
-    return f"loop of {len(texts)}" + (f": {', '.join(dict.fromkeys(names))}" if names else "")
+    computed = _expressions(op)
+    names = [str(o.attrs["of"]) for o in computed if o.name == "c.expr" and "sc_" in template(o)]
+    return f"loop of {len(computed)}" + (f": {', '.join(dict.fromkeys(names))}" if names else "")
 
 
 def _expressions(loop: Op) -> list[Op]:
     """What is computed of each element."""
-    return [o for o in loop.regions[0].walk() if o.name == "c.expr" and isinstance(o.result.type, ElemType)]
+    ops = [o for o in loop.regions[0].walk() if o.name in ("c.expr", "c.cast")]
+    return [o for o in ops if isinstance(o.result.type, ElemType)]
 
 
 def _report_loop(block: Block, loop: Op) -> None:
@@ -99,10 +103,13 @@ def _report_loop(block: Block, loop: Op) -> None:
         if op.name in ("c.load", "c.store"):
             pointer = op.operands[0].type
             assert isinstance(pointer, PtrType)
-            moved += 1 if pointer.dtype == "bool" else int(re.sub(r"\D", "", pointer.dtype)) // 8
-    count = "(double){0}->numel"
-    _insert(block, loop, "sc_profile_work", f"cx, {len(_expressions(loop))} * {count}, {moved} * {count}", [made])
+            moved += SIZES[pointer.dtype]
+    work = [
+        block.append(Op(OPS["c.work"], [made], [FLOAT], {"factor": factor}, loop.loc)).result
+        for factor in (len(_expressions(loop)), moved)
+    ]
+    _call(block, loop, "sc_profile_work", Args(*work))
 
 
-def _insert(block: Block, at: Op, fn: str, args: str, operands: list[Value]) -> None:
-    block.append(Op(OPS["c.call"], operands, (), {"fn": fn, "args": args, "fails": "never"}, at.loc))
+def _call(block: Block, at: Op, kernel: str, args: Args) -> None:
+    block.append(Op(OPS["c.call"], args.operands, (), {"kernel": kernel, "args": tuple(args.entries)}, at.loc))

@@ -7,20 +7,17 @@ which stand in memory. Loops over the elements of a tensor and kernels do not as
 
 from __future__ import annotations
 
-import re
-
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
 from scriptc.ir.ranges import known_int
 from scriptc.runtime.kernels import KERNELS
 
 _SMALL = frozenset(
-    "const undef c.expr c.read c.load c.store c.weight c.retain c.release c.cell c.get c.set yield break continue return raise "
+    "const undef c.store c.weight c.retain c.release c.cell c.get c.set yield break continue return raise "
     "reraise unreachable".split()
 )
 _FEW = 1 << 16  # iterations of small bodies that need not ask: below a millisecond
 _LOOPS_IN_SMALL = 16  # iterations of inner loops that a small body may have
-_LENGTH = re.compile(r"\{0\}->len")
 
 
 def run(module: Module) -> None:
@@ -57,9 +54,15 @@ def _iterations(block: Block) -> int | None:
                 if work is None:
                     return None
                 total += work - 1
-        elif op.name not in _SMALL and not (op.name == "c.call" and KERNELS[op.attrs["fn"]].inline):
+        elif not _is_small(op):
             return None
     return total
+
+
+def _is_small(op: Op) -> bool:
+    if op.name == "c.call":
+        return KERNELS[op.attrs["kernel"]].inline
+    return op.name in _SMALL or op.has("EXPRESSION")
 
 
 def _trips(loop: Op) -> int | None:
@@ -73,4 +76,4 @@ def _trips(loop: Op) -> int | None:
 def _is_length(value: Value) -> bool:
     """Return whether a value is the length of a list, dict or string, so that as many items stand in memory."""
     op = value.op
-    return op is not None and op.name in ("c.read", "c.expr") and bool(_LENGTH.fullmatch(str(op.attrs["text"])))
+    return op is not None and (op.name == "c.len" or op.attrs.get("of") == "str.len")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scriptc.backend_c.args import Args, attr_arg
+from scriptc.backend_c.arguments import REUSE, Args
 from scriptc.backend_c.emitters import EMITTERS
 from scriptc.backend_c.emitters.elementwise import lower_single
 from scriptc.backend_c.emitters.views import local_view
@@ -20,7 +20,7 @@ from scriptc.ir.errors import InternalError
 from scriptc.ir.layouts import Layouts
 from scriptc.ir.loc import Loc
 from scriptc.ir.opdef import SchemaArg
-from scriptc.ir.types import NONE, Type, is_counted
+from scriptc.ir.types import NONE, Type
 
 
 class Lowerer:
@@ -70,7 +70,7 @@ class Lowerer:
         elif defn.kernel is not None:
             shapes = self.kernel(op, defn.kernel)
         else:
-            shapes = [self.expr(str(defn.c), self.operands(op), op.result.type, op)]
+            shapes = [self.computed(op)]
         for result, shape in zip(op.results, shapes, strict=True):
             self.bind(result, shape)
 
@@ -91,9 +91,9 @@ class Lowerer:
     def operands(self, op: Op) -> list[Value]:
         return [self.one(v) for v in op.operands]
 
-    def optional(self, value: Value) -> Value | str:
-        """An operand that may be None: an object or NULL."""
-        return "NULL" if value.type == NONE else self.one(value)
+    def optional(self, value: Value) -> Value | None:
+        """An operand that may be None."""
+        return None if value.type == NONE else self.one(value)
 
     # ---- building ----
 
@@ -106,40 +106,42 @@ class Lowerer:
     def undef(self, t: Type, loc: Loc) -> Value:
         return self.build("undef", (), (t,), loc).result
 
-    def expr(self, text: str, operands: Sequence[Value], t: Type, at: Op, *, read: bool = False) -> Value:
-        return self.build("c.read" if read else "c.expr", operands, (t,), at.loc, text=text).result
+    def expr(self, name: str, operands: Sequence[Value], t: Type, at: Op, **attrs: Any) -> Value:
+        """Build an expression of the loop IR; `t` is the type of its value."""
+        return self.build(name, operands, (t,), at.loc, **attrs).result
 
-    def call(self, at: Op, fn: str, args: Args, result: Type | None = None, *, fails: str | None = None) -> list[Shape]:
-        """Calls a C function; how it fails follows from what it gives unless said otherwise."""
-        types = () if result is None else (result,)
-        fails = fails or ("null" if result is not None and is_counted(result) else "status")
-        op = self.build("c.call", args.operands, types, at.loc, fn=fn, args=args.text, fails=fails)
-        return list(op.results)
+    def computed(self, op: Op) -> Value:
+        """Build the expression that the `c` of an op's row gives."""
+        return self.expr("c.expr", self.operands(op), op.result.type, op, of=op.name)
 
-    def kernel(self, op: Op, fn: str) -> list[Shape]:
-        counted = bool(op.results) and is_counted(op.results[0].type)
-        may_fail = counted or op.defn.raises or not op.results
-        args = self.schema_args(op, Args("cx") if may_fail else Args())
-        if len(op.results) > 1:  # they go through pointers
-            types = [r.type for r in op.results]
-            made = self.build("c.call", args.operands, types, op.loc, fn=fn, args=args.text, fails="status")
-            return list(made.results)
-        return self.call(op, fn, args, op.result.type if op.results else None, fails=None if may_fail else "never")
+    def call(self, at: Op, kernel: str, args: Args, *results: Type) -> list[Shape]:
+        """Build a call of a function of the runtime; where it gives several results, they go through pointers."""
+        attrs: dict[str, Any] = {"kernel": kernel, "args": tuple(args.entries)}
+        if REUSE in args.entries:
+            attrs["reuse"] = False
+        return list(self.build("c.call", args.operands, results, at.loc, **attrs).results)
 
-    def schema_args(self, op: Op, args: Args, defn_args: Sequence[SchemaArg] | None = None) -> Args:
-        """Operands and attributes in the order of the schema; a list is an array and its length."""
+    def kernel(self, op: Op, name: str) -> list[Shape]:
+        """Build the call of a row's kernel, whose arguments are those of the schema."""
+        return self.call(op, name, self.schema_args(op), *(r.type for r in op.results))
+
+    def schema_args(
+        self, op: Op, defn_args: Sequence[SchemaArg] | None = None, *, behind: Args | None = None
+    ) -> Args:
+        """Operands and attributes in the order of the schema, behind other arguments; a list is an array and its length."""
+        args = behind or Args()
         operands = iter(op.operands)
         for arg in op.defn.args if defn_args is None else defn_args:
             if arg.is_operand:
                 self.operand_arg(args, arg, next(operands))
             else:
-                attr_arg(args, arg, op.attrs.get(arg.name, arg.default))
+                args.attribute(arg, op.attrs.get(arg.name, arg.default))
         return args
 
     def operand_arg(self, args: Args, arg: SchemaArg, value: Value) -> None:
         if arg.is_list:
             items = flatten(self.get(value))
-            args.array(items).add(str(len(items)))
+            args.sizes(items).add(len(items))
         else:
             args.add(self.optional(value))
 

@@ -2,7 +2,7 @@
 
 Borrowed: arguments of functions, weights, constants, views on the stack, and None. Every other counted value is owned by the
 block that defines it: results of calls, of c.rows and of structured ops, and carried values, which belong to the body of their
-loop. An object that a c.read took out of a list is retained on the spot, unless it is only looked at (`_QUIET`) and the
+loop. An object that was read out of a list is retained on the spot, unless it is only looked at (`_is_quiet`) and the
 list keeps it until then. Then, for a value owned by a block:
 
 - It is released after the last op of the block that uses it; a use nested in an op counts as a use by that op. A
@@ -22,16 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scriptc.backend_c.args import REUSE
+from scriptc.backend_c.arguments import operand_of
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.ops import OPS
 from scriptc.ir.regions import try_around
 from scriptc.ir.types import is_counted
+from scriptc.runtime.kernels import KERNELS
 
 _BORROWED = frozenset({"c.weight", "c.view", "undef", "const"})
-_QUIET = frozenset({"c.expr", "c.read", "c.load", "const"})  # ops that change nothing and keep nothing
-_QUIET_CALLS = frozenset({"sc_list_index", "sc_dict_find"})
-_SAME_OR_COPY = frozenset({"sc_contiguous", "sc_fit"})  # calls whose result may be the tensor that they were given
 _LEAVES = frozenset({"yield", "break", "continue", "return"})
 
 
@@ -88,10 +86,10 @@ class _Function:
         for op in self.func.body.walk():
             if op.name in _LEAVES:
                 self.leave(op)
-            if op.name == "c.call" and REUSE in op.attrs["args"]:
+            if "reuse" in op.attrs:
                 assert op.parent is not None
-                free = op.operands[0] in self.after.get((op.parent, self.position[op]), ()) and not _has_views(op)
-                op.attrs["args"] = op.attrs["args"].replace(REUSE, "true" if free else "false")
+                ends = op.operands[0] in self.after.get((op.parent, self.position[op]), ())
+                op.attrs["reuse"] = ends and not _has_views(op)
             if _may_fail(op) and (self.errors_are_caught or try_around(op) is not None):
                 self.unwind(op)
         for (block, at), values in self.after.items():
@@ -117,7 +115,7 @@ class _Function:
         """Whether a value comes out of a list that keeps it until its last use: nothing in between changes anything, and
         the list lives on."""
         op = value.op
-        if op is None or op.name != "c.read":
+        if op is None or not _reads(op):
             return False
         first, last = self.position[op], self.last[block, value]
         if not all(_is_quiet(between) for between in block.ops[first : last + 1]):
@@ -234,18 +232,27 @@ class _Function:
                 for name, values in self.before.get(op, ()):
                     block.append(Op(OPS[name], values, (), {}, op.loc))
                 block.append(op)
-                if op.name in ("c.read", "c.get") and is_counted(op.result.type) and op.result not in self.looked_at:
+                borrows = _reads(op) or op.name == "c.get"
+                if borrows and is_counted(op.result.type) and op.result not in self.looked_at:
                     block.append(Op(retain, op.results, (), {}, op.loc))
                 for value in self.after.get((block, i), ()):
                     block.append(Op(release, [value], (), {}, op.loc))
 
 
+def _reads(op: Op) -> bool:
+    """Return whether an op is an expression that reads memory, so that an object that it gives is borrowed."""
+    return op.has("EXPRESSION") and bool(op.defn.reads)
+
+
 def _is_quiet(op: Op) -> bool:
-    return op.name in _QUIET or (op.name == "c.call" and op.attrs["fn"] in _QUIET_CALLS)
+    """Return whether an op changes nothing and keeps nothing."""
+    if op.name == "c.call":
+        return KERNELS[op.attrs["kernel"]].quiet
+    return op.name == "const" or op.has("EXPRESSION")
 
 
 def _may_fail(op: Op) -> bool:
-    return op.defn.raises and op.attrs.get("fails") != "never"
+    return op.defn.raises and not (op.name == "c.call" and KERNELS[op.attrs["kernel"]].fails == "never")
 
 
 def _has_views(call: Op) -> bool:
@@ -256,8 +263,8 @@ def _has_views(call: Op) -> bool:
 def _mark_last(rows: Op, released: list[Value]) -> None:
     """Says which inputs a loop may overwrite; one that is also seen through a view is read at other places too."""
     free = {v for v in released if not any(user.name == "c.view" for user in v.users())}
-    slots = rows.attrs["args"].split(", ")
-    rows.attrs["last"] = sum(1 << slots.index(f"{{{i}}}") for i, v in enumerate(rows.operands) if v in free)
+    places = [operand_of(entry) for entry in rows.attrs["args"]]
+    rows.attrs["last"] = sum(1 << places.index(i) for i, v in enumerate(rows.operands) if v in free)
 
 
 def _users(value: Value) -> Iterator[Op]:
@@ -265,7 +272,7 @@ def _users(value: Value) -> Iterator[Op]:
     is_view = value.op is not None and value.op.name == "c.view"
     for user in value.users():
         yield user
-        if user.name == "c.view" or (is_view and user.name == "c.call" and user.attrs["fn"] in _SAME_OR_COPY):
+        if user.name == "c.view" or (is_view and user.name == "c.call" and KERNELS[user.attrs["kernel"]].returns_argument):
             yield from _users(user.result)
 
 

@@ -101,4 +101,4 @@ def is_droppable(op: Op) -> bool:
     """Expressions and views that nothing uses; calls stay."""
     if op.name == "c.view":
         return all(user.name == "c.view" and is_droppable(user) for user in op.result.users())
-    return op.name in ("c.expr", "c.read", "c.load") and not is_counted(op.result.type) and not op.result.uses
+    return op.has("EXPRESSION") and not is_counted(op.result.type) and not op.result.uses

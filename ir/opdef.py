@@ -26,10 +26,11 @@ OPERAND_TYPES = frozenset({"Tensor", "Scalar", "Operand", "SymInt", "Value", "Li
 # FLOATING: the front end casts integral tensors to the default dtype first, as eager does.
 # PLAIN: tensors among the results have the strides of new contiguous ones, whatever those of the operands.
 # ANY_DTYPE: elements are carried as they are, or only tested: complex ones will do too.
+# EXPRESSION: of the loop IR, an expression of C, which may be written where its result is used.
 # WIDE_NUMBER: a number as second operand keeps its precision beside half tensors; others are rounded to their dtype.
 TRAITS = frozenset({
     "PURE", "ELEMENTWISE", "COMMUTATIVE", "TERMINATOR", "VIEW", "ALLOCATES", "CONTROL", "FETCHES", "GUARDED",
-    "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN",
+    "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN", "EXPRESSION",
 })  # fmt: skip
 
 
@@ -119,9 +120,9 @@ class OpDef:
     reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
-    Exactly one of these says how C is made: `c` (a per-element or scalar C expression over {0}, {1}, ... with {T} the
-    C type and {t} the dtype), `kernel` (a function of runtime/include/sc_ops.h), `emit` (a function of
-    backend_c/emitters).
+    One of these says how C is made, or `emit` chooses between the two others: `c` (a per-element or scalar C expression
+    over {0}, {1}, ... with {T} the C type and {t} the dtype), `kernel` (a function of runtime/kernels), `emit` (a
+    function of backend_c/emitters).
     """
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from data_suite import Case, Kind
 
 from scriptc.backend_c.emit import lower_to_loops
-from scriptc.backend_c.function import FunctionPrinter, ProgramNames
+from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.program_names import ProgramNames
 from scriptc.ir.core import Module
 from scriptc.ir.parser import parse_module
 from scriptc.ir.printer import print_module

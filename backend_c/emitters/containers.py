@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
+from scriptc.backend_c.arguments import Args, char, enum
 from scriptc.backend_c.ctypes import list_member
 from scriptc.backend_c.emitters.registry import emitters
+from scriptc.backend_c.literals import INT64_MAX
 from scriptc.backend_c.values import Shape, flag_and_number, flat_types, unflatten
-from scriptc.ir.core import Op, Value
+from scriptc.ir.core import Attr, Op, Value
 from scriptc.ir.types import (
     BOOL,
     INT,
@@ -40,27 +41,25 @@ def holds_objects(elem: Type) -> bool:
     return is_boxed(elem) or is_counted(elem)
 
 
-def _holds(elem: Type) -> str:
-    """What a list of this type holds, in C."""
-    return "SC_OBJECTS" if holds_objects(elem) else "SC_BOOLS" if elem == BOOL else "SC_VALUES"
+def _holds(elem: Type) -> Attr:
+    """What a list of this type holds."""
+    return enum("SC_OBJECTS" if holds_objects(elem) else "SC_BOOLS" if elem == BOOL else "SC_VALUES")
 
 
-def item_text(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> str:
-    """A value as an item."""
+def add_item(low: Lowerer, op: Op, elem: Type, value: Value, args: Args) -> Args:
+    """A value as an item behind other arguments."""
     leaves = low.widened([value], [elem], op.loc)
     if is_boxed(elem):
-        return f"(sc_value){{{{.l = {args.slot(_tuple(low, op, elem, leaves))}}}}}"
-    return f"(sc_value){{{{.{list_member(elem)} = {args.slot(leaves[0])}}}}}"
+        return args.value("l", _tuple(low, op, elem, leaves))
+    return args.value(list_member(elem), leaves[0])
 
 
-def read_item(low: Lowerer, op: Op, text: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
-    """The value that an item, the C text `text` of an sc_value, holds."""
+def read_item(low: Lowerer, op: Op, name: str, operands: Sequence[Value], elem: Type) -> Sequence[Shape]:
+    """The value that an item holds; name: of the op of the loop IR that reads it."""
     if elem == NEVER:  # never reached: there is no index into an empty list
         return [low.undef(NEVER, op.loc)]
     boxed = is_boxed(elem)
-    types = flat_types(elem)
-    texts = [f"{text}.l->items[{i}]" if boxed else text for i in range(len(types))]
-    leaves = [low.expr(f"{x}.{list_member(t)}", operands, t, op, read=True) for x, t in zip(texts, types, strict=True)]
+    leaves = [low.expr(name, operands, t, op, leaf=i if boxed else -1) for i, t in enumerate(flat_types(elem))]
     return [unflatten(elem, iter(leaves))]
 
 
@@ -73,22 +72,20 @@ def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
     """What an item consists of as an object."""
     types = flat_types(elem)
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args = Args("cx", str(mask), str(len(types)))
-    items = [f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in zip(types, leaves, strict=True)]
-    args.add(f"(sc_value[]){{{{{', '.join(items)}}}}}" if items else "NULL")
+    args = Args(mask, len(types)).leaves("items", types, leaves)
     (made,) = low.call(op, "sc_list_tuple", args, list_of(NEVER))
     assert isinstance(made, Value)
     return made
 
 
 def _append(low: Lowerer, op: Op, target: Value, container: Value, value: Value) -> None:
-    args = Args("cx", target, _holds(_elem(container)))
-    low.call(op, "sc_list_append", args.add(item_text(low, op, _elem(container), value, args)))
+    args = Args(target, _holds(_elem(container)))
+    low.call(op, "sc_list_append", add_item(low, op, _elem(container), value, args))
 
 
 @emitter
 def list_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    (made,) = low.call(op, "sc_list_new", Args("cx", _holds(_elem(op.result)), str(len(op.operands))), op.result.type)
+    (made,) = low.call(op, "sc_list_new", Args(_holds(_elem(op.result)), len(op.operands)), op.result.type)
     assert isinstance(made, Value)
     made.name = op.result.name
     for value in op.operands:
@@ -105,63 +102,62 @@ def list_append(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def list_set(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return _store(low, op, "sc_list_set", "status")
+    return _store(low, op, "sc_list_set")
 
 
 @emitter
 def list_put(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return _store(low, op, "sc_list_put", "never")
+    return _store(low, op, "sc_list_put")
 
 
-def _store(low: Lowerer, op: Op, name: str, fails: str) -> Sequence[Shape]:
+def _store(low: Lowerer, op: Op, name: str) -> Sequence[Shape]:
     container, index, value = op.operands
-    args = Args("cx", low.one(container), low.one(index), _holds(_elem(container)))
+    args = Args(low.one(container), low.one(index), _holds(_elem(container)))
     if container.op is not None and container.op.has("ALLOCATES"):
         name += "_own"
-    return low.call(op, name, args.add(item_text(low, op, _elem(container), value, args)), fails=fails)
+    return low.call(op, name, add_item(low, op, _elem(container), value, args))
 
 
 @emitter
 def list_insert(low: Lowerer, op: Op) -> Sequence[Shape]:
     container, index, value = op.operands
-    args = Args("cx", low.one(container), low.one(index))
-    return low.call(op, "sc_list_insert", args.add(item_text(low, op, _elem(container), value, args)))
+    args = Args(low.one(container), low.one(index))
+    return low.call(op, "sc_list_insert", add_item(low, op, _elem(container), value, args))
 
 
 @emitter
 def list_argsort(low: Lowerer, op: Op) -> Sequence[Shape]:
-    member = list_member(_elem(op.operands[0]))
-    reverse = "true" if op.attrs["reverse"] else "false"
-    return low.call(op, "sc_list_argsort", Args("cx", *low.operands(op), f"'{member}'", reverse), op.result.type)
+    member = char(list_member(_elem(op.operands[0])))
+    return low.call(op, "sc_list_argsort", Args(*low.operands(op), member, bool(op.attrs["reverse"])), op.result.type)
 
 
 @emitter
 def list_tensor(low: Lowerer, op: Op) -> Sequence[Shape]:
-    member = list_member(_elem(op.operands[0]))
-    return low.call(op, "sc_list_tensor", Args("cx", *low.operands(op), f"'{member}'"), op.result.type)
+    member = char(list_member(_elem(op.operands[0])))
+    return low.call(op, "sc_list_tensor", Args(*low.operands(op), member), op.result.type)
 
 
 @emitter
 def list_len(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return [low.expr("{0}->len", low.operands(op), INT, op, read=True)]
+    return [low.expr("c.len", low.operands(op), INT, op)]
 
 
 def _item(low: Lowerer, op: Op, index: Value) -> Sequence[Shape]:
     operands, elem = [low.one(op.operands[0]), index], _elem(op.operands[0])
     if elem == BOOL:
-        return [low.expr("{0}->bools[{1}]", operands, BOOL, op, read=True)]
-    return read_item(low, op, "{0}->items[{1}]", operands, elem)
+        return [low.expr("c.flag", operands, BOOL, op)]
+    return read_item(low, op, "c.item", operands, elem)
 
 
 @emitter
 def tuple_of(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_list_slice", Args("cx", *low.operands(op), "0", "INT64_MAX", "1"), op.result.type)
+    return low.call(op, "sc_list_slice", Args(*low.operands(op), 0, INT64_MAX, 1), op.result.type)
 
 
 @emitter
 def list_get(low: Lowerer, op: Op) -> Sequence[Shape]:
     name = "sc_tuple_index" if is_tuple(op.operands[0].type) else "sc_list_index"
-    (at,) = low.call(op, name, Args("cx", *low.operands(op)), INT)
+    (at,) = low.call(op, name, Args(*low.operands(op)), INT)
     assert isinstance(at, Value)
     return _item(low, op, at)
 
@@ -192,7 +188,7 @@ def optional_present(low: Lowerer, op: Op) -> Sequence[Shape]:
     if flag_and_number(value.type):
         assert isinstance(shape, tuple)
         return [shape[0]]
-    return [low.expr("({0} != NULL)", [low.one(value)], BOOL, op)]
+    return [low.expr("c.present", [low.one(value)], BOOL, op)]
 
 
 @emitter

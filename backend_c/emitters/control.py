@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
-from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.arguments import LOC, Args, text
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.literals import c_string
 from scriptc.backend_c.values import Shape, flat_names, flat_types, narrow, unflatten
 from scriptc.ir.core import Block, Op
 from scriptc.ir.types import INT, NONE, Type, is_counted
@@ -128,13 +126,7 @@ def raise_(low: Lowerer, op: Op) -> Sequence[Shape]:
 
 @emitter
 def print_(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args("cx", _literal(c_string(op.attrs["format"])), *low.operands(op))
-    return low.call(op, "sc_print_text", args, fails="never")
-
-
-def _literal(text: str) -> str:
-    """Text in which braces are no slots for operands."""
-    return text.replace("{", "{{").replace("}", "}}")
+    return low.call(op, "sc_print_text", Args(text(op.attrs["format"]), *low.operands(op)))
 
 
 @emitter
@@ -150,26 +142,23 @@ def call(low: Lowerer, op: Op) -> Sequence[Shape]:
     types = _flat(callee.results)
     counted = op.attrs["func"] in low.recursive
     if counted:
-        low.call(op, "sc_enter", Args("cx"))
+        low.call(op, "sc_enter", Args())
     made = low.build("call", args, types, op.loc, names=result_names(op) if op.results else (), func=op.attrs["func"])
     if counted:
-        low.call(op, "sc_leave", Args("cx"), fails="never")
+        low.call(op, "sc_leave", Args())
     leaves = iter(made.results)
     return [unflatten(t, leaves) for t in callee.results]
 
 
 @emitter
 def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
-    category, message = (c_string(op.attrs[name]) for name in ("category", "message"))
-    args = Args("cx", "{loc}", category, _literal(message), *low.operands(op))
-    return low.call(op, "sc_warn_text", args, fails="never")
+    args = Args(LOC, text(op.attrs["category"]), text(op.attrs["message"]), *low.operands(op))
+    return low.call(op, "sc_warn_text", args)
 
 
 @emitter
 def state_set(low: Lowerer, op: Op) -> Sequence[Shape]:
-    target, form = str(op.attrs["target"]), str(op.attrs["form"])
-    args = Args("cx", target, form, str(len(op.operands)))
+    args = Args(op.attrs["target"], op.attrs["form"], len(op.operands))
     kinds = "".join("o" if is_counted(v.type) else "n" for v in op.operands)
-    leaves = [f"{{{{.{list_member(v.type)} = {args.slot(low.one(v))}}}}}" for v in op.operands]
-    items = f"(sc_value[]){{{{{', '.join(leaves)}}}}}" if leaves else "NULL"
-    return low.call(op, "sc_state_set", args.add(items, f'"{kinds}"'))
+    args.leaves("items", [v.type for v in op.operands], low.operands(op))
+    return low.call(op, "sc_state_set", args.add(text(kinds)))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
-from scriptc.backend_c.ctypes import list_member
-from scriptc.backend_c.emitters.containers import holds_objects, item_text, read_item
+from scriptc.backend_c.arguments import Args, text
+from scriptc.backend_c.emitters.containers import add_item, holds_objects, read_item
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flat_types, flatten
 from scriptc.ir.core import Op, Value
@@ -44,31 +43,29 @@ def _elem(container: Value) -> Type:
 
 def _key(low: Lowerer, value: Value, args: Args) -> Args:
     """A key as the array of its leaves."""
-    pairs = zip(flat_types(value.type), flatten(low.get(value)), strict=True)
-    leaves = ", ".join(f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in pairs)
-    return args.add(f"(const sc_value[]){{{{{leaves or '{{0}}'}}}}}")
+    return args.leaves("key", flat_types(value.type), flatten(low.get(value)))
 
 
 @emitter
 def hash_(low: Lowerer, op: Op) -> Sequence[Shape]:
     key = op.operands[0]
-    return low.call(op, "sc_hash", _key(low, key, Args(f'"{_kind(key.type)}"')), INT, fails="never")
+    return low.call(op, "sc_hash", _key(low, key, Args(text(_kind(key.type)))), INT)
 
 
 @emitter
 def dict_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    args = Args("cx", f'"{_kind(_key_type(op.result))}"', str(holds_objects(_elem(op.result))).lower())
+    args = Args(text(_kind(_key_type(op.result))), holds_objects(_elem(op.result)))
     return low.call(op, "sc_dict_new", args, op.result.type)
 
 
 @emitter
 def set_new(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_set_new", Args("cx", f'"{_kind(_key_type(op.result))}"'), op.result.type)
+    return low.call(op, "sc_set_new", Args(text(_kind(_key_type(op.result)))), op.result.type)
 
 
 @emitter
 def dict_len(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return [low.expr("{0}->len", low.operands(op), INT, op, read=True)]
+    return [low.expr("c.len", low.operands(op), INT, op)]
 
 
 @emitter
@@ -76,60 +73,59 @@ def dict_find(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key = op.operands
     if _key_type(table) == NEVER:  # nothing was ever put in
         return [low.const(-1, op.loc)]
-    return low.call(op, "sc_dict_find", _key(low, key, Args(low.one(table))), INT, fails="never")
+    return low.call(op, "sc_dict_find", _key(low, key, Args(low.one(table))), INT)
 
 
 @emitter
 def dict_key(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return read_item(low, op, "{0}->items[{1}].key", low.operands(op), _key_type(op.operands[0]))
+    return read_item(low, op, "c.key", low.operands(op), _key_type(op.operands[0]))
 
 
 @emitter
 def dict_at(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return read_item(low, op, "{0}->items[{1}].value", low.operands(op), _elem(op.operands[0]))
+    return read_item(low, op, "c.value", low.operands(op), _elem(op.operands[0]))
 
 
 @emitter
 def dict_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key, value = op.operands
-    args = _key(low, key, Args("cx", low.one(table)))
-    return low.call(op, "sc_dict_set", args.add(item_text(low, op, _elem(table), value, args)))
+    args = _key(low, key, Args(low.one(table)))
+    return low.call(op, "sc_dict_set", add_item(low, op, _elem(table), value, args))
 
 
 @emitter
 def dict_put(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, place, value = op.operands
-    args = Args("cx", low.one(table), low.one(place))
-    args.add(item_text(low, op, _elem(table), value, args))
-    return low.call(op, "sc_dict_put", args, fails="never")
+    args = Args(low.one(table), low.one(place))
+    return low.call(op, "sc_dict_put", add_item(low, op, _elem(table), value, args))
 
 
 @emitter
 def dict_remove(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_dict_remove", Args("cx", *low.operands(op)), fails="never")
+    return low.call(op, "sc_dict_remove", Args(*low.operands(op)))
 
 
 @emitter
 def dict_clear(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_dict_clear", Args("cx", *low.operands(op)), fails="never")
+    return low.call(op, "sc_dict_clear", Args(*low.operands(op)))
 
 
 @emitter
 def dict_walk(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return low.call(op, "sc_dict_walk", Args("cx", *low.operands(op)), INT)
+    return low.call(op, "sc_dict_walk", Args(*low.operands(op)), INT)
 
 
 @emitter
 def set_add(low: Lowerer, op: Op) -> Sequence[Shape]:
     table, key = op.operands
-    return low.call(op, "sc_set_add", _key(low, key, Args("cx", low.one(table))))
+    return low.call(op, "sc_set_add", _key(low, key, Args(low.one(table))))
 
 
 @emitter
 def set_pop(low: Lowerer, op: Op) -> Sequence[Shape]:
     table = low.one(op.operands[0])
-    (place,) = low.call(op, "sc_set_next", Args(table), INT, fails="never")
+    (place,) = low.call(op, "sc_set_next", Args(table), INT)
     assert isinstance(place, Value)
-    found = read_item(low, op, "{0}->items[{1}].key", [table, place], _key_type(op.operands[0]))
-    low.call(op, "sc_dict_remove", Args("cx", table, place), fails="never")
+    found = read_item(low, op, "c.key", [table, place], _key_type(op.operands[0]))
+    low.call(op, "sc_dict_remove", Args(table, place))
     return found

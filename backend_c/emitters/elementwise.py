@@ -1,7 +1,7 @@
 """Elementwise ops: one loop over the elements of all inputs and results of a `fuse`, or of an op by itself.
 
-    %t = c.rows(%x, %y) {args = "{0}, {1}", dtypes = ["f32"]} do (%it: iter) {
-      %p = c.read(%it) {text = "{0}->p[0]"} -> (ptr<f32>)      one pointer for each operand, results first
+    %t = c.rows(%x, %y) {args = ["%0", "%1"], dtypes = ["f32"]} do (%it: iter) {
+      %p = c.row(%it) {operand = 0} -> (ptr<f32>)               one pointer for each operand, results first
       c.for(%n) do (%k: i64) {...}                            elements stand side by side, so that it vectorises
     }
 
@@ -10,27 +10,17 @@ Half types are loaded as bits, computed in float and rounded after every op, as 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
-from scriptc.backend_c.elements import (
-    HALF,
-    NO_LITERALS,
-    cast_text,
-    dtype_of,
-    is_cast,
-    number_literal,
-    template,
-    work_dtype,
-)
+from scriptc.backend_c.arguments import Args
+from scriptc.backend_c.elements import HALF, NO_LITERALS, dtype_of, element_template, is_cast, work_dtype
 from scriptc.backend_c.emitters import nests
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape
 from scriptc.ir.core import Block, Op, Value
-from scriptc.ir.dtypes import C_TYPES, compute_dtype
+from scriptc.ir.dtypes import compute_dtype
 from scriptc.ir.errors import InternalError
 from scriptc.ir.ops.rules import tensor
 from scriptc.ir.regions import is_loop
@@ -84,14 +74,14 @@ class Kernel:
         self.convert_numbers()
         args = Args(*map(self.held, self.inputs))
         if room and len(self.inputs) < len(self.given):
-            args.add("NULL")  # one stands for all numbers
+            args.add(None)  # one stands for all numbers
         region = Block([(ITER, "it")])
         with low.builder.at(region):
             self.rows(region.args[0])
         dtypes = tuple(map(dtype_of, results))
         types = [r.type for r in results]
         made = low.build(
-            "c.rows", args.operands, types, self.at.loc, regions=[region], args=args.text, dtypes=dtypes, last=0,
+            "c.rows", args.operands, types, self.at.loc, regions=[region], args=tuple(args.entries), dtypes=dtypes, last=0,
             names=[r.name for r in results],
         )  # fmt: skip
         return list(made.results)
@@ -113,23 +103,22 @@ class Kernel:
         """A number in the compute dtype."""
         to = compute_dtype(dtype)
         if value.op is not None and value.op.name == "const" and dtype not in NO_LITERALS:
-            return self.expr(number_literal(value.op.attrs["value"], to), [], to, op)
-        source = str(value.type)  # a Python number's type has the name of the dtype that holds it
+            return self.low.build("const", (), (ElemType(to),), op.loc, value=value.op.attrs["value"]).result
         if round_first and dtype in HALF:
-            return self.expr(f"sc_{dtype}_to_f32({cast_text(source, dtype)})", [value], to, op)
-        return self.expr(cast_text(source, to), [value], to, op)
+            value = self.cast(value, dtype, op)
+        return self.cast(value, to, op)
 
-    def expr(self, text: str, operands: Sequence[Value], dtype: str, op: Op) -> Value:
-        return self.low.expr(text, operands, ElemType(dtype), op)
+    def cast(self, value: Value, dtype: str, op: Op) -> Value:
+        return self.low.expr("c.cast", [value], ElemType(dtype), op)
 
     def rows(self, it: Value) -> None:
         low, op = self.low, self.at
-        n = low.expr("{0}->n", [it], INT, op, read=True)
+        n = low.expr("c.row_len", [it], INT, op)
         n.name = "n"
         names = [*(r.name or "t" for r in op.results), *(v.name or self.held(v).name or "x" for v in self.inputs)]
         pointers = []
         for i, v in enumerate([*op.results, *self.inputs]):
-            pointers.append(low.expr(f"{{0}}->p[{i}]", [it], PtrType(tensor(v).dtype), op, read=True))
+            pointers.append(low.expr("c.row", [it], PtrType(tensor(v).dtype), op, operand=i))
             pointers[i].name = f"{names[i]}_p"
         with low.builder.at(body := Block([(INT, "k")])):
             self.row(pointers).elements(body.args[0])
@@ -137,29 +126,22 @@ class Kernel:
         low.build("c.for", [n], (), op.loc, regions=[body])
         low.build("yield", (), (), op.loc)
 
-    def template(self, op: Op) -> tuple[str, list[Value]]:
-        """What computes one element, and the operands that it takes: {0}, {1}, ... of the text."""
+    def used(self, op: Op) -> list[Value]:
+        """The operands that one element of an op's result is computed from."""
         if is_cast(op):
-            source, result = (dtype_of(v) for v in (op.operands[0], op.result))
-            assert source is not None and result is not None
-            return cast_text(compute_dtype(source), result), list(op.operands)
-        text = template(op, compute_dtype(work_dtype(op)))
-        used = sorted({int(slot) for slot in re.findall(r"\{(\d+)\}", text)})
-        text = re.sub(r"\{(\d+)\}", lambda m: f"{{{used.index(int(m[1]))}}}", text)
-        return text, [op.operands[i] for i in used]
+            return list(op.operands)
+        return [op.operands[i] for i in element_template(op.name, compute_dtype(work_dtype(op)))[1]]
 
-    def compute(self, op: Op, text: str, operands: list[Value]) -> Value:
+    def compute(self, op: Op, operands: list[Value]) -> Value:
         """One element of an op's result, in the form in which it is stored."""
         result = dtype_of(op.result)
         assert result is not None
-        if result == "bool" or is_cast(op):
-            return self.expr(text, operands, result, op)
-        if result in HALF:
-            exact = self.expr(text, operands, "f32", op)
-            return self.expr(cast_text("f32", result), [exact], result, op)
-        if result in ("u8", "i8", "i16"):  # C computes in int
-            text = f"({C_TYPES[result]}){text}"
-        return self.expr(text, operands, result, op)
+        if is_cast(op):
+            return self.cast(operands[0], result, op)
+        dtype = compute_dtype(work_dtype(op))
+        made = "f32" if result in HALF else result
+        value = self.low.expr("c.expr", operands, ElemType(made), op, of=op.name, dtype=dtype)
+        return self.cast(value, result, op) if result in HALF else value
 
 
 class Row:
@@ -180,8 +162,7 @@ class Row:
 
     def elements(self, k: Value) -> None:
         for op in self.kernel.ops:
-            text, used = self.kernel.template(op)
-            made = self.kernel.compute(op, text, [self.operand(op, v, k) for v in used])
+            made = self.kernel.compute(op, [self.operand(op, v, k) for v in self.kernel.used(op)])
             made.name = op.result.name
             self.held[op.result] = made
         for i, v in enumerate(self.kernel.outputs):
@@ -204,7 +185,7 @@ class Row:
             return self.element(v, k)
         if (v, to) not in self.converted:
             element = self.element(v, k)
-            self.converted[v, to] = self.kernel.expr(cast_text(dtype, to), [element], to, op)
+            self.converted[v, to] = self.kernel.cast(element, to, op)
         return self.converted[v, to]
 
 

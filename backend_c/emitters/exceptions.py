@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
+from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.emitters.control import result_names
 from scriptc.backend_c.emitters.registry import emitters
-from scriptc.backend_c.literals import c_string
 from scriptc.backend_c.values import Shape, flat_types, flatten, unflatten
 from scriptc.ir.core import Block, Op, Value
 from scriptc.ir.exceptions import derived
@@ -25,11 +24,11 @@ EMITTERS, emitter = emitters()
 
 @emitter
 def try_(low: Lowerer, op: Op) -> Sequence[Shape]:
-    depth = low.expr("cx->depth", (), INT, op, read=True)  # calls that fail do not count themselves out
+    depth = low.expr("c.depth", (), INT, op)  # calls that fail do not count themselves out
     body = low.region(op.regions[0], Block())
     handler = Block()
     with low.builder.at(handler):
-        (caught,) = low.call(op, "sc_catch", Args("cx", depth), EXC)
+        (caught,) = low.call(op, "sc_catch", Args(depth), EXC)
         for arg in op.regions[1].args:
             low.bind(arg, caught)
     low.region(op.regions[1], handler)
@@ -47,8 +46,7 @@ def reraise(low: Lowerer, op: Op) -> Sequence[Shape]:
 @emitter
 def exc_is(low: Lowerer, op: Op) -> Sequence[Shape]:
     names = op.attrs["classes"] if op.attrs["exact"] else derived(low.source, op.attrs["classes"])
-    text = f"sc_exc_is({{0}}, {c_string(''.join(name + chr(0) for name in names))})"
-    return [low.expr(text, low.operands(op), op.result.type, op)]
+    return [low.expr("c.exc_is", low.operands(op), op.result.type, op, classes=tuple(names))]
 
 
 def _held(op: Op) -> Type:

@@ -1,8 +1,8 @@
 """Elementwise ops whose operands' layouts are known at compile time: loops over pointers, with nothing to set up.
 
-    %c = fuse(%f, %d) -> (f32[B, 128])       %c = c.new(%d) {dtype = "f32", sizes = ["{0}->size[0]", "128"], ...}
+    %c = fuse(%f, %d) -> (f32[B, 128])       %c = c.new(%n, %d) {dtype = "f32", sizes = ["%0", 128], ...}
                                              c.for(%rows, %c, %gates, %d) do (%i: i64) {
-    where %f is columns 128.. of %gates        %p = c.expr(...)       one pointer for each operand, to its row i
+    where %f is columns 128.. of %gates        %p = c.offset(...)     one pointer for each operand, to its row i
                                                c.for(%columns) do (%k: i64) {...}
 
 Dims that all operands run along without a gap become one loop. Views are part of the addresses and are not made. An operand
@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
-from scriptc.backend_c.ctypes import c_type
+from scriptc.backend_c.arguments import Args
 from scriptc.ir.core import Block, Value
 from scriptc.ir.layouts import Access, Layouts, access
 from scriptc.ir.ops.rules import tensor
@@ -173,10 +172,10 @@ class _Lowering:
         held = self.low.one(operand.at.root)
         if not operand.straight:
             return held
-        args = Args("cx", held)
+        args = Args(held)
         if operand.straight == "sc_fit":
-            sizes = [str(s) if isinstance(s, int) else s for s in map(self.size, range(len(self.nest.sizes)))]
-            args.array(sizes).add(str(len(sizes)))
+            sizes = [self.size(d) for d in range(len(self.nest.sizes))]
+            args.sizes(sizes).add(len(sizes))
         (made,) = self.low.call(self.at, operand.straight, args, operand.value.type)
         assert isinstance(made, Value)
         return made
@@ -186,15 +185,15 @@ class _Lowering:
         if isinstance(size, int):
             return size
         operand, dim = size
-        return self.low.expr(f"{{0}}->size[{dim}]", [self.roots[operand]], INT, self.at)
+        return self.low.expr("c.size", [self.roots[operand]], INT, self.at, dim=dim)
 
     def new(self, result: Value) -> Value:
         """The tensor for a result, which may take over an operand that is read only at the places that are written."""
-        sizes: list[str] = []
+        sizes: list[int | str] = []
         operands: list[Value] = []
         for d in range(tensor(result).rank):
             size = self.size(d)
-            sizes.append(str(size) if isinstance(size, int) else f"{{{len(operands)}}}")
+            sizes.append(size if isinstance(size, int) else f"%{len(operands)}")
             if isinstance(size, Value):
                 operands.append(size)
         held = [self.roots[o] for o in self.nest.operands]
@@ -214,7 +213,7 @@ class _Lowering:
         return whole and not any(operand.spread) and tensor(operand.value).dtype == tensor(result).dtype
 
     def pointer(self, named: Value, dtype: str, held: Value) -> Value:
-        made = self.low.expr(f"(({c_type(PtrType(dtype))}){{0}}->data)", [held], PtrType(dtype), self.at, read=True)
+        made = self.low.expr("c.data", [held], PtrType(dtype), self.at)
         made.name = f"{named.name or 'x'}_p"
         return made
 
@@ -230,22 +229,21 @@ class _Lowering:
         return made
 
     def moved(self, pointer: Value, by: Value, step: int | Value) -> Value:
-        text = "({0} + {1})" if step == 1 else f"({{0}} + {{1}} * {step if isinstance(step, int) else '{2}'})"
         operands = [pointer, by, *([step] if isinstance(step, Value) else [])]
-        made = self.low.expr(text, operands, pointer.type, self.at)
-        assert isinstance(made, Value)
+        number = None if isinstance(step, Value) else step
+        made = self.low.expr("c.offset", operands, pointer.type, self.at, step=number)
         made.name = pointer.name
         return made
 
     def stride(self, operand: Operand, dim: int) -> int | Value:
         sizes = tensor(operand.at.root).dims
         if operand.straight == "sc_fit":
-            return self.low.expr(f"{{0}}->stride[{dim}]", [self.roots[operand]], INT, self.at)
+            return self.low.expr("c.stride", [self.roots[operand]], INT, self.at, dim=dim)
         assert sizes is not None
         inner = [s for s in sizes[dim + 1 :] if isinstance(s, int)]
         if len(inner) == len(sizes) - dim - 1:
             return prod(inner)
-        return self.low.expr(f"{{0}}->stride[{dim}]", [self.roots[operand]], INT, self.at)
+        return self.low.expr("c.stride", [self.roots[operand]], INT, self.at, dim=dim)
 
     def loops(self, pointers: list[Value], depth: int) -> None:
         """The loops from `depth` on; the innermost computes."""
@@ -270,8 +268,7 @@ class _Lowering:
         values = [s for s in sizes if isinstance(s, Value)]
         if not values:
             return self.low.const(number, self.at.loc)
-        text = " * ".join([*(f"{{{i}}}" for i in range(len(values))), *([str(number)] if number != 1 else [])])
-        made = self.low.expr(f"({text})" if " " in text else text, values, INT, self.at)
+        made = self.low.expr("c.product", values, INT, self.at, factor=number)
         made.name = "n"
         return made
 
@@ -290,4 +287,4 @@ class _Lowering:
         sizes = [self.size(inner) for inner in range(d + 1, len(self.nest.sizes))]
         if all(isinstance(s, int) for s in sizes):
             return prod(s for s in sizes if isinstance(s, int))
-        return self.low.expr(f"{{0}}->stride[{d}]", [self.results[0]], INT, self.at)
+        return self.low.expr("c.stride", [self.results[0]], INT, self.at, dim=d)

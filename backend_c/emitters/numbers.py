@@ -17,21 +17,9 @@ EMITTERS, emitter = emitters()
 
 
 @emitter
-def int_add(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return _checked(low, op, "+")
-
-
-@emitter
-def int_sub(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return _checked(low, op, "-")
-
-
-@emitter
-def int_mul(low: Lowerer, op: Op) -> Sequence[Shape]:
-    return _checked(low, op, "*")
-
-
-def _checked(low: Lowerer, op: Op, sign: str) -> Sequence[Shape]:
+def checked(low: Lowerer, op: Op) -> Sequence[Shape]:
+    """The row's `c` where the result is known to fit, else its kernel, which raises where the result does not fit."""
     if op.result in low.counts or (op.enclosing(is_loop) and low.bounds.is_exact(op)):
-        return [low.expr(f"({{0}} {sign} {{1}})", low.operands(op), op.result.type, op)]
-    return low.kernel(op, f"sc_{op.name.replace('.', '_')}")
+        return [low.computed(op)]
+    assert op.defn.kernel is not None
+    return low.kernel(op, op.defn.kernel)

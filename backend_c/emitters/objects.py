@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
-from scriptc.backend_c.ctypes import list_member
+from scriptc.backend_c.arguments import Args
 from scriptc.backend_c.emitters.registry import emitters
 from scriptc.backend_c.values import Shape, flat_types, unflatten
-from scriptc.ir.core import Op, Value
+from scriptc.ir.core import Op
 from scriptc.ir.types import ObjectType, Record, Type, is_counted
 
 if TYPE_CHECKING:
@@ -31,19 +30,13 @@ def _place(op: Op) -> tuple[int, Type]:
     return sum(len(flat_types(before)) for before in types[:field]), types[field]
 
 
-def _leaves(args: Args, types: Sequence[Type], leaves: Sequence[Value]) -> Args:
-    items = [f"{{{{.{list_member(t)} = {args.slot(v)}}}}}" for t, v in zip(types, leaves, strict=True)]
-    return args.add(f"(const sc_value[]){{{{{', '.join(items)}}}}}" if items else "NULL")
-
-
 @emitter
 def object_new(low: Lowerer, op: Op) -> Sequence[Shape]:
     assert isinstance(op.result.type, ObjectType)
     fields = _types(op.result.type.record)
     types = [leaf for t in fields for leaf in flat_types(t)]
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args = Args("cx", str(mask), str(len(types)))
-    _leaves(args, types, low.widened(op.operands, fields, op.loc))
+    args = Args(mask, len(types)).leaves("leaves", types, low.widened(op.operands, fields, op.loc))
     return low.call(op, "sc_list_tuple", args, op.result.type)
 
 
@@ -51,8 +44,8 @@ def object_new(low: Lowerer, op: Op) -> Sequence[Shape]:
 def object_get(low: Lowerer, op: Op) -> Sequence[Shape]:
     at, t = _place(op)
     held = low.one(op.operands[0])
-    texts = [(f"{{0}}->items[{at + i}].{list_member(leaf)}", leaf) for i, leaf in enumerate(flat_types(t))]
-    return [unflatten(t, iter([low.expr(text, [held], leaf, op, read=True) for text, leaf in texts]))]
+    leaves = [low.expr("c.field", [held], leaf, op, index=at + i) for i, leaf in enumerate(flat_types(t))]
+    return [unflatten(t, iter(leaves))]
 
 
 @emitter
@@ -60,5 +53,5 @@ def object_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     target, value = op.operands
     at, t = _place(op)
     types = flat_types(t)
-    args = Args("cx", low.one(target), str(at), str(len(types)))
-    return low.call(op, "sc_object_set", _leaves(args, types, low.widened([value], [t], op.loc)), fails="never")
+    args = Args(low.one(target), at, len(types))
+    return low.call(op, "sc_object_set", args.leaves("leaves", types, low.widened([value], [t], op.loc)))

@@ -1,14 +1,13 @@
 """Views that only elementwise loops and products look at stand on the C stack: no object is made, nothing is counted.
 
-%f = c.view(%g) {fn = "sc_slice_here", args = "{0}, 1, 0, 512, 1"}        sc_tensor f;
-                                                                          sc_slice_here(&f, g, 1, 0, 512, 1);
+    %f = c.view(%g) {kernel = "sc_slice_here", args = ["%0", 1, 0, 512, 1]}        sc_tensor f;
+                                                                                   sc_slice_here(&f, g, 1, 0, 512, 1);
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scriptc.backend_c.args import Args
 from scriptc.ir.core import Op, Value
 from scriptc.ir.ranges import known_int
 from scriptc.ir.types import TensorType
@@ -50,6 +49,7 @@ def local_view(low: Lowerer, op: Op) -> Value | None:
     """The view as a variable on the stack, where it may be one."""
     if not _is_local(op):
         return None
-    args = low.schema_args(op, Args())
-    made = low.build("c.view", args.operands, (op.result.type,), op.loc, fn=f"sc_{op.name}_here", args=args.text)
-    return made.result
+    args = low.schema_args(op)
+    return low.build(
+        "c.view", args.operands, (op.result.type,), op.loc, kernel=f"sc_{op.name}_here", args=tuple(args.entries)
+    ).result

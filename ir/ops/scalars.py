@@ -1,7 +1,7 @@
 """Python numbers: 64-bit ints that raise OverflowError, floats, bools; Python's results, not C's.
 
-`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last; `emit`
-chooses between the two.
+`c` is a C expression; `kernel` a function of runtime/include/sc_scalar.h that may raise and writes its result last. Where a
+row has both, `emit` chooses: the expression where the result is known to fit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _row(
     name: str, arity: int, result: Type, ref: str, *, c: str | None = None, kernel: str | None = None, emit: str | None = None
 ) -> OpDef:
     schema = "(" + ", ".join(f"Scalar {x}" for x in "abc"[:arity]) + ") -> Scalar"
-    return OpDef(name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, emit=emit, raises=c is None)
+    return OpDef(name, schema, _rule(result), _PURE, ref=ref, c=c, kernel=kernel, emit=emit, raises=kernel is not None)
 
 
 def _binary(names: str, result: Type, prefix: str, c: str) -> list[OpDef]:
@@ -40,7 +40,8 @@ _COMPARE = "eq=== ne=!= lt=< le=<= gt=> ge=>="
 ROWS = [
     *(_row(f"int.{n}", 2, INT, f"operator.{n}", kernel=f"sc_int_{n}")
       for n in ("floordiv", "mod", "lshift", "rshift")),
-    *(_row(f"int.{n}", 2, INT, f"operator.{n}", emit=f"int_{n}") for n in ("add", "sub", "mul")),
+    *(_row(f"int.{n}", 2, INT, f"operator.{n}", c=f"({{0}} {sign} {{1}})", kernel=f"sc_int_{n}", emit="checked")
+      for n, sign in (("add", "+"), ("sub", "-"), ("mul", "*"))),
     _row("int.pow", 2, INT, "operator.pow", kernel="sc_int_pow"),
     _row("int.neg", 1, INT, "operator.neg", kernel="sc_int_neg"),
     _row("int.abs", 1, INT, "operator.abs", kernel="sc_int_abs"),
