@@ -13,12 +13,13 @@ from typing import Any
 from scriptc.ir.core import Block, Func, Module, Op, Value
 from scriptc.ir.dtypes import TORCH_NAMES
 from scriptc.ir.exceptions import argument, classes, own_class
+from scriptc.ir.handlers import handlers
 from scriptc.ir.references import reference
 from scriptc.ir.text import formatted
 from scriptc.ir.types import ObjectType, TensorType, TupleType
 
 Env = dict[Value, Any]
-
+RUNS, runs = handlers()
 
 MAX_DEPTH = 1000  # calls within each other, as in Python
 
@@ -119,8 +120,8 @@ class Interpreter:
                 if op.name == "reraise":
                     raise operands[0]
                 raise _Leave(op, operands)
-            special = getattr(self, "do_" + op.name.replace(".", "_"), None)
-            results = special(op, operands, env) if special else self.apply(op.name, operands, op.attrs)
+            special = RUNS.get(op.name)
+            results = special(self, op, operands, env) if special else self.apply(op.name, operands, op.attrs)
             if special is None and len(op.results) == 1:
                 results = (results,)
             env.update(zip(op.results, results, strict=True) if op.results else ())
@@ -177,18 +178,23 @@ class Interpreter:
     def attr(self, name: str, value: Any) -> Any:
         return getattr(self.torch, TORCH_NAMES[value]) if name == "dtype" else value
 
+    @runs("const")
     def do_const(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (op.attrs["value"],)
 
+    @runs("param")
     def do_param(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (self.params[op.attrs["name"]],)
 
+    @runs("undef")
     def do_undef(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (None,)
 
+    @runs("if")
     def do_if(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0 if operands[0] else 1], env)
 
+    @runs("try")
     def do_try(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         body, handler = op.regions
         try:
@@ -197,20 +203,25 @@ class Interpreter:
             env.update(dict.fromkeys(handler.args, e))
         return self.block(handler, env)
 
+    @runs("exc.is")
     def do_exc_is(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         classes = tuple(map(self.class_of, op.attrs["classes"]))
         return (type(operands[0]) in classes if op.attrs["exact"] else isinstance(operands[0], classes),)
 
+    @runs("cell.new")
     def do_cell_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ([operands[0]],)
 
+    @runs("cell.get")
     def do_cell_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][0],)
 
+    @runs("cell.set")
     def do_cell_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         operands[0][0] = operands[1]
         return ()
 
+    @runs("scope")
     def do_scope(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         try:
             return self.block(op.regions[0], env)
@@ -222,6 +233,7 @@ class Interpreter:
             raise leave
         return leave.values
 
+    @runs("loop")
     def do_loop(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         body, counted = op.regions[0], op.attrs["counted"]
         carried = operands[3:] if counted else operands
@@ -242,6 +254,7 @@ class Interpreter:
                     return values
                 carried = values
 
+    @runs("call")
     def do_call(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         if self.depth >= MAX_DEPTH:
             raise RecursionError("maximum recursion depth exceeded")
@@ -251,20 +264,24 @@ class Interpreter:
         finally:
             self.depth -= 1
 
+    @runs("fuse")
     def do_fuse(self, op: Op, operands: list[Any], env: Env) -> list[Any]:
         return self.block(op.regions[0], dict(zip(op.regions[0].args, operands, strict=True)))
 
+    @runs("check")
     def do_check(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         attrs = {k: v for k, v in op.attrs.items() if k != "of"}
         self.apply(op.attrs["of"], operands, attrs)
         return ()
 
+    @runs("check.bound")
     def do_check_bound(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         if not operands[0]:
             name = op.attrs["name"]
             raise UnboundLocalError(f"cannot access local variable '{name}' where it is not associated with a value")
         return ()
 
+    @runs("check.free")
     def do_check_free(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         if not operands[0]:
             name = op.attrs["name"]
@@ -272,6 +289,7 @@ class Interpreter:
             raise NameError(f"cannot access free variable '{name}' {where}")
         return ()
 
+    @runs("check.unpack")
     def do_check_unpack(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         length, count = operands[0], op.attrs["count"]
         if length > count:
@@ -280,10 +298,12 @@ class Interpreter:
             raise ValueError(f"not enough values to unpack (expected {count}, got {length})")
         return ()
 
+    @runs("check.step")
     def do_check_step(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         range(0, 0, operands[0])
         return ()
 
+    @runs("check.store")
     def do_check_store(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         dst, src = operands
         if self.torch.broadcast_shapes(dst.shape, src.shape) != dst.shape:
@@ -291,15 +311,18 @@ class Interpreter:
             raise RuntimeError(f"output with shape {shapes[0]} doesn't match the broadcast shape {shapes[1]}")
         return ()
 
+    @runs("check.leaf")
     def do_check_leaf(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ()  # nothing that is interpreted is seen by autograd
 
+    @runs("check.overlap")
     def do_check_overlap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         if (found := _overlap(*operands)) == "partial" or (found == "full" and op.attrs["apart"]):
             raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
                                "to a single memory location. Please clone() the tensor before performing the operation.")
         return ()
 
+    @runs("tuple")
     def do_tuple(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, TupleType)
         cls = op.result.type.cls
@@ -307,53 +330,67 @@ class Interpreter:
             return (tuple(operands),)
         return (cls(*operands) if hasattr(cls, "_fields") else cls(operands),)
 
+    @runs("tuple.get")
     def do_tuple_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0][op.attrs["index"]],)
 
+    @runs("list.slice")
     def do_list_slice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         values, start, stop, step = operands
         return (values[slice(start, stop, step)],)
 
+    @runs("list.delete")
     def do_list_delete(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         del operands[0][operands[1]]
         return ()
 
+    @runs("list.splice")
     def do_list_splice(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         values, start, stop, other = operands
         values[start:stop] = list(other)
         return ()
 
+    @runs("list.argsort")
     def do_list_argsort(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         (values,) = operands
         return (sorted(range(len(values)), key=values.__getitem__, reverse=op.attrs["reverse"]),)
 
+    @runs("list.tensor")
     def do_list_tensor(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, TensorType)
         return (self.torch.tensor(operands[0], dtype=getattr(self.torch, TORCH_NAMES[op.result.type.dtype])),)
 
+    @runs("text")
     def do_text(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (formatted(op.attrs["format"], operands),)
 
+    @runs("state.set")
     def do_state_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         self.state.append((op.attrs["target"], op.attrs["form"], operands))
         return ()
 
+    @runs("kept.has")
     def do_kept_has(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (False,)  # what is kept is what would be computed
 
+    @runs("kept.put")
     def do_kept_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ()
 
+    @runs("print")
     def do_print(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         print(formatted(op.attrs["format"], operands), end="")
         return ()
 
+    @runs("list.new")
     def do_list_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands),)
 
+    @runs("tuple.new")
     def do_tuple_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (tuple(operands),)
 
+    @runs("object.new")
     def do_object_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         assert isinstance(op.result.type, ObjectType)
         record = op.result.type.record
@@ -364,48 +401,60 @@ class Interpreter:
         made.__dict__.update(held)
         return (made,)
 
+    @runs("object.get")
     def do_object_get(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (_held(operands[0])[_field(op)],)
 
+    @runs("object.set")
     def do_object_set(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         _held(operands[0])[_field(op)] = operands[1]
         return ()
 
     # A place in a dict or set is an index into its keys.
+    @runs("dict.new")
     def do_dict_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return ({},)
 
+    @runs("set.new")
     def do_set_new(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (set(),)
 
+    @runs("dict.find")
     def do_dict_find(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, key = operands
         return (list(table).index(key) if key in table else -1,)
 
+    @runs("dict.key")
     def do_dict_key(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands[0])[operands[1]],)
 
+    @runs("dict.at")
     def do_dict_at(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (list(operands[0].values())[operands[1]],)
 
+    @runs("dict.put")
     def do_dict_put(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, place, value = operands
         table[list(table)[place]] = value
         return ()
 
+    @runs("dict.remove")
     def do_dict_remove(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, place = operands
         key = list(table)[place]
         table.remove(key) if isinstance(table, set) else table.pop(key)
         return ()
 
+    @runs("dict.clear")
     def do_dict_clear(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         operands[0].clear()
         return ()
 
+    @runs("dict.walk")
     def do_dict_walk(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (len(operands[0]),)
 
+    @runs("dict.unchanged")
     def do_dict_unchanged(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         table, length = operands
         if len(table) != length:
@@ -413,12 +462,15 @@ class Interpreter:
             raise RuntimeError(f"{what} changed size during iteration")
         return ()
 
+    @runs("optional.present")
     def do_optional_present(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0] is not None,)
 
+    @runs("optional.unwrap")
     def do_optional_unwrap(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         return (operands[0],)
 
+    @runs("warn")
     def do_warn(self, op: Op, operands: list[Any], env: Env) -> tuple[Any, ...]:
         self.warnings.append((op.attrs["category"], formatted(op.attrs["message"], operands)))
         return ()

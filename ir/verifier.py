@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from scriptc.ir.core import Block, Func, Module, Op, Value
+from scriptc.ir.handlers import handlers
 from scriptc.ir.opdef import TypeRuleError
 from scriptc.ir.ops.rules import given
 from scriptc.ir.printer import print_func
 from scriptc.ir.types import BOOL, EXC, INT, CellType, JoinError, Type, is_subtype, join
+
+CHECKS, checks = handlers()
 
 
 class VerifyError(Exception):
@@ -42,9 +45,8 @@ class _Checker:
         self.visible.difference_update(defined)
 
     def op(self, op: Op) -> None:
-        check = getattr(self, "check_" + op.name.replace(".", "_"), None)
-        if check is not None:
-            check(op)
+        if op.name in CHECKS:
+            CHECKS[op.name](self, op)
             return
         if op.defn.check or op.defn.infer is given:
             self.schema(op)
@@ -83,6 +85,7 @@ class _Checker:
             if not is_subtype(value.type, t):
                 self.note(op, f"{what}: {value.type} where {t} is expected")
 
+    @checks("if")
     def check_if(self, op: Op) -> None:
         if op.operands[0].type != BOOL:
             self.note(op, "the condition of an if must be a bool")
@@ -98,9 +101,11 @@ class _Checker:
         elif last.name == "yield":
             self.values(last, last.operands, [r.type for r in op.results], "yield must match the results of its op")
 
+    @checks("scope")
     def check_scope(self, op: Op) -> None:
         self.yields(op, op.regions[0])
 
+    @checks("try")
     def check_try(self, op: Op) -> None:
         if len(op.regions) != 2:
             self.note(op, "a try has two regions")
@@ -109,10 +114,12 @@ class _Checker:
         for region in op.regions:
             self.yields(op, region)
 
+    @checks("reraise")
     def check_reraise(self, op: Op) -> None:
         if op.operands[0].type != EXC:
             self.note(op, f"reraise takes an exception, not {op.operands[0].type}")
 
+    @checks("cell.new")
     def check_cell_new(self, op: Op) -> None:
         t = op.result.type
         if not isinstance(t, CellType):
@@ -120,6 +127,7 @@ class _Checker:
         else:
             self.values(op, op.operands, [t.item], "the initial value must fit the cell")
 
+    @checks("cell.set")
     def check_cell_set(self, op: Op) -> None:
         t = op.operands[0].type
         if not isinstance(t, CellType):
@@ -127,6 +135,7 @@ class _Checker:
         else:
             self.values(op, op.operands[1:], [t.item], "the value must fit the cell")
 
+    @checks("loop")
     def check_loop(self, op: Op) -> None:
         counted, body = op.attrs["counted"], op.regions[0]
         n = 3 if counted else 0
@@ -146,6 +155,7 @@ class _Checker:
         if counted and len(carried) != len(op.results):
             self.note(op, f"the loop carries {len(carried)} values but has {len(op.results)} results")
 
+    @checks("yield")
     def check_yield(self, op: Op) -> None:
         if op.parent is None or op.parent.parent is None:
             self.note(op, "yield outside a region")
@@ -156,23 +166,28 @@ class _Checker:
             self.note(op, f"{op.name} to {op.attrs['to']}, which does not enclose it")
         return target
 
+    @checks("break")
     def check_break(self, op: Op) -> None:
         if (target := self.target(op, ("loop", "scope"))) is not None:
             self.values(op, op.operands, [r.type for r in target.results], "break must match the results of its target")
 
+    @checks("continue")
     def check_continue(self, op: Op) -> None:
         if (target := self.target(op, ("loop",))) is not None:
             args = target.regions[0].args[1 if target.attrs["counted"] else 0 :]
             self.values(op, op.operands, [a.type for a in args], "continue must match the carried arguments")
 
+    @checks("return")
     def check_return(self, op: Op) -> None:
         self.values(op, op.operands, self.func.results, "return must match the results of the function")
 
+    @checks("param")
     def check_param(self, op: Op) -> None:
         self.schema(op)
         if self.module is not None and op.attrs.get("name") not in self.module.params:
             self.note(op, f"the module has no param {op.attrs.get('name')!r}")
 
+    @checks("call")
     def check_call(self, op: Op) -> None:
         if self.module is None:
             return
@@ -183,6 +198,7 @@ class _Checker:
         self.values(op, op.operands, [a.type for a in func.body.args], "arguments must match the function")
         self.results(op, func.results)
 
+    @checks("fuse")
     def check_fuse(self, op: Op) -> None:
         body = op.regions[0]
         self.values(op, op.operands, [a.type for a in body.args], "inputs of fuse must match its arguments")
