@@ -11,12 +11,12 @@ from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.literals import c_str_object, c_string
 from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.loop_verifier import verify_loops
 from scriptc.backend_c.lower import lower
 from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
-from scriptc.ir.phases import verify_phase
 from scriptc.runtime.kernels import KERNELS
 
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
@@ -54,7 +54,7 @@ def lower_to_loops(module: Module) -> Module:
     lowered = lower(module)
     interrupts.run(lowered)
     ownership.run(lowered)
-    verify_phase(lowered, "c_ready")
+    verify_loops(lowered)
     return lowered
 
 

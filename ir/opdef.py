@@ -33,6 +33,10 @@ TRAITS = frozenset({
     "FLOATING", "ANY_DTYPE", "WIDE_NUMBER", "PLAIN", "EXPRESSION",
 })  # fmt: skip
 
+# The phases of a program: the tensor IR, which passes improve, and the loop IR, which is printed (ir/phases.py).
+TENSOR, LOOP = "tensor", "loop"
+BOTH = (TENSOR, LOOP)
+
 
 class TypeRuleError(Exception):
     """Operands or attributes that the op does not take; the message is for users."""
@@ -120,6 +124,7 @@ class OpDef:
     reads, writes: classes of memory ("tensor", "list", "state", "random", "io") that running the op reads or writes.
     raises: whether running the op may raise. check: name of the `check` kind that guards it, after which it cannot.
     takes: of an elementwise op, the dtypes that it computes in; by default those of its samples.
+    phases: those in whose modules the op may stand.
     One of these says how C is made, or `emit` chooses between the two others: `c` (a per-element or scalar C expression
     over {0}, {1}, ... with {T} the C type and {t} the dtype), `kernel` (a function of runtime/kernels), `emit` (a
     function of backend_c/emitters).
@@ -141,6 +146,7 @@ class OpDef:
     samples: Samples | None = None
     tolerance_ulp: float = 0.0
     takes: tuple[str, ...] = ()
+    phases: tuple[str, ...] = (TENSOR,)
     args: tuple[SchemaArg, ...] = field(init=False)
 
     def __post_init__(self) -> None:

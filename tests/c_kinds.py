@@ -1,4 +1,6 @@
-"""Kinds of data files about the C back end: IR text to loop IR text (`lower-`), to the C of its functions (`c-`)."""
+"""Kinds of data files about the C back end: IR text to loop IR text (`lower-`), to the C of its functions (`c-`); loop IR
+text to the messages of its verifier, or to C (`loops-`).
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,12 @@ from data_suite import Case, Kind
 from scriptc.backend_c.emit import lower_to_loops
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.locations import LocTable
+from scriptc.backend_c.loop_verifier import verify_loops
 from scriptc.backend_c.program_names import ProgramNames
 from scriptc.ir.core import Module
 from scriptc.ir.parser import parse_module
 from scriptc.ir.printer import print_module
-from scriptc.ir.verifier import verify
+from scriptc.ir.verifier import VerifyError, verify
 
 HEADER = 'module "m" entries()\n'
 
@@ -31,10 +34,24 @@ def lower_case(case: Case) -> list[str]:
 
 def c_case(case: Case) -> list[str]:
     """The C of the functions, without what stands around them."""
-    loops = lower_to_loops(read(case))
+    return _functions(lower_to_loops(read(case)), debug="debug" in case.options)
+
+
+def loops_case(case: Case) -> list[str]:
+    """What the verifier of the loop IR says; else the C of the functions."""
+    module = parse_module(HEADER + case.text)
+    assert [line for line in print_module(module).splitlines()[1:] if line] == [line for line in case.source if line]
+    try:
+        verify_loops(module)
+    except VerifyError as error:
+        return str(error).rstrip().splitlines()
+    return _functions(module, debug="debug" in case.options)
+
+
+def _functions(loops: Module, *, debug: bool) -> list[str]:
     names, locs = ProgramNames(loops), LocTable()
-    texts = [FunctionPrinter(loops, f, names, locs, debug="debug" in case.options).text() for f in loops.funcs.values()]
+    texts = [FunctionPrinter(loops, f, names, locs, debug=debug).text() for f in loops.funcs.values()]
     return "\n".join(texts).rstrip().splitlines()
 
 
-C_KINDS: dict[str, Kind] = {"lower-": lower_case, "c-": c_case}
+C_KINDS: dict[str, Kind] = {"lower-": lower_case, "c-": c_case, "loops-": loops_case}

@@ -13,7 +13,7 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Func, Module, Op, Param, Value
 from scriptc.ir.dtypes import COMPLEX, DTYPES, FLOATING
 from scriptc.ir.loc import Loc
-from scriptc.ir.opdef import OpDef, SchemaArg, TypeRuleError
+from scriptc.ir.opdef import TENSOR, OpDef, SchemaArg, TypeRuleError
 from scriptc.ir.ops import OPS, dicts, objects, strings
 from scriptc.ir.types import (
     BOOL,
@@ -42,12 +42,12 @@ BUILT_ELSEWHERE = {
     "pack_linear.kept", "arrange_transposed", "arrange_transposed.kept", "try", "reraise", "exc.is",
     "cell.new", "cell.get", "cell.set", "cat", "stack", "list.argsort", "print",
 }  # fmt: skip
-# c.*: the loop IR's. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
+# Those of the tensor IR. What reaches out of the call, to state and the generator of random numbers, has tests of its own, as
 # have dicts and sets (test_tables.py).
 TENSOR_ROWS = {
     n: row
     for n, row in OPS.items()
-    if not n.startswith("c.") and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
+    if TENSOR in row.phases and not row.writes & {"random", "state"} and row not in (*dicts.ROWS, *objects.ROWS)
 }
 STRING_ROWS = [row for row in strings.ROWS if row.name != "text"]
 ANY_ROW = [row for name, row in TENSOR_ROWS.items() if name not in BUILT_ELSEWHERE and row not in strings.ROWS]

@@ -8,7 +8,9 @@ An EXPRESSION is spelled by the `c` of its row, a C expression in which {0}, {1}
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef
+from dataclasses import replace
+
+from scriptc.ir.opdef import LOOP, OpDef
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, FLOAT, INT, ElemType, PtrType, Type
 
@@ -110,4 +112,4 @@ STATEMENTS = [
     OpDef("c.unwind", "(Value[] objects) -> ()", fixed(), writes=_MEMORY),
 ]  # fmt: skip
 
-ROWS = [*CALLS, *EXPRESSIONS, *READS, *STATEMENTS]
+ROWS = [replace(row, phases=(LOOP,)) for row in (*CALLS, *EXPRESSIONS, *READS, *STATEMENTS)]

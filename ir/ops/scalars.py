@@ -6,7 +6,7 @@ row has both, `emit` chooses: the expression where the result is known to fit.
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import Infer, OpDef
+from scriptc.ir.opdef import Infer, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, numbers
 from scriptc.ir.types import BOOL, COMPLEX, FLOAT, INT, Type
 
@@ -19,6 +19,12 @@ def _rule(result: Type) -> Infer:
         return (result,)
 
     return infer
+
+
+def _rounded(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
+    if [v.type for v in operands] != [FLOAT, INT]:
+        raise TypeRuleError("a float is rounded to a whole number of digits")
+    return (FLOAT,)
 
 
 def _row(
@@ -78,5 +84,6 @@ ROWS = [
     *(_row(f"math.{n}", 1, BOOL, f"math.{n}", c=f"(bool){n}({{0}})") for n in ("isnan", "isinf", "isfinite")),
     _row("math.fabs", 1, FLOAT, "math.fabs", c="__builtin_fabs({0})"),
     _row("float.round", 1, INT, "builtins.round", kernel="sc_float_round"),
-    _row("float.round_to", 2, FLOAT, "builtins.round", kernel="sc_float_round_to"),
+    OpDef("float.round_to", "(Scalar a, SymInt digits) -> Scalar", _rounded, _PURE, ref="builtins.round",
+          kernel="sc_float_round_to", raises=True),
 ]  # fmt: skip

@@ -8,7 +8,7 @@ values of the next iteration, `break` the results of the loop. `scope` runs its 
 
 from __future__ import annotations
 
-from scriptc.ir.opdef import OpDef, TypeRuleError
+from scriptc.ir.opdef import BOTH, OpDef, TypeRuleError
 from scriptc.ir.ops.rules import Attrs, Operands, fixed, given
 from scriptc.ir.types import BOOL, Type
 
@@ -22,22 +22,23 @@ def _fuse(operands: Operands, attrs: Attrs) -> tuple[Type, ...]:
 
 
 ROWS = [
-    OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const"),
+    OpDef("const", "() -> Value", given, frozenset({"PURE"}), emit="const", phases=BOTH),
     OpDef("param", "(str name) -> Tensor", given, frozenset({"PURE", "FETCHES"}), emit="param"),
-    OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_"),
-    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop"),
-    OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope"),
-    OpDef("yield", "(Value[] values) -> ()", fixed(), _LEAVES, emit="yield_"),
-    OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_"),
-    OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_"),
-    OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_"),
+    OpDef("if", "(Value cond) -> Value", given, _CONTROL, emit="if_", phases=BOTH),
+    OpDef("loop", "(Value[] init, *, str label, bool counted) -> Value", given, _CONTROL, emit="loop", phases=BOTH),
+    OpDef("scope", "(*, str label) -> Value", given, _CONTROL, emit="scope", phases=BOTH),
+    OpDef("yield", "(Value[] values) -> ()", fixed(), _LEAVES, emit="yield_", phases=BOTH),
+    OpDef("continue", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="continue_", phases=BOTH),
+    OpDef("break", "(Value[] values, *, str to) -> ()", fixed(), _LEAVES, emit="break_", phases=BOTH),
+    OpDef("return", "(Value[] values) -> ()", fixed(), _LEAVES, emit="return_", phases=BOTH),
     # message: the text itself, or with values a format (ir/text.py)
-    OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_"),
+    OpDef("raise", "(Value[] values, *, str type, str message) -> ()", fixed(), _LEAVES, raises=True, emit="raise_",
+          phases=BOTH),
     # Ends a block that is never left at its end: behind an `if` or `loop` all of whose paths leave.
-    OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable"),
+    OpDef("unreachable", "() -> ()", fixed(), _LEAVES, emit="unreachable", phases=BOTH),
     OpDef(
         "call", "(Value[] args, *, str func) -> Value", given, raises=True, emit="call",
-        reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}),
+        reads=frozenset({"tensor", "list"}), writes=frozenset({"tensor", "list", "io"}), phases=BOTH,
     ),
     # Gives a place outside the call a value, whose leaves the operands are: the target, and which of its forms the value
     # has, are the front end's numbers. Form -1: the place is deleted.
@@ -50,7 +51,7 @@ ROWS = [
     OpDef("kept.put", "(Value made, *, int slot) -> ()", fixed(), writes=_STATE, raises=True, emit="kept_put"),
     OpDef("fuse", "(Value[] inputs) -> Value", _fuse, frozenset({"PURE"}), reads=frozenset({"tensor"}), emit="fuse"),
     # The value of a name on a path that never assigns it; reading it is guarded by check.bound.
-    OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef"),
+    OpDef("undef", "() -> Value", given, frozenset({"PURE"}), emit="undef", phases=BOTH),
     # message: a format (ir/text.py)
     OpDef("warn", "(Value[] values, *, str category, str message) -> ()", fixed(), writes=frozenset({"io"}), raises=True,
           emit="warn"),
