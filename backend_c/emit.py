@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from scriptc.backend_c import instrument, interrupts, ownership
+from scriptc.backend_c.called import called_kernels
 from scriptc.backend_c.ctypes import declare, list_member
 from scriptc.backend_c.function import FunctionPrinter
 from scriptc.backend_c.literals import c_str_object, c_string
@@ -17,7 +17,6 @@ from scriptc.backend_c.program_names import ProgramNames, signature
 from scriptc.backend_c.writer import comment, wrap
 from scriptc.ir.core import Func, Module
 from scriptc.ir.loc import Loc
-from scriptc.runtime.kernels import KERNELS
 
 HEADERS = ("sc.h", "sc_ops.h", "sc_element.h", "sc_math.h", "sc_special.h", "sc_scalar.h", "sc_str.h")
 
@@ -94,8 +93,7 @@ def emit_program(
         _program(loops, names, entries, len(locs.rows)),
     ]
     source = "\n".join(part for part in parts if part)
-    kernels = frozenset(KERNELS.keys() & set(re.findall(r"\w+", source)))
-    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, kernels)
+    return CProgram(source, entries, tuple(locs.rows), tuple(loops.params), sites, called_kernels(loops))
 
 
 def _keep_reachable(module: Module) -> None:
