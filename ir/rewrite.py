@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from scriptc.ir.builder import Builder
 from scriptc.ir.core import Attr, Block, Module, Op, Value
-from scriptc.ir.ops import OPS
 from scriptc.ir.regions import target
 from scriptc.ir.types import Type, is_subtype
 
@@ -54,8 +53,7 @@ class Rewriter:
 
     def insert_checked(self, anchor: Op, name: str, operands: Sequence[Value], **attrs: Attr) -> Value:
         """As `insert_before`, where `anchor` itself says that the new op cannot fail here: no check is built."""
-        defn = OPS[name]
-        op = Builder.before(anchor).insert(Op(defn, operands, defn.infer(operands, attrs), attrs, anchor.loc))
+        op = Builder.before(anchor).op(name, operands, anchor.loc, proved=True, **attrs)
         self._look_again(op.results)
         return op.result
 

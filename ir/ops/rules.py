@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from scriptc.ir.dtypes import PARTS
 from scriptc.ir.opdef import Infer, TypeRuleError
-from scriptc.ir.types import BOOL, FLOAT, INT, DictType, Dim, ListType, ScalarType, SetType, TensorType, TupleType, Type
+from scriptc.ir.types import BOOL, FLOAT, INT, DictType, Dim, ListType, SetType, TensorType, TupleType, Type
 
 if TYPE_CHECKING:
     from scriptc.ir.core import Value
@@ -153,7 +153,3 @@ def items_of(value: Value) -> tuple[Type, ...]:
     if not isinstance(value.type, TupleType):
         raise TypeRuleError(f"expected a tuple, not {value.type}")
     return value.type.items
-
-
-def is_scalar(t: Type) -> bool:
-    return isinstance(t, ScalarType)

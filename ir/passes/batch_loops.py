@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.analysis import escapes, function_body, is_invariant, is_written
-from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
 from scriptc.ir.ranges import known_int
 from scriptc.ir.regions import is_loop, loop_of_counter, runs_to_its_end
@@ -68,8 +67,7 @@ def batch(op: Op, rw: Rewriter) -> bool:
     if escapes(op.result):
         return False
     check = _check_of(op, x)
-    rows = Builder.before(loop).op("rows.new", [], loop.loc).result
-    rows.name = "rows"
+    rows = rw.insert_before(loop, "rows.new", [], hint="rows")
     new = rw.insert_before(
         op, "linear_rows", [rows, source, index, loop.operands[1], packed, bias],
         dim=dim, step=step, sure=runs_to_its_end(loop), features=op.attrs["features"],

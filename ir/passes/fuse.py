@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from scriptc.ir.analysis import interferes, writers
+from scriptc.ir.builder import Builder
 from scriptc.ir.core import Block, Module, Op, Value
-from scriptc.ir.ops import OPS
 from scriptc.ir.regions import ancestor_in
 from scriptc.ir.shapes import Shape, Shapes, broadcast, is_known, settled
 from scriptc.ir.types import TensorType
@@ -123,17 +123,16 @@ def inputs_of(group: list[Op]) -> list[Value]:
 def _replace(group: list[Op]) -> None:
     last, inputs, outputs = group[-1], inputs_of(group), outputs_of(group)
     body = Block([(v.type, v.name) for v in inputs])
-    inner = dict(zip(inputs, body.args, strict=True))
+    build, inner = Builder(body), dict(zip(inputs, body.args, strict=True))
     for member in group:
-        operands = [inner[v] for v in member.operands]
-        name, t = member.result.name, member.result.type
-        copy = body.append(Op(member.defn, operands, [t], member.attrs, member.loc, names=[name]))
-        inner[member.result] = copy.result
-    body.append(Op(OPS["yield"], [inner[v] for v in outputs], (), {}, last.loc))
+        operands, made = [inner[v] for v in member.operands], member.result
+        copy = build.op(
+            member.name, operands, member.loc, names=[made.name], types=[made.type], proved=True, **member.attrs
+        )
+        inner[made] = copy.result
+    build.op("yield", [inner[v] for v in outputs], last.loc)
     types, names = [v.type for v in outputs], [v.name for v in outputs]
-    fuse = Op(OPS[NAME], inputs, types, {}, last.loc, [body], names)
-    assert last.parent is not None
-    last.parent.insert_before(last, fuse)
+    fuse = Builder.before(last).op(NAME, inputs, last.loc, regions=[body], names=names, types=types)
     for old, new in zip(outputs, fuse.results, strict=True):
         old.replace_all_uses(new)
     for member in reversed(group):

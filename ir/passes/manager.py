@@ -18,7 +18,7 @@ from scriptc.ir.verifier import verify as verify_module
 CLEAN = "clean"  # in a pipeline: the cleaning passes, again and again until none changes anything
 MAX_ROUNDS = 10
 
-Step = tuple[str, Mapping[str, int]]
+Step = tuple[str, Mapping[str, int]]  # a pass and its options
 _STEP = re.compile(r"\s*(?P<name>\w+)\s*(?:\{(?P<options>[^}]*)\})?\s*(?:,|$)")
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from scriptc.ir.analysis import may_write, writers
+from scriptc.ir.builder import Builder
 from scriptc.ir.core import Module, Op, Value
-from scriptc.ir.ops import OPS
 from scriptc.ir.regions import dominates
 from scriptc.ir.rewrite import Rewriter, rewrite
 from scriptc.ir.types import NONE, TensorType
@@ -117,10 +117,10 @@ def _replace(op: Op, product: Op, addend: Value, first: bool, rw: Rewriter) -> N
     checks = _own_checks(op)
     place = checks[0] if checks else op
     operands = [*product.operands, addend]
-    attrs = {"features": product.attrs["features"], "first": first}
-    made = Op(OPS["linear_add"], operands, [op.result.type], attrs, op.loc, names=[op.result.name])
-    assert place.parent is not None
-    place.parent.insert_before(place, made)
+    made = Builder.before(place).op(
+        "linear_add", operands, op.loc, names=[op.result.name], types=[op.result.type], proved=True,
+        features=product.attrs["features"], first=first,
+    )  # fmt: skip
     rw.add(made)
     rw.replace(op, made.results)
     for check in checks:
