@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     memory = add("memory", _memory, "find the peak memory of a call, as a formula of the sizes of its arguments")
 
     opt = add("opt", _opt, "run passes on IR text and print what they make of it", target=False)
-    opt.add_argument("--passes", required=True, metavar="A,B", help="passes in order, such as clean,fuse{max=8}")
+    opt.add_argument("--passes", metavar="A,B", help="passes in order, such as clean,fuse{max=8} (default: all)")
     opt.add_argument("--locs", action="store_true", help="with the source location of each op")
     opt.add_argument("file", metavar="FILE", help="IR text; - reads standard input")
 
@@ -370,6 +370,8 @@ def _opt(options: argparse.Namespace) -> int:
     from scriptc.ir.passes.manager import PipelineError, run_pipeline
     from scriptc.ir.printer import print_module
     from scriptc.ir.verifier import VerifyError, verify
+    from scriptc.options import Options
+    from scriptc.pass_order import passes_of
 
     try:
         text = sys.stdin.read() if options.file == "-" else Path(options.file).read_text(encoding="utf-8")
@@ -381,7 +383,7 @@ def _opt(options: argparse.Namespace) -> int:
     except VerifyError as error:  # of the user's text; behind a pass it would be a bug in that pass
         raise UserError(str(error)) from error
     try:
-        run_pipeline(module, options.passes, verify=True)
+        run_pipeline(module, passes_of(Options()) if options.passes is None else options.passes, verify=True)
     except PipelineError as error:
         raise UserError(str(error)) from error
     print(print_module(module, locs=options.locs))

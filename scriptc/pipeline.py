@@ -1,4 +1,4 @@
-"""The whole compiler on one page: Python to C, and the order of the passes at each level."""
+"""The whole compiler on one page: Python to C."""
 
 from __future__ import annotations
 
@@ -18,18 +18,12 @@ from scriptc.ir.parser import parse_module
 from scriptc.ir.passes.manager import run_pipeline
 from scriptc.ir.printer import print_module
 from scriptc.ir.verifier import verify
-from scriptc.options import WEIGHTS, Options
+from scriptc.options import Options
+from scriptc.pass_order import passes_of
 from scriptc.runtime.bridge import stack_left
 from scriptc.stages import Stages
 from scriptc.target import Target
 from scriptc.variant import Dependencies
-
-# `clean` is fold, simplify, characters, cse, licm and dce, to a fixpoint.
-_FULL = (
-    "clean,prepare_weights{{frozen={frozen},store={store}}},clean,siblings,clean,batch_loops,sum_contractions,"
-    "stack_lists,clean,free_strides,fuse,straighten,keep_derived{{frozen={frozen}}},bounds,cse,dce"
-)
-PIPELINES = {0: "", 1: "clean", 2: _FULL, 3: _FULL}
 
 
 @dataclass(frozen=True)
@@ -46,8 +40,7 @@ class Translated:
 
 def optimise(module: Module, options: Options, after: Callable[[str, Module], None] | None = None) -> None:
     """Runs the passes of a level in place; `after` sees the module behind each."""
-    store = WEIGHTS.index(options.weights)
-    run_pipeline(module, PIPELINES[options.optimize].format(frozen=int(options.freeze), store=store), after=after)
+    run_pipeline(module, passes_of(options), after=after)
 
 
 @collector_paused()
