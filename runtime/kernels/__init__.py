@@ -12,14 +12,15 @@ from collections.abc import Iterable
 from . import core, objects, tensors
 from .row import DECLARED, Kernel, Parameter, Source
 
-__all__ = ["DECLARED", "FILES", "KERNELS", "SOURCES", "UNITY", "Kernel", "Parameter", "Source", "sources_of"]
+__all__ = ["COMMON", "DECLARED", "FILES", "KERNELS", "SOURCES", "UNITY", "Kernel", "Parameter", "Source", "sources_of"]
 
 # Compiled once per ISA level, in the order of the unity build.
 UNITY: tuple[Source, ...] = (
     *(s for s in (*tensors.SOURCES, *objects.SOURCES) if not s.unless),
     *(s for s in tensors.SOURCES if s.unless),
 )
-SOURCES: dict[str, Source] = {s.name: s for s in (*UNITY, *core.SOURCES)}
+COMMON = core.SOURCES  # which do not depend on the level
+SOURCES: dict[str, Source] = {s.name: s for s in (*UNITY, *COMMON)}
 KERNELS: dict[str, Kernel] = {k.name: k for s in SOURCES.values() for k in s.kernels} | {k.name: k for k in core.INLINE}
 # The files, without `.c`, that a call of a kernel needs at once.
 FILES: dict[str, tuple[str, ...]] = {k.name: (s.name,) for s in SOURCES.values() for k in s.kernels}
