@@ -24,7 +24,6 @@ from scriptc.ir.types import STR, ElemType, PtrType, is_counted
 from scriptc.runtime.kernels import KERNELS
 
 PRINTERS, prints = handlers()
-Moves = list[tuple[str, str]]
 # A function with more loops over elements than this has each of them as a function of its own: what optimising a function
 # takes grows faster than its size. In others the C compiler decides, and what a call costs is saved in loops over time.
 MAX_LOOPS = 4
@@ -45,6 +44,7 @@ class FunctionPrinter:
         self.line = self.writer.line
         self.declared: dict[Value, int] = {}  # variables, with the number of lines up to their declaration
         self.read: dict[Value, None] = {}  # variables whose value some line reads
+        self.copies: dict[Value, str] = {}  # of variables that have a new value already, while several are assigned
         self.unwound: Sequence[Value] = ()  # what is released where the next op fails
         self.targets: dict[Op, dict[str, str]] = {}  # labels that a goto needs, by the op they belong to
         self.splits = sum(_is_element_loop(op) for op in func.body.walk()) > MAX_LOOPS
@@ -83,9 +83,10 @@ class FunctionPrinter:
         """The text of a value: its variable, or the expression that is written in its place."""
         op = value.op
         if op is None or op not in self.variables.inline:
-            self.read[self.variables.find(value)] = None
+            variable = self.variables.find(value)
+            self.read[variable] = None
             is_view = op is not None and op.name == "c.view"
-            return f"&{self.variables[value]}" if is_view else self.variables[value]
+            return f"&{self.variables[value]}" if is_view else self.copies.get(variable, self.variables[value])
         match op.name:
             case "const" | "undef":
                 return self.constant(op)
@@ -476,23 +477,20 @@ class FunctionPrinter:
 
     def move(self, assignments: Mapping[Value, Value]) -> None:
         """Assigns all at once: a variable that another source still reads is assigned after it, or kept in a copy."""
-        pending: Moves = []
-        kept: dict[str, Value] = {}
-        for target, source in assignments.items():
-            if self.variables.find(target) is not self.variables.find(source):
-                name = self.variables[target]
-                pending.append((name, unwrapped(self.value(source))))
-                kept[name] = target
+        find = self.variables.find
+        pending = {find(target): source for target, source in assignments.items() if find(target) is not find(source)}
+        reads = {target: self.variables.read_by(source) for target, source in pending.items()}
         while pending:
-            ready = [m for m in pending if not any(_mentions(o[1], m[0]) for o in pending if o is not m)]
-            if ready:
-                pending.remove(ready[0])
-                self.line(f"{ready[0][0]} = {ready[0][1]};")
+            ready = next((t for t in pending if not any(t in reads[o] for o in pending if o is not t)), None)
+            if ready is not None:
+                self.line(f"{self.variables[ready]} = {unwrapped(self.value(pending.pop(ready)))};")
                 continue
-            name = pending[0][0]
-            copy = self.local.unseen(f"old_{name}")
-            self.line(f"const {declare(kept[name].type, copy)} = {name};".replace("const sc_", "sc_", 1))
-            pending = [(t, re.sub(rf"\b{re.escape(name)}\b", copy, text)) for t, text in pending]
+            target = next(iter(pending))
+            self.copies[target] = copy = self.local.unseen(f"old_{self.variables[target]}")
+            self.line(f"const {declare(target.type, copy)} = {self.variables[target]};".replace("const sc_", "sc_", 1))
+            for read in reads.values():
+                read.discard(target)
+        self.copies.clear()
 
     @prints("yield")
     def do_yield(self, op: Op) -> None:
@@ -560,10 +558,6 @@ def _is_element_loop(op: Op) -> bool:
 def _words(lines: Sequence[str]) -> set[str]:
     """The words of C text, those of comments and strings aside."""
     return set(re.findall(r"\w+", re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", "\n".join(lines))))
-
-
-def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"\b{re.escape(name)}\b", text) is not None
 
 
 def _is_empty(block: Block) -> bool:

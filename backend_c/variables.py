@@ -83,6 +83,12 @@ class Variables:
             for region in op.regions:
                 self.assign(region, CNames(names))
 
+    def read_by(self, value: Value) -> set[Value]:
+        """Return the variables in the C of a value: its own, or those of the expression that stands in its place."""
+        if value.op is None or value.op not in self.inline:
+            return {self.find(value)}
+        return {variable for operand in value.op.operands for variable in self.read_by(operand)}
+
     def wish(self, value: Value, names: CNames) -> None:
         leader = self.find(value)
         if leader in self.name:
