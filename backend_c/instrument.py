@@ -49,8 +49,7 @@ def _block(block: Block, sites: dict[Site, int]) -> None:
         kernel = _kernel(_meant(ops, index))
         site = Site(whole_lines(op.loc), kernel)
         is_new = site != at and (kernel or at is None or site.loc != at.loc)
-        is_element = op.name == "const" and isinstance(op.result.type, ElemType)
-        if is_new and (op.name not in _SILENT or is_element) and not op.has("TERMINATOR"):
+        if is_new and op.name not in _SILENT and not op.has("TERMINATOR"):
             _call(block, op, "sc_profile_at", Args(sites.setdefault(site, len(sites))))
             at = site
         block.append(op)
