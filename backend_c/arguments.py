@@ -108,7 +108,7 @@ def operands_of(entry: Attr) -> Iterator[int]:
                 yield from operands_of(item)
         case ("value", _, item):
             yield from operands_of(item)
-        case ("leaves" | "items" | "key", *items):
+        case ("leaves" | "key", *items):
             for _, item in items:
                 yield from operands_of(item)
 
@@ -136,8 +136,6 @@ def template(entry: Attr) -> str:
             return f"(sc_value){_item(member, item)}"
         case ("leaves", *items):
             return c_array([_item(*i) for i in items], "const sc_value")
-        case ("items", *items):
-            return c_array([_item(*i) for i in items], "sc_value")
         case ("key", *items):
             return c_array([_item(*i) for i in items] or ["{{0}}"], "const sc_value")
         case ("loc",):

@@ -72,7 +72,7 @@ def _tuple(low: Lowerer, op: Op, elem: Type, leaves: list[Value]) -> Value:
     """What an item consists of as an object."""
     types = flat_types(elem)
     mask = sum(1 << i for i, t in enumerate(types) if is_counted(t))
-    args = Args(mask, len(types)).leaves("items", types, leaves)
+    args = Args(mask, len(types)).leaves("leaves", types, leaves)
     (made,) = low.call(op, "sc_list_tuple", args, list_of(NEVER))
     assert isinstance(made, Value)
     return made

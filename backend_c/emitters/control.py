@@ -160,5 +160,5 @@ def warn(low: Lowerer, op: Op) -> Sequence[Shape]:
 def state_set(low: Lowerer, op: Op) -> Sequence[Shape]:
     args = Args(op.attrs["target"], op.attrs["form"], len(op.operands))
     kinds = "".join("o" if is_counted(v.type) else "n" for v in op.operands)
-    args.leaves("items", [v.type for v in op.operands], low.operands(op))
+    args.leaves("leaves", [v.type for v in op.operands], low.operands(op))
     return low.call(op, "sc_state_set", args.add(text(kinds)))
