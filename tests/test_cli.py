@@ -213,6 +213,23 @@ def test_opt(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert "const" not in out and "return(%x)" in out
 
 
+def test_opt_takes_functions_alone_and_runs_all_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    functions = """
+    func @f(%x: f32[3]) -> (f32[3]) {
+      %a = transpose(%x) {dim0 = 0, dim1 = 0} -> (f32[3])
+      %b = tanh(%a) -> (f32[3])
+      %c = sigmoid(%b) -> (f32[3])
+      return(%c)
+    }
+    """
+    monkeypatch.setattr(sys, "stdin", io.StringIO(functions))
+    assert run("opt", "-") == 0
+    out = capsys.readouterr().out
+    assert "transpose" not in out and "fuse(%x)" in out
+
+
 def test_opt_refuses_what_is_not_ir(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("nonsense", IR.replace("return(%x)", "return()")):
         monkeypatch.setattr(sys, "stdin", io.StringIO(text))

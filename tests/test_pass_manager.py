@@ -10,6 +10,8 @@ from scriptc.ir.passes import CLEANING, PASSES
 from scriptc.ir.passes.manager import PipelineError, parse_pipeline, run_pipeline
 from scriptc.ir.rewrite import RewriteLoop, Rewriter, rewrite
 from scriptc.ir.verifier import VerifyError
+from scriptc.options import Options
+from scriptc.pass_order import FULL, passes_of
 
 TEXT = """module "m" entries()
 func @f(%x: f32[3]) -> (f32[3]) {
@@ -32,6 +34,15 @@ def test_pipeline_text() -> None:
 def test_pipelines_that_are_not(text: str, message: str) -> None:
     with pytest.raises(PipelineError, match=message):
         parse_pipeline(text)
+
+
+def test_the_order_of_the_passes_names_each_pass() -> None:
+    named = {place.name for place in FULL}
+    assert named | set(CLEANING) == {*PASSES, "clean"}
+    assert all(place.why for place in FULL)
+    steps = dict(passes_of(Options(freeze=True, weights="float16")))
+    assert steps["prepare_weights"] == {"frozen": 1, "store": 2} and steps["keep_derived"] == {"frozen": 1}
+    assert passes_of(Options(optimize=0)) == [] and passes_of(Options(optimize=1)) == [("clean", {})]
 
 
 def test_clean_runs_until_nothing_changes() -> None:
