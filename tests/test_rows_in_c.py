@@ -11,9 +11,10 @@ from compiled_program import Compiled, Raised, assert_no_warnings
 from row_cases import RowCase, row_module
 
 from scriptc.backend_c.emitters import EMITTERS
+from scriptc.backend_c.function import PRINTERS
 from scriptc.ir.dtypes import COMPLEX
 from scriptc.ir.interp import Interpreter
-from scriptc.ir.opdef import TENSOR, OpDef
+from scriptc.ir.opdef import LOOP, TENSOR, OpDef
 from scriptc.ir.ops import OPS
 from scriptc.ir.phases import PHASES
 from scriptc.runtime.kernels import KERNELS
@@ -37,6 +38,11 @@ def test_each_emitter_exists_and_is_used() -> None:
 def test_each_kernel_and_check_has_a_row() -> None:
     assert {row.kernel for row in OPS.values() if row.kernel} <= KERNELS.keys()
     assert {f"sc_check_{row.check}" for row in OPS.values() if row.check} <= KERNELS.keys()
+
+
+def test_each_op_of_the_loop_ir_is_printed() -> None:
+    for name in PHASES[LOOP] - {"c.weight"}:
+        assert name in PRINTERS or (OPS[name].c is not None) or name in ("c.expr", "c.cast"), name
 
 
 # torch.pow(number, tensor) is contiguous whatever the tensor's strides, unlike any other op of a number.

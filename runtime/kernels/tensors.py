@@ -40,7 +40,8 @@ SOURCES: tuple[Source, ...] = (
         kernel("int", "sc_check_leaf", "sc_ctx *cx, const sc_tensor *dst, bool view",
                "in-place ops: raises where dst is a leaf that requires grad"),
         kernel("int", "sc_check_matmul", "sc_ctx *cx, const sc_tensor *a, const sc_tensor *b"),
-        kernel("int", "sc_check_linear", "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias"),
+        kernel("int", "sc_check_linear", "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias",
+               "bias may be NULL"),
         kernel("int", "sc_check_select", "sc_ctx *cx, const sc_tensor *x, int64_t dim, int64_t index", "IndexError"),
         kernel("int", "sc_check_view", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank", "x.view(size)"),
         kernel("int", "sc_check_reshape", "sc_ctx *cx, const sc_tensor *x, const int64_t *size, int rank",
@@ -315,9 +316,9 @@ SOURCES: tuple[Source, ...] = (
                "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const int64_t *stride, "
                "const int64_t *padding, const int64_t *dilation, int64_t groups"),
         kernel("sc_tensor *", "sc_conv_transpose2d",
-               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, const sc_packed "
-               "*arranged, const int64_t *stride, const int64_t *padding, const int64_t *output_padding, int64_t "
-               "groups, const int64_t *dilation",
+               "sc_ctx *cx, const sc_tensor *x, const sc_tensor *w, const sc_tensor *bias, "
+               "const sc_packed *arranged, const int64_t *stride, const int64_t *padding, "
+               "const int64_t *output_padding, int64_t groups, const int64_t *dilation",
                "w [channels, filters of a group, kernel]; arranged: the same as one of the functions below has made "
                "it, or NULL"),
         kernel("sc_packed *", "sc_arrange_transposed",
@@ -333,11 +334,12 @@ SOURCES: tuple[Source, ...] = (
     source(
         "sc_pool",
         kernel("sc_tensor *", "sc_max_pool2d",
-               "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, const int64_t "
-               "*padding, const int64_t *dilation, bool ceil_mode"),
+               "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "
+               "const int64_t *padding, const int64_t *dilation, bool ceil_mode"),
         kernel("sc_tensor *", "sc_avg_pool2d",
-               "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, const int64_t "
-               "*padding, bool ceil_mode, bool count_include_pad, int64_t divisor"),
+               "sc_ctx *cx, const sc_tensor *x, const int64_t *kernel, const int64_t *stride, "
+               "const int64_t *padding, bool ceil_mode, bool count_include_pad, int64_t divisor",
+               "divisor: 0 where there is none"),
         about="pooling of images, NCHW or CHW; arrays are (h, w)",
         needs="sc_core sc_copy sc_view",
         hot=5,
