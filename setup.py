@@ -4,11 +4,11 @@ import os
 import sys
 from pathlib import Path
 
-from setuptools import find_packages, setup
-from setuptools.command.build_ext import build_ext
-
 if sys.platform == "win32":
     sys.exit("scriptc does not run on Windows, whose C compiler takes no GNU C; install it in the Windows Subsystem for Linux")
+
+from setuptools import find_packages, setup  # noqa: E402  behind the word on Windows, where these may fail first
+from setuptools.command.build_ext import build_ext  # noqa: E402
 
 FOLDERS = {
     "scriptc": "scriptc",
@@ -34,7 +34,6 @@ class BuildBridge(build_ext):
         for folder in Path("runtime"), Path(self.build_lib, "scriptc", "runtime"):
             for stale in folder.glob("_bridge.cpython-*.so"):
                 stale.unlink()
-
 
 
 packages = [

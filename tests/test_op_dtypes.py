@@ -11,7 +11,7 @@ from measure.outcome import Program, compare
 from measure.source import functions, together
 
 import scriptc
-from scriptc.frontend.library import resolve
+from scriptc.frontend.library.registry import resolve
 from scriptc.ir.dtypes import COMPLEX, TORCH_NAMES
 from scriptc.ir.opdef import OpDef
 from scriptc.ir.ops import OPS

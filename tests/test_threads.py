@@ -280,7 +280,7 @@ def test_the_threads_that_torch_lends(settings: dict[str, str], arguments: list[
     """The OpenMP runtime's threads are found awake, asleep, within a region, and where there is one."""
     program, include = tmp_path / "openmp_test", sysconfig.get_paths()["include"]
     sources = [SOURCE.with_name("test_openmp.c"), runtime.SOURCE_DIR / "bridge" / "openmp.c"]
-    flags = (*WARNINGS, "-fopenmp", f"-I{runtime.INCLUDE_DIR}", f"-I{include}")
+    flags = (*WARNINGS, "-DPy_LIMITED_API=0x030A0000", "-fopenmp", f"-I{runtime.INCLUDE_DIR}", f"-I{include}")
     command = [*find_compiler().command, *flags, *sources, "-o", program, "-ldl"]
     built = subprocess.run(list(map(str, command)), capture_output=True, text=True)
     assert built.returncode == 0, built.stderr

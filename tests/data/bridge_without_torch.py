@@ -25,7 +25,7 @@ def host(exchange):
 
 
 tensors = ModuleType("scriptc.runtime.tensors")
-tensors.host, tensors.DTYPES = host, {"f32": None}
+tensors.host, tensors.DTYPES, tensors.runs_openmp = host, {"f32": None}, lambda: False
 sys.modules[tensors.__name__] = tensors
 sys.path.insert(0, str(TESTS))
 

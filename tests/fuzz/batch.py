@@ -200,7 +200,7 @@ def _library(cases: list[_Case], directory: Path) -> Path:
     source.write_text(program.source)
     # Programs as they are written here compare things with themselves; all other warnings are faults of the compiler's.
     # When the C compiler optimises it also warns of paths that no program takes.
-    flags = ["-Werror", "-Wno-tautological-compare"] if first.cc == 0 else []
+    flags = ["-Werror", "-Wno-bool-compare", "-Wno-tautological-compare"] if first.cc == 0 else []
     compile_object(source, [*compile_flags(first.cc, False), *flags, f"-I{runtime.INCLUDE_DIR}"], own)
     objects = [runtime_object(path, first.cc, False) for path in runtime.needed_sources(program.kernels)]
     return link_shared([own, *objects], stem.with_suffix(".so"))
