@@ -17,7 +17,7 @@ from scriptc.frontend import decompositions, library
 from scriptc.frontend.environment import dependencies
 from scriptc.frontend.environment.aot_state import find_written, kept_places
 from scriptc.frontend.environment.arguments import argument, fill_spec, same_containers
-from scriptc.frontend.environment.host_objects import dtype_name, is_library
+from scriptc.frontend.environment.host_objects import dtype_name
 from scriptc.frontend.environment.results import result_of
 from scriptc.frontend.environment.signature import Signature
 from scriptc.frontend.environment.specs import (
@@ -29,7 +29,7 @@ from scriptc.frontend.environment.specs import (
 )
 from scriptc.frontend.environment.state import check_returned
 from scriptc.frontend.environment.state_at_entry import open_slots
-from scriptc.frontend.environment.watching import guard_item, watch, watch_function
+from scriptc.frontend.environment.watching import watch_defaults
 from scriptc.frontend.operations.complexes import refuse_writes_to_conjugates
 from scriptc.frontend.operations.materialize import materialize
 from scriptc.frontend.reader.assumptions import Assumptions
@@ -43,7 +43,7 @@ from scriptc.frontend.reader.reader import EntryReader
 from scriptc.frontend.reader.recursion import kinds_of_arguments
 from scriptc.frontend.reader.statements import enter
 from scriptc.frontend.rejections import rejection
-from scriptc.frontend.source.caller_signature import signature_of, signed_function
+from scriptc.frontend.source.caller_signature import signature_of
 from scriptc.frontend.source.functions import SourceError, source_of, statements_of
 from scriptc.frontend.source.stack_room import StackLeft, recursion_limit
 from scriptc.frontend.values.abstract import AbstractValue, DictValue, Known, describe
@@ -53,11 +53,10 @@ from scriptc.ir.builder import Builder
 from scriptc.ir.core import Func, Module, Value
 from scriptc.ir.errors import CompileError, Diagnostic, InternalError
 from scriptc.ir.loc import Loc
-from scriptc.ir.types import BOOL, FLOAT, INT, STR, Type, join
+from scriptc.ir.types import Type, join
 
 _logger = logging.getLogger("scriptc")
 _MAX_READINGS = 1000
-_SCALARS: dict[str, Type] = {"i64": INT, "f64": FLOAT, "bool": BOOL, "str": STR}
 _OURS = os.path.join(os.path.dirname(decompositions.__file__), "")
 
 
@@ -68,16 +67,6 @@ class Entry(Contract):
     module: Module
     kept: list[Kept]  # ahead of time, in the place of `values` and `stores`
     met: Collection[Any]  # objects outside that had a part in it
-
-
-def watch_defaults(reader: Reader, func: FunctionType) -> None:
-    """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
-    for one in dict.fromkeys((func, signed_function(func))):
-        watch_function(reader, one)
-        if one.__kwdefaults__ and not is_library(one.__module__):
-            watch(reader, one.__kwdefaults__, deep=False)
-            for name, default in one.__kwdefaults__.items():
-                guard_item(reader, one.__kwdefaults__, name, default)
 
 
 def read(

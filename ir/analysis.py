@@ -229,16 +229,6 @@ def _overlap(a: Origin, b: Origin) -> bool:
     return (a.unknown and any(map(captured, b.fresh))) or (b.unknown and any(map(captured, a.fresh)))
 
 
-def may_alias(a: Value, b: Value) -> bool:
-    """Whether two values may lead to the same memory."""
-    known: Origins = {}
-    for memory in _CLASS:
-        x, y = _memory_of(a, memory, known), _memory_of(b, memory, known)
-        if x is not None and y is not None and _overlap(x, y):
-            return True
-    return False
-
-
 def _is_older(value: Value, made: Value) -> bool:
     """Whether a value was there before the object `made` was, which makes it another one."""
     if not is_fresh(made) or made.op is None or made.op.parent is None:

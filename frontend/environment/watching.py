@@ -29,6 +29,7 @@ import torch
 from scriptc.frontend.environment.dependencies import meet_this_process
 from scriptc.frontend.environment.host_objects import is_instance, is_library, is_own
 from scriptc.frontend.reader.protocol import Reader
+from scriptc.frontend.source.caller_signature import signed_function
 from scriptc.frontend.values.abstract import AbstractValue, Known
 
 MOST_BYTES = 4096  # of an array outside that are compared at each call
@@ -94,6 +95,16 @@ def watch_function(reader: Reader, func: FunctionType) -> None:
     """Guard that a function keeps its code and its defaults."""
     if not is_own(func.__module__):
         reader.environment.guard("FUNCTION_IS", func, None, (func.__code__, func.__defaults__, func.__kwdefaults__))
+
+
+def watch_defaults(reader: Reader, func: FunctionType) -> None:
+    """Guard the code of the function that is compiled, and the defaults that calls without an argument get."""
+    for one in dict.fromkeys((func, signed_function(func))):
+        watch_function(reader, one)
+        if one.__kwdefaults__ and not is_library(one.__module__):
+            watch(reader, one.__kwdefaults__, deep=False)
+            for name, default in one.__kwdefaults__.items():
+                guard_item(reader, one.__kwdefaults__, name, default)
 
 
 def watch_bases(reader: Reader, classes: Any) -> None:

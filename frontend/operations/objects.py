@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Sequence
 from types import FunctionType
-from typing import Any, Generic, Protocol
+from typing import Any
 
 import torch
 
@@ -39,8 +39,6 @@ from scriptc.frontend.values.abstract import (
     describe,
 )
 from scriptc.frontend.values.user_classes import class_of, defines
-
-_PLAIN_BASES = (object, Generic, Protocol)
 
 
 def maker_after(reader: Reader, cls: type, place: int) -> AbstractValue:

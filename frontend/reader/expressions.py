@@ -84,8 +84,6 @@ from scriptc.frontend.values.user_classes import defines
 from scriptc.ir.core import Value
 from scriptc.ir.types import BOOL, INT, NEVER, ListType
 
-_SHORT = 64  # items of a range that a generator is unrolled over
-
 
 def evaluate(reader: Reader, node: ast.expr) -> AbstractValue:
     saved, reader.position.node = reader.position.node, node
